@@ -68,16 +68,15 @@ def _main(
     plain_log(complain)
 
 
-@app.command(rich_help_panel=_PREPARE)
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results and samples.")
     ] = Path("demo-results"),
 ) -> None:
-    """Compare two recorded models with the same accuracy, offline.
+    """Compare two fictional models with the same accuracy, offline.
 
-    Runs lmms-eval on the bundled instances, with recorded responses and the lexical judge, and
-    shows what accuracy hides. Exits with 1 if anything failed.
+    Runs lmms-eval on the bundled instances, with prepared responses and the lexical judge. Shows
+    what accuracy hides. Exits with 1 if anything failed.
     """
     from lmms_rpts.demo.run import DemoError, run_demo
 
@@ -86,3 +85,6 @@ def demo(
     except DemoError as error:
         typer.echo(f"The demo failed: {error}", err=True)
         raise typer.Exit(1) from None
+
+
+app.command(rich_help_panel=_PREPARE, help=paragraphs(demo.__doc__))(demo)

@@ -113,7 +113,8 @@ class Variables:
             home = self.folder("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
         except RuntimeError:
             raise SettingError(
-                f"No home directory for the cache of answers: set {name} to a folder, or to off"
+                f"No home directory for the cache of judge replies: set {name} to a folder, or to "
+                "off"
             ) from None
         return home / "lmms_rpts"
 
@@ -124,7 +125,7 @@ class Variables:
         value = self.number(name, 0.0, 2.0)
         if value == 0.0 and samples > 1:
             raise SettingError(
-                f"{name}=0 gives the same answer every time: LMMS_RPTS_JUDGE_SAMPLES={samples} "
+                f"{name}=0 gives the same reply every time: LMMS_RPTS_JUDGE_SAMPLES={samples} "
                 "needs a temperature above 0 (unset it for the default)"
             )
         return value if value is not None else (_SAMPLING if samples > 1 else 0.0)

@@ -183,7 +183,7 @@ def test_two_judges_are_both_named(command: Command, run: Path, tmp_path: Path) 
     other = folder_of(tmp_path / "other", SCORES, changed, judge="hf:small")
     result = command(run, other)
     assert result.exit_code == 0, result.output
-    assert "first: model-a, judged by openai:oracle (prompts 1, 1 answer" in result.output
+    assert "first: model-a, judged by openai:oracle (prompts 1, 1 reply" in result.output
     assert "second: model-a, judged by hf:small" in result.output
     assert "Steps left out (6): different conclusion (6)." in result.output
     assert "first minus second" in result.output

@@ -184,7 +184,7 @@ def test_kept_answers_are_neither_used_nor_added_to(ask: Any, tmp_path: Path) ->
     for _ in range(2):
         result, server = ask(RIGHT)
         assert server.calls == 1
-        assert "none yet, in" in about(result.output, "cached answers")
+        assert "none yet, in" in about(result.output, "cached replies")
     assert not (tmp_path / "kept").exists(), "reading changes nothing"
 
 
@@ -253,7 +253,7 @@ def test_a_wrong_setting(
     assert result.exit_code == 1
     assert (found["settings"]["state"], found["settings"]["said"]) == ("problem", fault)
     assert remedy in found["settings"]["remedy"]
-    for dependent in ("judge", "RPTS-Eval", "cached answers"):
+    for dependent in ("judge", "RPTS-Eval", "cached replies"):
         assert found[dependent]["state"] == "not checked"
     assert found["lmms-eval"]["state"] == "ok", "checks that need no settings still run"
 
@@ -332,7 +332,7 @@ def test_kept_answers_are_counted(doctor: Doctor, tmp_path: Path) -> None:
         cache.store(f"{number}", "openai:m", request, "Score: 1", Usage(1, 1))
     cache.close()
     said = doctor("--judge", "lexical").output
-    assert f"3 in {tmp_path / 'kept'}" in about(said, "cached answers")
+    assert f"3 in {tmp_path / 'kept'}" in about(said, "cached replies")
 
 
 def test_a_place_where_no_answer_can_be_kept(
@@ -342,20 +342,20 @@ def test_a_place_where_no_answer_can_be_kept(
     (tmp_path / "kept" / FILE).write_text("no database, but long enough to be taken for one" * 50)
     spoilt = doctor("--judge", "lexical")
     assert spoilt.exit_code == 0
-    assert "is damaged" in about(spoilt.output, "cached answers")
-    assert "copies the answers that can still be read" in about(spoilt.output, "cached answers")
+    assert "is damaged" in about(spoilt.output, "cached replies")
+    assert "copies the replies that can still be read" in about(spoilt.output, "cached replies")
     (tmp_path / "kept" / FILE).unlink()
     with closing(sqlite3.connect(tmp_path / "kept" / FILE)) as connection:
         connection.execute("PRAGMA user_version = 99")
     newer = doctor("--judge", "lexical")
     assert newer.exit_code == 1
-    assert f"move {tmp_path / 'kept' / FILE}" in about(newer.output, "cached answers")
+    assert f"move {tmp_path / 'kept' / FILE}" in about(newer.output, "cached replies")
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "kept" / FILE / "below"))
     below = doctor("--judge", "lexical")
     assert below.exit_code == 1
-    assert "is not a folder" in about(below.output, "cached answers")
+    assert "is not a folder" in about(below.output, "cached replies")
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
-    assert "is off" in about(doctor("--judge", "lexical").output, "cached answers")
+    assert "is off" in about(doctor("--judge", "lexical").output, "cached replies")
 
 
 def test_a_judge_that_was_never_validated(doctor: Doctor) -> None:

@@ -87,7 +87,7 @@ def test_the_calls_of_all_processes_are_summed_up_and_none_is_made_twice(
     assert (free["calls"], free["cost"]) == (0, 0)
     assert 0 < free["found"] <= calls
     assert f"Judges in total: {calls:,} calls" in first.output
-    assert f"{free['found']:,} cached answers" in again.output
+    assert f"{free['found']:,} cached replies" in again.output
     for task in ("rpts_eval_en", "rpts_eval_zh"):
         assert again.records(task) == first.records(task)
     assert_hidden(tmp_path, first, again)

@@ -63,6 +63,6 @@ def test_a_model_without_rounds_is_told_before_it_is_loaded(tmp_path: Path) -> N
     data = write_reform(tmp_path / "data", 2)
     done = ask(tmp_path, data, "--model", "llava_hf", "--model_args", "pretrained=/no/such/model")
     said = done.output.partition("Error during evaluation: ")[2].partition("\n")[0]
-    assert said.startswith(f"{TASK}: the model llava_hf does not support rounds")
+    assert said.startswith(f"{TASK}: the model llava_hf does not support several rounds")
     assert "Use --model hf_multimodal" in said
     assert "/no/such/model" not in said

@@ -76,7 +76,7 @@ def test_a_range_is_found(counts: dict[int, int], start: int, stop: int, repeats
 
 @table(
     "counts, named",
-    ({0: 1, 2: 1}, r"t: no response to document 1 \(.* from 0 to 2\."),
+    ({0: 1, 2: 1}, r"t: there is no response to document 1 \(.* from 0 to 2\."),
     ({0: 1, 9: 1}, "document 1, 2, 3, 4, 5 and 3 more"),
     ({0: 2, 1: 2, 2: 1}, r"most documents have 2 .* 2 \(1\)"),
     ({0: 1, 1: 1, 2: 4}, r"most documents have 1 .* 2 \(4\)"),

@@ -146,7 +146,7 @@ def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
 @table(
     "correct, named",
     ("colour", "'colour' is not a metric of the task"),
-    ("m>=-2", "Use one of m, or none; such as m>=0.5"),
+    ("m>=-2", "Use one of m, or none. To set a minimum, write it as in m>=0.5"),
     ("m.wrong", "no response has a number in the field 'wrong' of 'm'"),
     ("m>=half", "is not a metric"),
     ("m<1", "is not a metric"),

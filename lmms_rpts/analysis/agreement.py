@@ -275,13 +275,17 @@ def _described(run: Run) -> str:
 def _judged(by: Scoring) -> str:
     comparable = "" if by.comparable else "; not comparable with other judges"
     return (
-        f"{by.judge} (prompts {by.prompt_version}, {_counted(by.judge_samples, 'answer')} at "
+        f"{by.judge} (prompts {by.prompt_version}, {_replies(by.judge_samples)} at "
         f"temperature {by.temperature:g}{comparable})"
     )
 
 
 def _counted(count: int, name: str) -> str:
     return f"{count:,} {name}{'s' * (count != 1)}"
+
+
+def _replies(count: int) -> str:
+    return "1 reply" if count == 1 else f"{count:,} replies"
 
 
 def _told(left: Counter[str]) -> str:

@@ -166,7 +166,7 @@ def by_document(
         raise ResponsesError(
             f"{task} has {len(documents)} documents, and these are not among them: "
             f"{listed(stray)}. Do the responses belong to other data? ({variable} selects the "
-            'data; "doc_id" counts from 0, "id" is the data set\'s own)'
+            'data; "doc_id" is an index from 0, "id" is the id in the data)'
         )
     twice = [
         f"doc_id {at} (id {own_id})"
@@ -200,8 +200,8 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
         first = [*islice((str(at) for at in range(start, stop) if at not in counts), _LISTED)]
         more = f" and {missing - len(first)} more" * (missing > len(first))
         raise ResponsesError(
-            f"{task}: no response to document {', '.join(first)}{more} (doc_id, from 0), but to "
-            f"others from {start} to {stop - 1}. lmms-eval scores ranges without gaps: add the "
+            f"{task}: there is no response to document {', '.join(first)}{more} (doc_id, from 0), "
+            f"but to others from {start} to {stop - 1}. lmms-eval scores ranges without gaps: add the "
             "missing responses, or remove those on one side of the gap"
         )
     repeats, _ = Counter(counts.values()).most_common(1)[0]
@@ -209,7 +209,7 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
     if others:
         raise ResponsesError(
             f"{task}: most documents have {repeats} responses, but these have a different number: "
-            f"{listed(others)} (doc_id, from 0; responses). All documents need the same number"
+            f"doc_id {listed(others)}. In brackets: responses. All documents need the same number"
         )
     return Extent(task, start, stop, total, repeats)
 

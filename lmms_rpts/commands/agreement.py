@@ -148,7 +148,7 @@ def _introduction(found: Agreement) -> list[str]:
 
 
 def _headings() -> list[str]:
-    return ["steps of", "steps\nresponses", "MAE", "Spearman", "kappa", "bias"]
+    return ["kind of\nstep", "steps\nresponses", "MAE", "Spearman", "kappa", "bias"]
 
 
 def _rows(found: Agreement) -> list[list[str]]:

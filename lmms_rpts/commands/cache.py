@@ -83,7 +83,8 @@ def clear(
         str | None, typer.Option("--judge", help="Only replies of this judge, as shown by info.")
     ] = None,
     days: Annotated[
-        float | None, typer.Option("--older-than", min=0, help="Only replies older than DAYS.")
+        float | None,
+        typer.Option("--older-than", min=0, help="Only replies older than this number of days."),
     ] = None,
     only_thumbnails: Annotated[
         bool,

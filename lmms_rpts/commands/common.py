@@ -53,7 +53,7 @@ Images = Annotated[
     Path | None,
     typer.Option(
         "--images",
-        help="Folder of the images, if the benchmark's variable (RPTS_PATH) is not set.",
+        help="Folder of the images, if the setting for the data (such as RPTS_PATH) is not set.",
     ),
 ]
 IncludePath = Annotated[

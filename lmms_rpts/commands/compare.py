@@ -257,7 +257,7 @@ def _show_flips(comparison: Comparison, most: int, console: Console) -> None:
         soft_wrap=not console.is_terminal,
     )
     table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("document", "statement", "", "answer", "it was"):
+    for name in ("document", "statement", "", "answer", "outcome"):
         table.add_column(name, overflow="fold")
     table.add_column("RPTS", justify="right", no_wrap=True)
     for flip in flips[:most]:

@@ -35,7 +35,7 @@ def doctor(
         bool,
         typer.Option(
             "--quick",
-            help="Skip slow checks: what torch and lmms-eval report.",
+            help="Skip the slow checks, which import torch and lmms-eval.",
         ),
     ] = False,
     include_path: Annotated[
@@ -44,8 +44,8 @@ def doctor(
             "--include_path",
             "--include-path",
             help=(
-                "Folder with your own tasks. Only these, their data and images, and the judge if "
-                "one is set, are checked."
+                "Folder with your own tasks. Only these tasks, their data and images, and the "
+                "judge if one is set, are checked."
             ),
         ),
     ] = None,

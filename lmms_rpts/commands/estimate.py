@@ -32,7 +32,10 @@ def estimate(
     include_path: IncludePath = None,
     samples: Annotated[
         Path | None,
-        typer.Option("--samples", help="Saved responses (--log_samples) to estimate as well."),
+        typer.Option(
+            "--samples",
+            help="Saved responses (--log_samples); an estimate for scoring them is added.",
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only the first N documents of each task.")
@@ -44,7 +47,7 @@ def estimate(
 ) -> None:
     """Estimate the judge calls and tokens of tasks, without any judge call.
 
-    Set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, to see the cost as well.
+    Set LMMS_RPTS_PRICE=INPUT/OUTPUT (prices per million tokens) to see the cost as well.
     """
     with told():
         settings = load_settings()
@@ -180,11 +183,11 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     console = Console()
     console.print(table)
     console.print(
-        "Typical: 30% of inferences are judged a second time; without gold reasoning, one claim "
-        "about each image and two conclusions. At most: 64 steps per instance, each judged twice, "
-        "and every reply unreadable and requested three times. Cached replies (LMMS_RPTS_CACHE) "
-        "cost nothing. Reasoning judges use more output tokens. LMMS_RPTS_MAX_JUDGE_TOKENS sets a "
-        "limit.",
+        "Typical: 30% of inferences are judged a second time; if there is no gold reasoning, a "
+        "response has one claim about each image and two conclusions. At most: 64 steps per "
+        "instance, each judged twice, and every reply unreadable and requested three times. Cached "
+        "replies (LMMS_RPTS_CACHE) cost nothing. Reasoning judges use more output tokens. "
+        "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
         soft_wrap=not console.is_terminal,
     )
 

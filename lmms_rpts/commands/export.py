@@ -39,7 +39,7 @@ def export(
         found = read_runs(runs)
         spare(found, [output])
         if for_rating and output.expanduser().exists():
-            fail(f"{output} exists and may be filled in: choose another name with -o")
+            fail(f"{output} exists and may contain ratings: choose another name with -o")
         frame = rating_frame(found) if for_rating else steps_frame(found)
         size = write_frame(frame, output)
     responses = sum(len(run.responses) for run in found)

@@ -38,7 +38,7 @@ By = Annotated[
         "--by",
         help=(
             "Break the numbers down by this field. May be repeated. An unknown name lists the "
-            "fields."
+            "available fields."
         ),
     ),
 ]
@@ -62,8 +62,8 @@ Output = Annotated[
         "--output",
         "-o",
         help=(
-            "Write the numbers to a .csv, .json or .md file; .json also holds all listed answers "
-            "and trees. May be repeated."
+            "Write the numbers to a .csv, .json or .md file; .json also holds the listed answers "
+            "and the trees. May be repeated."
         ),
     ),
 ]

@@ -34,7 +34,7 @@ def rate(
             "--steps",
             min=1,
             max=10_000,
-            help="Number of steps to sample; whole responses are taken until it is reached.",
+            help="Minimum number of steps to sample; only whole responses are taken.",
         ),
     ] = 100,
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the sample.")] = 0,

@@ -52,8 +52,8 @@ def report(
             "--limit",
             min=0,
             help=(
-                "Maximum number of instances per graded benchmark, those with wrong answers first; "
-                "0: all. Default: 1000 in a file, 5000 in a folder."
+                "Maximum number of instances per benchmark without RPTS scores, those with wrong "
+                "answers first; 0: all. Default: 1000 in a file, 5000 in a folder."
             ),
             show_default=False,
         ),

@@ -67,9 +67,9 @@ def score(
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
 
-    Samples of other tasks are scored as well: images and prompts come from the task, and the
-    task's own metric decides whether an answer is right. Runs lmms-eval on the responses, and
-    writes results and samples in its formats.
+    For a task of lmms-eval or of another package, images and prompts come from the task, and its
+    own metric decides whether an answer is right. Runs lmms-eval on the responses, and writes
+    results and samples in its formats.
     """
     try:
         with told(), _terminable():
@@ -91,7 +91,9 @@ def _what_is_kept(judge: str | None) -> str:
         return f"To start again, {again}"
     cache = settings.cache
     if cache is None:
-        return "Judge replies are not cached (LMMS_RPTS_CACHE=off): the next run needs them again."
+        return (
+            "Judge replies are not cached (LMMS_RPTS_CACHE=off): the next run requests them again."
+        )
     if not (cache / FILE).is_file():
         return f"There are no judge replies yet. To start again, {again}"
     return f"The judge replies so far are cached in {cache}. To request only the rest, {again}"

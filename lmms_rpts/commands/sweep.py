@@ -52,7 +52,10 @@ def sweep(
         str, typer.Option("--decay", help="Decays from 0 to 1, separated by commas.")
     ] = "0.3,0.5,0.7,0.9",
     focus_height: Annotated[
-        str, typer.Option("--focus-height", help="Focus heights from 0, separated by commas.")
+        str,
+        typer.Option(
+            "--focus-height", help="Focus heights (whole numbers from 0), separated by commas."
+        ),
     ] = "1,2,3,4",
     threshold: Annotated[
         float, typer.Option("--threshold", help="Minimum RPTS of a response that passes.")
@@ -76,7 +79,7 @@ def sweep(
 
     The judge's scores come from the run; the RPTS of each response is recomputed from them.
 
-    RPTS: the mean. A response passes if its RPTS is at least the threshold. Filtered accuracy:
+    RPTS: mean RPTS. A response passes if its RPTS is at least the threshold. Filtered accuracy:
     accuracy among the responses that pass. Share filtered: share of the scored responses that do
     not pass. accuracy_rpts: share of answers that are correct and whose response passes.
 
@@ -149,7 +152,10 @@ def _show(sweeps: Sweeps, guarded: Means, threshold: float) -> None:
 
 
 def _legend(threshold: float) -> str:
-    return f"* the run's own setting. A response passes if its RPTS is at least {threshold:g}."
+    return (
+        f"* the run's own setting. Filtered accuracy: accuracy among responses with an RPTS of at "
+        f"least {threshold:g}. Share filtered: share of the scored responses below it."
+    )
 
 
 def _note(guarded: float | None) -> str:

@@ -94,7 +94,7 @@ def notes_of(compared: JudgeComparison) -> list[str]:
             printable(f"data sets that are in only one of the files: {', '.join(compared.missing)}")
         )
     if compared.first.judge == compared.second.judge:
-        notes.append("both files are of the same judge")
+        notes.append("both files are from the same judge")
     return notes
 
 

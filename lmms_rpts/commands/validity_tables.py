@@ -54,11 +54,13 @@ _NAME, _TITLE = 40, 90
 _ANCHORS = 5
 _NOTES = (
     "AUC: chance that a sound step scores higher than a wrong one; 0.5 is a guess. Compare it "
-    "with the baselines: a judge below the baseline shortness has shown nothing.",
+    "with the baselines shortness (shorter steps score higher), place (earlier steps score higher) "
+    "and lexical (word overlap). A judge that is not better than shortness gives no evidence that "
+    "it can judge reasoning.",
     "Steps count as sound from 0.5. Sensitivity: share of the wrong steps found. Specificity: "
     "share of the sound steps scored as sound. Brier score, ECE: lower is better. Intervals are "
-    "over questions. If only first errors are labelled, the wrong step is always the last one, so "
-    "the baseline place scores 1 within chains.",
+    "over questions. If only first errors are labelled, the wrong step is always the last one "
+    "counted, so the AUC within chains of the baseline place is 1.",
 )
 _PUBLIC = "These texts are public: models may have been trained on them."
 _OURS = (BUILT_IN, "ratings")

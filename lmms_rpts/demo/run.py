@@ -27,11 +27,11 @@ MODELS = ("careful", "lucky")
 _ROWS = (
     ("accuracy", "right answers"),
     ("rpts", "soundness of the reasoning (RPTS)"),
-    ("rpts_guarded", "guarded RPTS: no credit for empty steps"),
+    ("rpts_guarded", "guarded RPTS: no credit for restating steps"),
     ("accuracy_rpts", "right answers with sound reasoning"),
     ("right_for_wrong_reason", "right answers with unsound reasoning"),
-    ("rpts_visual", "steps that read an image"),
-    ("rpts_textual", "steps that read a text"),
+    ("rpts_visual", "score of steps that read an image"),
+    ("rpts_textual", "score of steps that read a text"),
     ("parse_rate", "responses with parsed steps"),
     ("judge_coverage", "responses that could be judged"),
 )
@@ -119,7 +119,7 @@ def _read(folder: Path) -> dict[str, Run]:
 
 
 def _table(runs: Mapping[str, Run]) -> Table:
-    table = Table(title=f"{TASK}: two invented models with equal accuracy")
+    table = Table(title=f"{TASK}: two fictional models with equal accuracy")
     table.add_column("metric", no_wrap=True)
     table.add_column("meaning")
     for model in runs:

@@ -58,7 +58,7 @@ def plan(
         _stage("judge", "asking the judge a question", judges),
         _stage("validity", "reading the judge's validity", validity),
         *_data_stages(),
-        _stage("cached answers", "counting cached answers", check_kept_answers),
+        _stage("cached replies", "counting cached replies", check_kept_answers),
     ]
 
 
@@ -143,14 +143,14 @@ def check_kept_answers(settings: Settings) -> list[Check]:
     from lmms_rpts.judging.cache_contents import count_answers
     from lmms_rpts.judging.cache_file import FILE, CacheError, DamagedError
 
-    name, folder = "cached answers", settings.cache
+    name, folder = "cached replies", settings.cache
     if folder is None:
-        said = "LMMS_RPTS_CACHE is off: an interrupted run pays for its answers again"
+        said = "LMMS_RPTS_CACHE is off: an interrupted run pays for its replies again"
         return [Check(name, "ok", said)]
     fault = _unwritable(folder)
     if fault:
         remedy = "get write permission there, or set LMMS_RPTS_CACHE to another folder"
-        return [problem(name, f"cannot cache answers in {folder}: {fault}", remedy)]
+        return [problem(name, f"cannot cache replies in {folder}: {fault}", remedy)]
     if not (folder / FILE).exists():
         return [Check(name, "ok", f"none yet, in {folder}")]
     try:

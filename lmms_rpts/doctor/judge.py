@@ -42,8 +42,8 @@ _SIDE = 224
 PASSED = 0.5
 _SHOWN = 160
 _COMPARES_WORDS = (
-    "asks no model: it compares words, for testing only; its scores are not comparable with any "
-    "other judge's: "
+    "compares words and calls no model; for testing only. Its scores are not comparable with those "
+    "of other judges; "
 )
 _JUDGES_NOTHING = "no step is judged: responses are saved and can be scored later (--model replay)"
 _NOT_COMPARABLE = "; its scores are not comparable with other judges'"
@@ -120,10 +120,10 @@ def _check(
     if backend is BACKENDS["lexical"]:
         return [Check(name, "ok", _COMPARES_WORDS + backend.caveat)]
     if offline:
-        return [Check(name, "not checked", "its settings are valid; --offline: not asked")]
+        return [Check(name, "not checked", "its settings are valid; not called (--offline)")]
     local = backend is BACKENDS["hf"]
     if local and not load:
-        said = "its settings are valid; use --load to load and ask its model"
+        said = "its settings are valid; use --load to load and call its model"
         return [Check(name, "not checked", said)]
     budget = open_budget(settings)
     started = time.monotonic()

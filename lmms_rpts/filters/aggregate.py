@@ -137,8 +137,8 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
     ]
     if spreads:
         logger.info(
-            "The judges' answers to one question have a standard deviation of {:.3f} (mean of {} "
-            "questions)",
+            "The judge's scores for one request have a standard deviation of {:.3f} (mean of {} "
+            "requests)",
             fmean(spreads),
             len(spreads),
         )
@@ -148,7 +148,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
     )
     if by_rule:
         logger.warning(
-            "{} of {} responses could not be rewritten by the judge: parsed by rules",
+            "{} of {} responses could not be rewritten by the judge and were parsed by rules",
             by_rule,
             total,
         )

@@ -166,9 +166,9 @@ class JudgingFilter(RptsFilter):
             except KeyboardInterrupt:
                 if self.judge != NO_JUDGE and settings.cache is not None:
                     logger.warning(
-                        "Interrupted while judging. The judges' answers so far are cached in {}: "
-                        "the same command requests only the rest (and generates responses again, "
-                        "except those of --use_cache).",
+                        "Interrupted while judging. The judge replies so far are cached in {}. Run "
+                        "the same command again to request only the rest. Responses are generated "
+                        "again, except with --use_cache.",
                         settings.cache,
                     )
                 raise

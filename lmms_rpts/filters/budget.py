@@ -102,7 +102,7 @@ def close_accounts() -> dict[str, Any] | None:
         return None
     cost = f"; {total.cost:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
     logger.info(
-        "Judges in total: {:,} calls, {}{:,} tokens in, {:,} out{}; {:,} cached answers",
+        "Judges in total: {:,} calls, {}{:,} tokens in, {:,} out{}; {:,} cached replies",
         total.calls,
         "about " if total.guessed else "",
         total.input_tokens,

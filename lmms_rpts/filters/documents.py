@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from lmms_rpts.escaping import count
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import LANGUAGES, Language
 from lmms_rpts.schema import shown
@@ -95,7 +96,10 @@ def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
     for at, step in enumerate(chain.steps):
         for clue in step.premises:
             if clue.kind == "image" and clue.index is not None and clue.index >= images:
-                yield f"'reasoning' cites Image{clue.index} in line {at}, of {images} images from 0"
+                yield (
+                    f"'reasoning' cites Image{clue.index} in line {at}, but the document has "
+                    f"{count(images, 'image')}, numbered from 0"
+                )
 
 
 def as_text(value: object) -> str:

@@ -101,8 +101,9 @@ class GradingFilter(JudgingFilter):
         heard, fatal = self.converse(dialogues, "Grading answers")
         if fatal:
             logger.error(
-                "Grading stopped: {}. Verdicts are cached (LMMS_RPTS_CACHE), and responses with "
-                "--log_samples or --use_cache: the same command requests only the rest.",
+                "Grading stopped: {}. Verdicts are cached (LMMS_RPTS_CACHE); responses are saved "
+                "with --log_samples or --use_cache. Run the same command again to request only the "
+                "missing verdicts.",
                 fatal,
             )
         return heard

@@ -128,8 +128,9 @@ class ScoreFilter(JudgingFilter):
                 scores, fatal = self.converse(dialogues, "Judging steps", "judgements")
         if fatal:
             logger.error(
-                "Judging stopped: {}. Answers are cached (LMMS_RPTS_CACHE), and responses with "
-                "--log_samples or --use_cache: the same command requests only the rest.",
+                "Judging stopped: {}. Judge replies are cached (LMMS_RPTS_CACHE); responses are "
+                "saved with --log_samples or --use_cache. Run the same command again to request "
+                "only the missing replies.",
                 fatal,
             )
         steps, roots = scores[: len(asked)], iter(scores[len(asked) :])

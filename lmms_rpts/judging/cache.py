@@ -148,7 +148,7 @@ class AnswerCache:
         self._resume()
         if self._unwritten:
             logger.info(
-                "{:,} answers of judges could not be written to {}: a later run will request them "
+                "{:,} judge replies could not be written to {}: a later run will request them "
                 "again.",
                 len(self._unwritten),
                 self.path,
@@ -248,8 +248,8 @@ class AnswerCache:
         self._reads = self._reads and not reading and self._connection is not None
         if first:
             logger.warning(
-                "Judges' answers cannot be cached in {} ({}). The run continues and retries. "
-                "A later run will request unwritten answers again. Fix or move that file, or "
+                "Judge replies cannot be cached in {} ({}). The run continues and retries. "
+                "A later run will request the missing replies again. Fix or move that file, or "
                 "set LMMS_RPTS_CACHE to another folder.",
                 self.path,
                 error,
@@ -258,9 +258,9 @@ class AnswerCache:
 
 def _tell(path: Path, error: Exception, done: SetAside) -> None:
     logger.warning(
-        "The cache of judges' answers {} was damaged ({}) and is now {}. {:,} answers that could "
-        "still be read were copied to a new file, which is used from now on{}; the others will be "
-        "requested again. Delete the damaged file if you do not want to examine it.",
+        "The cache of judge replies {} was damaged ({}) and was renamed to {}. {:,} replies that "
+        "could still be read were copied to a new file, which is used from now on{}; the others "
+        "will be requested again. Delete the damaged file if you do not want to examine it.",
         *(path, error, done.path, done.copied),
         "" if done.complete else " (copying stopped early: more may be readable)",
     )

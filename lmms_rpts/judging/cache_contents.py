@@ -121,7 +121,7 @@ def _reading(folder: Path, only: bool = False) -> Iterator[sqlite3.Connection]:
         if is_damage(error):
             raise DamagedError(
                 f"{path} is damaged ({error}). The next run that uses a judge renames it, copies "
-                "the answers that can still be read to a new file and uses that one"
+                "the replies that can still be read to a new file and uses that one"
             ) from None
         if "locked" in str(error):
             raise LockedError(f"{path} is locked by another process: retry later") from None

@@ -312,7 +312,7 @@ class JudgeClient:
         if too_long:
             return self._stop_signal.stop(
                 f"{failure}; the server asks to wait {failure.retry_after:,.0f} s: run the same "
-                "command again after that, answers are cached"
+                "command again after that; replies are cached"
             )
         self._unreachable = self._unreachable + 1 if failure.unreachable else 0
         if self._unreachable >= UNREACHABLE:

@@ -44,7 +44,7 @@ class Isolation:
 
     def __exit__(self, *raised: object) -> None:
         if self.faults > 1:
-            logger.error("{}: {} internal errors in all", self.stage, self.faults)
+            logger.error("{}: {} internal errors in total", self.stage, self.faults)
 
     def run(self, work: Callable[[], T], otherwise: Callable[[str], T]) -> T:
         """The result of ``work``, or of ``otherwise`` if it raises."""

@@ -130,7 +130,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
     if settings.temperature > 0 and fixed:
         raise JudgeConfigurationError(
-            f"the judge {fixed[0]!r} always gives the same answer: unset "
+            f"the judge {fixed[0]!r} always gives the same reply: unset "
             "LMMS_RPTS_JUDGE_SAMPLES and LMMS_RPTS_TEMPERATURE"
         )
     return chosen

@@ -135,7 +135,7 @@ def check_likelihood(model: Any, tasks: str, force_simple: bool = False) -> None
         )
     if found.kind != "right":
         logger.warning(
-            "{}: the likelihoods of the model {} are not checked: {}. {} has correct ones.",
+            "{}: the likelihoods of the model {} are not verified: {}. {} computes correct ones.",
             tasks,
             found.model,
             reason,

@@ -49,9 +49,10 @@ def check_multi_round(model: Any, tasks: str, force_simple: bool = False) -> Non
     name = model if isinstance(model, str) else type(model).__name__
     simple = ", ".join(f"{each} --force_simple" if _has_chat(each) else each for each in SIMPLE[1:])
     raise MultiRoundError(
-        f"{tasks}: the model {name} does not support rounds (no generate_until_multi_round). "
-        f"Use --model {SIMPLE[0]} --model_args pretrained=CHECKPOINT, for any image-text-to-text "
-        f"checkpoint of transformers; or one of {', '.join(CHAT)}, {simple}."
+        f"{tasks}: the model {name} does not support several rounds (it has no "
+        f"generate_until_multi_round). Use --model {SIMPLE[0]} --model_args pretrained=CHECKPOINT, "
+        f"for any image-text-to-text checkpoint of transformers; or one of {', '.join(CHAT)}, "
+        f"{simple}."
     )
 
 

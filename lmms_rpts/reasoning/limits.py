@@ -46,5 +46,5 @@ def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple
         Step(tuple(map(move, chain.steps[old].premises)), chain.steps[old].conclusion)
         for old in kept
     )
-    note = f"{total} steps; only {len(kept)} are judged, on which the last one depends"
+    note = f"{total} steps; only the {len(kept)} on which the last one depends are judged"
     return replace(chain, steps=steps), (note,)

@@ -11,8 +11,8 @@ METRIC_WORDS = {
     "accuracy": "right answers",
     "accuracy_rpts": "right answers with sound reasoning",
     "right_for_wrong_reason": "share of right answers with unsound reasoning; lower is better",
-    "rpts_visual": "steps that read an image",
-    "rpts_textual": "steps that read a text",
+    "rpts_visual": "score of the steps that read an image",
+    "rpts_textual": "score of the steps that read a text",
     "parse_rate": "responses with readable steps",
     "judge_coverage": "responses that could be judged",
     "rpts_guarded": "guarded RPTS: ignores restating steps; unused evidence and an "

@@ -23,7 +23,7 @@ _LONGEST = 200_000
 
 _SHOWN_PREMISES = 8
 _PARTS = (("#overview", "Overview"), ("#sets", "Sets"))
-_CREDIT = "replies of the judge and labels published by others."
+_CREDIT = "judge replies and the labels of the data sets."
 _LANGUAGES = ("en", "zh")
 _OTHERS = "Other figures"
 

@@ -201,7 +201,7 @@ def _judge_cost(results: Mapping[str, Any]) -> str:
         return ""
     cached = _count(judges.get("found"))
     about = "about " if judges.get("guessed") is True else ""
-    return f"{about}{cost:.4g}" + (f" ({cached} cached answers)" if cached not in ("", "0") else "")
+    return f"{about}{cost:.4g}" + (f" ({cached} cached replies)" if cached not in ("", "0") else "")
 
 
 _FACTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {

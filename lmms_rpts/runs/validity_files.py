@@ -39,7 +39,7 @@ class Judging:
         return tuple(name for name in self.__slots__ if getattr(self, name) != getattr(other, name))
 
     def __str__(self) -> str:
-        samples = f", {self.judge_samples} answers each" if self.judge_samples > 1 else ""
+        samples = f", {self.judge_samples} replies per request" if self.judge_samples > 1 else ""
         prompts = shown(self.prompt_version).strip("'") or "unknown"
         return f"{shown(self.judge)} with prompts {prompts}{samples}"
 

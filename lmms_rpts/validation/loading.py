@@ -332,8 +332,8 @@ class _Reader:
             raise LoadError(
                 f"{self._path}: {faults:,} of {self.count:,} rows do not fit the layout "
                 f"{self._layout.name}:\n  {shown}{more}\n"
-                "Up to 1% would be skipped and counted. Check that the file is complete and "
-                "unchanged."
+                "Up to 1% of invalid rows are skipped and counted. Check that the file is complete "
+                "and unchanged."
             )
         if not chains:
             why = "; ".join(f"{reason} ({n:,})" for reason, n in self.left_out.items())

@@ -28,7 +28,7 @@ METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
         ),
         "auc_within": Metric(
             "AUC within chains",
-            "the same, but a wrong step is compared with the sound steps of its own chain only",
+            "AUC if each wrong step is compared only with the sound steps of its own chain",
         ),
     },
     "Steps: called sound at 0.5 or above": {
@@ -39,22 +39,33 @@ METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
         ),
         "mcc": Metric("MCC", "Matthews correlation of verdicts and labels, -1 to 1; 0 is chance"),
         "macro_f1": Metric("macro F1", "mean of the F1 of sound and the F1 of wrong steps"),
-        "f1_sound": Metric("F1, sound steps", "precision and recall of the verdict “sound”"),
-        "f1_wrong": Metric("F1, wrong steps", "precision and recall of the verdict “wrong”"),
+        "f1_sound": Metric(
+            "F1, sound steps", "harmonic mean of precision and recall of the verdict “sound”"
+        ),
+        "f1_wrong": Metric(
+            "F1, wrong steps", "harmonic mean of precision and recall of the verdict “wrong”"
+        ),
         "macro_f1_fitted": Metric(
             "macro F1, fitted",
-            "at the best threshold for the other half of the questions, not at 0.5",
+            "macro F1 at the threshold that is best on the other half of the questions, not at 0.5",
         ),
     },
     "First error of a chain": {
         "acc_err": Metric(
-            "wrong chains located", "share of them whose first wrong step is the judge's first"
+            "wrong chains located",
+            "share of the wrong chains whose first error is the first step that the judge calls "
+            "wrong",
         ),
-        "acc_ok": Metric("sound chains passed", "share of them in which no step is called wrong"),
-        "f1_first": Metric("F1 of first errors", "harmonic mean of the two above (ProcessBench)"),
+        "acc_ok": Metric(
+            "sound chains passed", "share of the sound chains in which no step is called wrong"
+        ),
+        "f1_first": Metric(
+            "F1 of first errors",
+            "harmonic mean of wrong chains located and sound chains passed (ProcessBench)",
+        ),
         "f1_first_fitted": Metric(
             "F1 of first errors, fitted",
-            "at the best threshold for the other half of the questions, not at 0.5",
+            "F1 of first errors at the best macro F1 threshold of the other half of the questions",
         ),
         "flagged_early": Metric(
             "flagged early",
@@ -72,7 +83,8 @@ METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
     "Coverage": {
         "unscored": Metric("unscored steps", "share of the labelled steps without a score"),
         "unscored_chains": Metric(
-            "unscored chains", "share of chains whose first error is undecided because of them"
+            "unscored chains",
+            "share of chains whose first error is undecided because of unscored steps",
         ),
     },
 }

@@ -103,8 +103,8 @@ def test_only_the_first_question_counts(run: Run) -> None:
     ),
     (
         {"judge_samples": 5},
-        "validity.json is about the judge 'openai:oracle' with prompts 1, 5 answers each, not "
-        "'openai:oracle' with prompts 1",
+        "validity.json is about the judge 'openai:oracle' with prompts 1, 5 replies per request, "
+        "not 'openai:oracle' with prompts 1",
     ),
     (
         {"prompt_version": ""},

@@ -106,7 +106,7 @@ def test_a_fault_in_any_stage_leaves_one_response_unscored(
         assert set(metrics) == set(METRICS)
     said = "".join(logged)
     assert said.count("Traceback") == 1
-    assert "2 internal errors in all" in said
+    assert "2 internal errors in total" in said
     assert "\x1b" not in said
 
 

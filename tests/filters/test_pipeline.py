@@ -196,7 +196,7 @@ def test_endless_chains_are_cut(judged: Callable[..., Any]) -> None:
     lines += [f"Conclusion {k}: from Conclusion {k - 1}, item {k}" for k in range(3, 5000)]
     (record,), asked = judged(["\n".join(lines)], says("1"))
     assert len(asked) <= 66
-    assert any("only 64 are judged" in problem for problem in record["transform"]["problems"])
+    assert any("only the 64 on which" in problem for problem in record["transform"]["problems"])
 
 
 def test_several_responses_of_one_instance(judged: Callable[..., Any]) -> None:
@@ -563,9 +563,9 @@ def test_what_the_table_of_results_does_not_tell_is_logged(logged: list[str]) ->
     assert logged == [
         "WARNING: 3 of 5 responses could not be judged and are left out of the means "
         "(judge_coverage); most often: no key",
-        "INFO: The judges' answers to one question have a standard deviation of 0.200 (mean of 2 "
-        "questions)",
-        "WARNING: 1 of 5 responses could not be rewritten by the judge: parsed by rules",
+        "INFO: The judge's scores for one request have a standard deviation of 0.200 (mean of 2 "
+        "requests)",
+        "WARNING: 1 of 5 responses could not be rewritten by the judge and were parsed by rules",
     ]
 
 

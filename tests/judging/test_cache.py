@@ -646,7 +646,7 @@ def test_a_damaged_file_is_replaced(
     for said in (str(aside), "requested again", "Delete"):
         assert said in warnings[0]
     # Answers written before the damage was found are copied as well.
-    (told,) = re.findall(r"(\d+) answers that could still be read", warnings[0])
+    (told,) = re.findall(r"(\d+) replies that could still be read", warnings[0])
     assert found <= int(told) <= found + 40
 
 
@@ -761,7 +761,7 @@ def test_copying_ends_in_time_and_says_so(
         answers.find(key)
     answers.close()
     assert stored(tmp_path) == []
-    assert "0 answers" in warnings[0]
+    assert "0 replies" in warnings[0]
     assert "more may be readable" in warnings[0]
 
 

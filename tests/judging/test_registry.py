@@ -356,7 +356,7 @@ def test_judges_that_say_the_same_each_time_are_asked_once(
         return
     with pytest.raises(JudgeConfigurationError) as caught:
         find_judges(judge, settings)
-    assert f"{at_fault!r} always gives the same answer" in str(caught.value)
+    assert f"{at_fault!r} always gives the same reply" in str(caught.value)
     assert "LMMS_RPTS_JUDGE_SAMPLES" in str(caught.value)
     assert "LMMS_RPTS_TEMPERATURE" in str(caught.value)
 

@@ -354,7 +354,7 @@ def test_a_server_that_keeps_asking_to_wait_longer_ends_the_run(longest_pauses: 
     assert judge.times("one") == [0, 30, 60, 90, 120]
     assert verdict.error == stop_signal.reason
     assert stop_signal.reason == (
-        "quota; the server asks to wait 3,601 s: run the same command again after that, answers "
+        "quota; the server asks to wait 3,601 s: run the same command again after that; replies "
         "are cached"
     )
 

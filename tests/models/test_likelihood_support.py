@@ -139,7 +139,7 @@ def test_models_of_others_are_let_through(registry: Any) -> None:
     logger.remove(sink)
     assert len(warnings) == 3
     for name, warning in zip(("mine", "dummy", "llava"), warnings, strict=True):
-        assert f"the likelihoods of the model {name} are not checked" in warning
+        assert f"the likelihoods of the model {name} are not verified" in warning
 
 
 def test_models_that_are_there_already() -> None:

@@ -91,7 +91,7 @@ def test_one_message_names_what_to_use() -> None:
     with pytest.raises(MultiRoundError) as caught:
         check_multi_round("llava_hf", "a_task")
     said = str(caught.value)
-    assert said.startswith("a_task: the model llava_hf does not support rounds")
+    assert said.startswith("a_task: the model llava_hf does not support several rounds")
     assert "Use --model hf_multimodal --model_args pretrained=CHECKPOINT" in said
     assert all(name in said for name in (*SIMPLE, *CHAT))
     assert "qwen2_5_vl --force_simple" in said

@@ -36,7 +36,7 @@ def test_what_the_last_step_does_not_rest_on_goes_even_where_there_is_room() -> 
     strays = chain("i0 > A", "t0 > stray", "t1 > stray", "c0 > B")
     cut, (note,) = limit_steps(strays, 3)
     assert cut == chain("i0 > A", "c0 > B")
-    assert note == "4 steps; only 2 are judged, on which the last one depends"
+    assert note == "4 steps; only the 2 on which the last one depends are judged"
 
 
 def test_a_chain_that_is_not_cut_has_no_note() -> None:
@@ -47,7 +47,7 @@ def test_the_root_of_a_connected_chain_of_over_64_steps_stays() -> None:
     steps = ["i0 > step 0", *(f"c{at - 1} > step {at}" for at in range(1, 100))]
     cut, (note,) = limit_steps(chain(*steps), 64)
     assert [step.conclusion for step in cut.steps] == [f"step {at}" for at in range(36, 100)]
-    assert note.startswith("100 steps; only 64 are judged")
+    assert note.startswith("100 steps; only the 64 on which")
     tree = build_tree(cut, 1, 0)
     assert tree.heights == tuple(range(1, 65))
     # the reference to the removed step 35 stays invalid

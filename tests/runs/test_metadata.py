@@ -93,7 +93,7 @@ def test_all_of_it() -> None:
         "wall time": "1 h 2 min",
         "tokens of the model": "12,345 in, 678 out, 16 calls",
         "tokens of the judge": "2,710 in, 1,355 out, 7 thinking, 271 calls",
-        "cost of the judge": "about 0.01234 (3 cached answers)",
+        "cost of the judge": "about 0.01234 (3 cached replies)",
     }
 
 

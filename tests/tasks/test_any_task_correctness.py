@@ -64,9 +64,11 @@ def test_what_is_no_criterion(text: str) -> None:
 
 
 def test_the_message_names_the_metrics() -> None:
-    with pytest.raises(SettingError, match=r"Use one of a, b, or none; such as a>=0\.5"):
+    with pytest.raises(
+        SettingError, match=r"Use one of a, b, or none\. To set a minimum, write it as in a>=0\.5"
+    ):
         parse_criterion("c", ["a", "b"])
-    with pytest.raises(SettingError, match=r"such as METRIC>=0\.5"):
+    with pytest.raises(SettingError, match=r"as in METRIC>=0\.5"):
         parse_criterion("c", [])
 
 

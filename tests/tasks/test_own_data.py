@@ -124,7 +124,10 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ({"language": "de"}, "'language' should be en or zh (the language of the prompt"),
     ({"reasoning": "Image0 -> x"}, "'reasoning' should be a list of strings"),
     ({"reasoning": ["The bar is high."]}, "cannot parse 'reasoning': line 0"),
-    ({"reasoning": ["Image1 -> x"]}, "'reasoning' cites Image1 in line 0, of 1 images from 0"),
+    (
+        {"reasoning": ["Image1 -> x"]},
+        "'reasoning' cites Image1 in line 0, but the document has 1 image, numbered from 0",
+    ),
     ({"ability": 4}, "'ability' should be a string or a list of strings, not 4"),
     ({"relation": "sideways"}, "'relation' should be guided, adversarial, independent or null"),
     ({"id": 1.5}, "'id' should be a whole number or a text, not 1.5"),

@@ -243,6 +243,6 @@ def _fetched(kind: Any, name: str) -> Any:
         what = "config" if kind.__name__ == "AutoConfig" else "tokenizer"
         hint = "check the name, the connection to the Hub and your access to the model"
         if "trust_remote_code" in str(error):
-            reason = "it needs custom code, which judges never run"
+            reason = "it needs custom code, which lmms-rpts never runs"
             hint = "choose a model that transformers supports"
         raise UnusableError(f"the {what} of {name!r} cannot be loaded ({reason}): {hint}") from None

@@ -69,7 +69,8 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     if metric is None or found is None or (found["least"] and least is None):
         raise SettingError(
             f"{text!r} is not a metric of the task (LMMS_RPTS_CORRECT, --correct). "
-            f"Use one of {', '.join(known)}, or none; such as {(known or ['METRIC'])[0]}>=0.5"
+            f"Use one of {', '.join(known)}, or none. To set a minimum, write it as in "
+            f"{(known or ['METRIC'])[0]}>=0.5"
         )
     field = path.removeprefix(metric).removeprefix(".") or None
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
@@ -109,8 +110,8 @@ def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
 def no_scale(criterion: Criterion, greatest: float) -> str:
     """Why a criterion with a metric on another scale cannot be used."""
     return (
-        f"{criterion.metric} has values up to {greatest:g}: not a share or percentage. Set, on "
-        f"its own scale, the minimum value of a right answer, such as {criterion.metric}>=3 "
+        f"{criterion.metric} has values up to {greatest:g}, so it is not a share or percentage. "
+        f"Set the minimum value of a right answer on this scale, such as {criterion.metric}>=3 "
         "(LMMS_RPTS_CORRECT, --correct)"
     )
 

@@ -139,8 +139,9 @@ class HostTask:
         if saved is not None and saved not in (doc["answer"], doc["target"]):
             raise DataError(
                 f"{self.name}: the samples have the gold answer {shown(saved)} for document "
-                f"{doc['doc_id']}, the task has {shown(doc['answer'])}: the responses answer other "
-                "data, or the data have changed. Score them with the data that they answer"
+                f"{doc['doc_id']}, the task has {shown(doc['answer'])}: the responses belong to "
+                "other data, or the data have changed. Score them with the data that they belong "
+                "to"
             )
 
     def _document(self, instance: Any, longest: int) -> Document:

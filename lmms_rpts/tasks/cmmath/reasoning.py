@@ -127,8 +127,8 @@ def _reasoning(solution: str, images: int) -> list[str]:
 def _tell(missing: int, total: int) -> None:
     if missing and load_settings().rank == 0:
         logger.info(
-            "{}: {} of {} problems have no reference solution: their steps from images only need "
-            "no judge and score 1",
+            "{}: {} of {} problems have no reference solution: in these, steps based only on "
+            "images are not judged and score 1",
             TASK,
             missing,
             total,

@@ -56,7 +56,7 @@ class CmmathTransformFilter(TransformFilter):
         if undecided:
             logger.warning(
                 "{} of {} answers are left undecided by the rules, and are left out of accuracy; "
-                "a judge that writes text decides them",
+                "set a judge that writes text to have it decide them",
                 len(undecided),
                 len(results),
             )

@@ -155,12 +155,12 @@ GRADING = Grading(
         Column("undecided", share_text("undecided_rate")),
         Column("coverage", share_text("grader_coverage")),
     ),
-    explained="n: problems. accuracy: of the responses with a score. range: accuracy if all others "
-    "were wrong, and if they were right. undecided: share that the rules left undecided. coverage: "
-    "share with a score. SSR: share of knowledge points with an accuracy above the threshold. "
-    "tokens: per response. ( ): number of problems with a score, or of mistakes. "
-    "[ ]: 95% interval over problems, of one round (Wilson's; Student's t where several responses "
-    "to a problem differ). ±: sample standard deviation over rounds.",
+    explained="n: problems. accuracy: of the responses with a score. range: accuracy if all "
+    "responses without a score were wrong, and if they were right. undecided: share that the rules "
+    "left undecided. coverage: share with a score. SSR: share of knowledge points with an accuracy "
+    "above the threshold. tokens: per response. ( ): number of problems with a score, or of "
+    "mistakes. [ ]: 95% interval over problems, of one round (Wilson's; Student's t where several "
+    "responses to a problem differ). ±: sample standard deviation over rounds.",
     sentence=_sentence,
     sheets=_sheets,
     lists={

@@ -39,7 +39,9 @@ def _check_download() -> list[Check]:
         return [_check_copy(folder, language) for language in _LANGUAGES]
     remedy = "set RPTS_PATH to a folder with texts_en.json, texts_zh.json and images/"
     if constants.HF_HUB_OFFLINE:
-        fault = "RPTS_PATH is not set, nothing is downloaded, and HF_HUB_OFFLINE forbids downloads"
+        fault = (
+            "RPTS_PATH is not set, no data were downloaded, and HF_HUB_OFFLINE forbids downloads"
+        )
         return [problem(_NAME, fault, f"{remedy}, or unset HF_HUB_OFFLINE")]
     said = f"not downloaded yet: the first run will download {HUB_DATASET}"
     return [Check(_NAME, "not checked", said, f"{remedy} to use local data")]
