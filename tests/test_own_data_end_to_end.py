@@ -140,6 +140,26 @@ def test_the_page_from_an_empty_folder_to_a_report(tmp_path: Path) -> None:
     assert "10 instances" in done.stdout
 
 
+def test_a_run_is_judged_later(tmp_path: Path) -> None:
+    """In the folder of ``init``, where the task's folder has the task's name."""
+    done = run([RPTS, "init", "shelves"], env=OFFLINE, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    found = run_lmms_eval(
+        tmp_path / "results",
+        *("--model", "replay", "--model_args", f"samples={tmp_path}/shelves/responses.jsonl"),
+        *("--include_path", str(tmp_path / "shelves"), "--tasks", "shelves"),
+        env=OFFLINE | {"LMMS_RPTS_JUDGE": "none"},
+    )
+    assert found.code == 0, found.output
+    command = ["score", "results", "--include_path", "shelves", "--judge", "lexical", "-o", "out"]
+    done = run([RPTS, *command], env=OFFLINE, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    (samples,) = (tmp_path / "out").rglob("*_samples_shelves.jsonl")
+    rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    assert [row["doc_id"] for row in rows] == [0, 1]
+    assert all(0 <= row["rpts"] <= 1 for row in rows)
+
+
 @table("name", *re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
 def test_the_page_names_what_there_is(name: str) -> None:
     from lmms_rpts.tasks.own.config import _NAMES

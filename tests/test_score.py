@@ -277,7 +277,7 @@ def test_no_name_breaks_lmms_evals_arguments(name: str) -> None:
 
 def test_lmms_evals_own_reason_is_told(tmp_path: Path) -> None:
     log = "a\nError during evaluation: no data:\n  x\x1b[0m. Please set `--verbosity=DEBUG` to\nb\n"
-    with pytest.raises(EvaluationError, match=r"status 0\); its output:\nno data:\n  x$"):
+    with pytest.raises(EvaluationError, match=r"failed; its output:\nno data:\n  x$"):
         find_written(tmp_path, 0, log)
     log = "".join(f"line {number}\n" for number in range(40)) + "0%\r50%\rkilled\n"
     with pytest.raises(EvaluationError, match=r"status 9\); its output:\nline 26\n") as caught:
@@ -374,9 +374,12 @@ def test_a_mistake_is_told_before_anything_runs(
 
 
 def score(
-    folder: Path, *arguments: object, env: dict[str, str] | None = None
+    folder: Path,
+    *arguments: object,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> tuple[Run, list[Path]]:
-    done = run([COMMAND, "score", *map(str, arguments), "-o", str(folder)], env=env)
+    done = run([COMMAND, "score", *map(str, arguments), "-o", str(folder)], env=env, cwd=cwd)
     assert done.returncode == 0, done.stdout
     assert f"lmms-rpts report {folder}" in done.stdout
     lines = done.stdout.splitlines()
@@ -444,13 +447,17 @@ def test_responses_from_elsewhere(original: Run, counted: Path, tmp_path: Path) 
     for row in rows:
         del row["task"]
     file = write(tmp_path / "elsewhere.jsonl", *reversed(rows))
-    again, _ = score(tmp_path / "out", file, "--task", "rpts_demo", "--name", "my, model=x")
+    # lmms-eval would load all YAML files of a folder that has the task's name.
+    (tmp_path / "rpts_demo").mkdir()
+    (tmp_path / "rpts_demo" / "broken.yaml").write_text("task: [")
+    arguments = (file, "--task", "rpts_demo", "--name", "my, model=x")
+    again, _ = score(tmp_path / "out", *arguments, cwd=tmp_path)
     assert_same(original, again, "rpts_demo")
     assert read_run(again.folder).model == "my model x"
     broken = {"LMMS_RPTS_PROMPTS": "/nowhere"}
     failed = run([COMMAND, "score", str(file), "--task", "rpts_demo"], env=broken, cwd=tmp_path)
     assert failed.returncode == 1
-    reason = failed.stdout.partition("lmms-eval failed (status 0); its output:\n")[2]
+    reason = failed.stdout.partition("lmms-eval failed; its output:\n")[2]
     assert "/nowhere" in reason
     assert "Traceback" not in reason
     assert not list((tmp_path / "rescored").iterdir())

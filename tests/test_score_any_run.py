@@ -199,7 +199,7 @@ def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
         done = score(plain.folder, task, tmp_path / "out", server)
         assert server.calls == 0
     assert done.code == 1
-    assert "holds filtered responses of colours (regex)" in done.output
+    assert "contains filtered responses to colours (regex)" in done.output
     assert "--reasoning_tags none" in done.output
     assert "or run colours_rpts" in done.output
 
@@ -403,15 +403,14 @@ def test_the_pages_commands_work(tmp_path: Path) -> None:
     ("*", "is not a valid task name"),
     ("--help", "is not a valid task name"),
     ("\x1b[31m", "is not a valid task name"),
-    ("evil", "lmms-eval would take it for the task"),
-    ("evil_rpts", "lmms-eval would take it for the task"),
+    ("evil", "lmms-eval would take it for the"),
+    ("evil_rpts", "lmms-eval would take it for the"),
 )
 def test_the_name_of_a_task_runs_no_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, named: str
 ) -> None:
-    """If a task is named like a folder, lmms-eval loads the folder's files and their functions."""
-    folder = tmp_path / "evil_rpts"
-    folder.mkdir(exist_ok=True)
+    """If an unknown task is named like a file, lmms-eval loads the file and its functions."""
+    (tmp_path / "evil_rpts").touch()
     said = tmp_path / "r.jsonl"
     said.write_text(json.dumps({"task": name, "doc_id": 0, "response": "x"}) + "\n")
     monkeypatch.chdir(tmp_path)

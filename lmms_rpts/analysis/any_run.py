@@ -113,19 +113,18 @@ def _scored_as(task: str, own: Sequence[str]) -> str:
     """The name under which lmms-eval scores the responses.
 
     Raises:
-        ResponsesError: for a name that lmms-eval would read as something else: a pattern,
-            several
-            tasks, an option, or a folder.
+        ResponsesError: for a name that lmms-eval would read as something else: a pattern, several
+            tasks, an option, or a file.
     """
     name = task if task in own or split_name(task) else f"{task}{SUFFIX}"
     if not _NAME.fullmatch(name):
         raise ResponsesError(
             f"{shown(task)} is not a valid task name: use letters, digits, _ . and -"
         )
-    if Path(name).exists():
+    if Path(name).is_file():
         raise ResponsesError(
-            f"a file or folder called {name!r} exists in this folder, and lmms-eval would take it "
-            "for the task: run the command in another folder"
+            f"a file called {name!r} exists in this folder, and lmms-eval would take it for the "
+            "task: run the command in another folder"
         )
     return name
 
@@ -161,13 +160,16 @@ def _check_whole(results: Mapping[Path, Mapping[str, Any]], task: str) -> None:
     if split_name(task):
         return
     for file, found in results.items():
-        stripped = _at(found, "config", "resolved_cli_args", "reasoning_tags")
+        # As lmms-eval does: the task's own value takes precedence.
+        tags = _at(found, "configs", task, "reasoning_tags")
+        if tags is None:
+            tags = _at(found, "config", "resolved_cli_args", "reasoning_tags")
         cut = sorted(_filters(_at(found, "configs", task, "filter_list")) - _LEAVE_WHOLE)
-        if cut and isinstance(stripped, str) and stripped != "none":
+        if cut and tags not in (None, False, "none"):
             raise ResponsesError(
-                f"{file} holds filtered responses of {task} ({', '.join(cut)}), not what the model "
-                "wrote. Run the task with --reasoning_tags none, so that lmms-eval saves the "
-                f"responses, or run {task}{SUFFIX}"
+                f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
+                "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
+                f"output, or run {task}{SUFFIX}"
             )
 
 

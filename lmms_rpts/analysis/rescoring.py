@@ -201,8 +201,8 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
         more = f" and {missing - len(first)} more" * (missing > len(first))
         raise ResponsesError(
             f"{task}: there is no response to document {', '.join(first)}{more} (doc_id, from 0), "
-            f"but to others from {start} to {stop - 1}. lmms-eval scores ranges without gaps: add the "
-            "missing responses, or remove those on one side of the gap"
+            f"but to others from {start} to {stop - 1}. lmms-eval scores ranges without gaps: add "
+            "the missing responses, or remove those on one side of the gap"
         )
     repeats, _ = Counter(counts.values()).most_common(1)[0]
     others = [f"{at} ({count})" for at, count in sorted(counts.items()) if count != repeats]

@@ -68,10 +68,18 @@ def replay_command(
     arguments = [*([f"name={name}"] if name else []), f"samples={samples}"]
     return [
         *(sys.executable, "-m", ENTRY),
-        *("--model", "replay", "--tasks", tasks),
+        *("--model", "replay", "--tasks", _tasks(tasks)),
         *("--model_args", ",".join(arguments), *more),
         *("--log_samples", "--output_path", str(output)),
     ]
+
+
+def _tasks(names: str) -> str:
+    """The value of ``--tasks``: lmms-eval loads the YAML files of a folder with a task's name.
+
+    It looks for such a folder only if the value is a single name.
+    """
+    return f"{names},{names}" if Path(names).is_dir() else names
 
 
 def find_written(output: Path, code: int, said: str) -> Written:
@@ -88,7 +96,8 @@ def find_written(output: Path, code: int, said: str) -> Written:
     results = list(output.rglob("*_results.json"))
     # lmms-eval exits with 0 even if the evaluation failed, so its files are checked.
     if code or len(results) != 1:
-        raise EvaluationError(f"lmms-eval failed (status {code}){_reason(said)}")
+        status = f" (status {code})" if code else ""
+        raise EvaluationError(f"lmms-eval failed{status}{_reason(said)}")
     content: dict[str, Any] = json.loads(results[0].read_text(encoding="utf-8"))
     stem = results[0].name.removesuffix("_results.json")
     tasks = content["configs"]
