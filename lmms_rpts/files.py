@@ -53,6 +53,9 @@ def draft_of(path: Path) -> Iterator[Path]:
 def _target(path: Path) -> Path:
     """The file to replace; links are followed."""
     target = path.expanduser().resolve()
+    # From Python 3.13 on, resolve() leaves a loop of links as it is.
+    if any(each.is_symlink() for each in (target, *target.parents)):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if target.is_dir():
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     # As root, `-o /dev/full` would replace the device by a file.
