@@ -78,5 +78,5 @@ def test_values_are_shown_short(value: object) -> None:
 
 def test_values_that_python_does_not_print_are_shown_too() -> None:
     assert shown(ENORMOUS) == "this int"
-    assert shown(DEEP) == "this list"
+    assert shown(DEEP) in ("this list", "[" * 60 + "…")  # from Python 3.13 on, repr gets deeper
     shown("\ud800").encode()

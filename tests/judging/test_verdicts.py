@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lmms_rpts.judging.parsers.replies import read_reply
+from lmms_rpts.judging.parsers.scores import strip_thinking
 from lmms_rpts.judging.parsers.verdicts import (
     parse_consistency,
     parse_grade,
@@ -246,7 +247,12 @@ def test_no_reply_breaks_the_reading(reply: str) -> None:
 
 @given(st.text(max_size=40))
 def test_a_mark_that_anything_follows_is_none(text: str) -> None:
+    assume(strip_thinking(text) == text)  # thinking is left out, also if it never ends
     assert parse_yes_no(f"<Yes>{text}x") is None
+
+
+def test_a_mark_counts_if_only_thinking_follows() -> None:
+    assert parse_yes_no("<Yes><THINK>x") == "yes"
 
 
 def test_a_long_reply_is_read_at_once() -> None:
