@@ -110,8 +110,8 @@ def report(
             limit=limit,
         )
     typer.echo(
-        f"{written.path}: {count(written.instances, 'instance')}, {count(written.images, 'image')}, "
-        f"{written.size / 1e6:,.1f} MB"
+        f"{written.path}: {count(written.instances, 'instance')}, "
+        f"{count(written.images, 'image')}, {written.size / 1e6:,.1f} MB"
     )
     for said in written.mismatches:
         typer.echo(f"Note: {printable(said)}", err=True)
