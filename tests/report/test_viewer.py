@@ -433,7 +433,11 @@ def test_kinds_have_a_column_if_there_are_any(
     doc = make_doc(**{"ability": [], "relation": None} | kinds)
     samples = write_run(tmp_path, {0: make_record([1.0, 1.0], doc=doc)})
     text = write_report(read_runs([samples]), tmp_path / "r.html").path.read_text()
-    assert text.count('data-column="kind"') == text.count('class="faint kind"') == shown
+    assert (
+        text.count('<th scope="col" data-column="kind"')
+        == text.count('class="faint kind"')
+        == shown
+    )
 
 
 # --- previews
