@@ -45,7 +45,7 @@ def test_lost_images_are_reported_as_a_line(tmp_path: Path) -> None:
     doc = make_doc(visual_clue=["nosuchtask_rpts#0/0"])
     write_run(tmp_path / "run", {0: make_record([1.0, 1.0], doc=doc)}, task="nosuchtask_rpts")
     out, error = _printed(COMMAND, "report", "run", "-o", "r.html", cwd=tmp_path)
-    assert out.startswith("r.html: 1 instances, 0 images")
+    assert out.startswith("r.html: 1 instance, 0 images")
     warning, *rest = error.splitlines()
     assert warning.startswith(
         "Warning: The images of nosuchtask_rpts are left out: Unknown task 'nosuchtask'"

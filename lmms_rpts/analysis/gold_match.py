@@ -26,11 +26,17 @@ class GoldMatch:
 
     Attributes:
         steps: their numbers, in order; several if neither evidence nor wording decides.
-        overlap: Jaccard index of the evidence, from ``LEAST`` to 1.
+        overlap: Jaccard index of the evidence, from ``LEAST`` to 1. References of the step to clues
+            that do not exist count in the union, so that the index of such a step is below 1.
     """
 
     steps: tuple[int, ...]
     overlap: float
+
+    @property
+    def percent(self) -> int:
+        """``overlap`` in percent, rounded; 100 only if it is 1."""
+        return 100 if self.overlap >= 1 else min(99, round(100 * self.overlap))
 
 
 def match_steps(tree: ReasoningTree, gold: ReasoningTree) -> tuple[GoldMatch | None, ...]:
@@ -49,22 +55,42 @@ def match_steps(tree: ReasoningTree, gold: ReasoningTree) -> tuple[GoldMatch | N
     theirs = evidence_sets(gold)
     wanted = [step.conclusion for step in gold.chain.steps]
     return tuple(
-        _match(own, step.conclusion, theirs, wanted)
-        for own, step in zip(evidence_sets(tree), tree.chain.steps, strict=True)
+        _match(own, len(missing), step.conclusion, theirs, wanted)
+        for own, missing, step in zip(
+            evidence_sets(tree), _missing_sets(tree), tree.chain.steps, strict=True
+        )
     )
 
 
 def evidence_sets(tree: ReasoningTree) -> tuple[frozenset[Clue], ...]:
     """For each step, the valid leaves below it, directly or through conclusions."""
     invalid = {(fault.step, fault.clue) for fault in tree.invalid}
+    return _below(
+        tree,
+        [
+            frozenset(
+                clue
+                for clue in step.premises
+                if clue.kind != "conclusion" and (at, clue) not in invalid
+            )
+            for at, step in enumerate(tree.chain.steps)
+        ],
+    )
+
+
+def _missing_sets(tree: ReasoningTree) -> tuple[frozenset[Clue], ...]:
+    """For each step, the invalid references in it and in the conclusions below it."""
+    own: list[set[Clue]] = [set() for _ in tree.heights]
+    for fault in tree.invalid:
+        own[fault.step].add(fault.clue)
+    return _below(tree, [frozenset(each) for each in own])
+
+
+def _below(tree: ReasoningTree, own: Sequence[frozenset[Clue]]) -> tuple[frozenset[Clue], ...]:
+    """For each step, the union of ``own`` over the step and all conclusions below it."""
     found: list[frozenset[Clue]] = []
-    for at, step in enumerate(tree.chain.steps):
-        own = (
-            clue
-            for clue in step.premises
-            if clue.kind != "conclusion" and (at, clue) not in invalid
-        )
-        found.append(frozenset(own).union(*(found[child] for child in cited_steps(tree.chain, at))))
+    for at, clues in enumerate(own):
+        found.append(clues.union(*(found[child] for child in cited_steps(tree.chain, at))))
     return tuple(found)
 
 
@@ -77,9 +103,13 @@ def matched_by(matches: Sequence[GoldMatch | None], n_gold: int) -> tuple[tuple[
 
 
 def _match(
-    own: frozenset[Clue], text: str, theirs: Sequence[frozenset[Clue]], wanted: Sequence[str]
+    own: frozenset[Clue],
+    missing: int,
+    text: str,
+    theirs: Sequence[frozenset[Clue]],
+    wanted: Sequence[str],
 ) -> GoldMatch | None:
-    overlaps = [_jaccard(own, other) for other in theirs]
+    overlaps = [_jaccard(own, other, missing) for other in theirs]
     best = max(overlaps, default=0.0)
     if best < LEAST:
         return None
@@ -90,6 +120,7 @@ def _match(
     return GoldMatch(tuple(alike), best)
 
 
-def _jaccard(one: frozenset[Clue], other: frozenset[Clue]) -> float:
-    either = len(one | other)
+def _jaccard(one: frozenset[Clue], other: frozenset[Clue], missing: int) -> float:
+    """``missing``: number of clues that do not exist, in the union of the two sets."""
+    either = len(one | other) + missing
     return len(one & other) / either if either else 0.0

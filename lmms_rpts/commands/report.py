@@ -18,7 +18,7 @@ from lmms_rpts.commands.common import (
     spare,
     told,
 )
-from lmms_rpts.escaping import printable
+from lmms_rpts.escaping import count, printable
 
 
 def report(
@@ -110,8 +110,8 @@ def report(
             limit=limit,
         )
     typer.echo(
-        f"{written.path}: {written.instances} instances, {written.images} images, "
-        f"{written.size / 1e6:,.1f} MB"
+        f"{written.path}: {count(written.instances, 'instance')}, "
+        f"{count(written.images, 'image')}, {written.size / 1e6:,.1f} MB"
     )
     for said in written.mismatches:
         typer.echo(f"Note: {printable(said)}", err=True)

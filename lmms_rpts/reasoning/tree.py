@@ -110,4 +110,7 @@ def _fault(clue: Clue, at: int, n_steps: int, n_images: int, n_texts: int) -> st
     available = n_images if clue.kind == "image" else n_texts
     if clue.index < available:
         return None
-    return f"there are only {available} of this kind, numbered from 0"
+    if not available:
+        return f"there are no {clue.kind}s"
+    few = f"is only 1 {clue.kind}" if available == 1 else f"are only {available} {clue.kind}s"
+    return f"there {few}, numbered from 0"

@@ -63,7 +63,10 @@ class Frame:
             lstrip_blocks=True,
         )
         self.environment.filters.update(
-            cut=_cut, name=partial(cut_middle, length=_LABEL), content=_content
+            cut=_cut,
+            name=partial(cut_middle, length=_LABEL),
+            content=_content,
+            breakable=_breakable,
         )
         self.environment.globals.update(
             version=__version__,
@@ -128,6 +131,11 @@ def _hash(script: str) -> str:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _breakable(name: str) -> Markup:
+    """A name that may be broken after each underscore."""
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def _content(text: str) -> Markup:

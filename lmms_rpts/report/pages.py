@@ -174,6 +174,9 @@ class Pages:
             links=links,
             link=link,
             dimensions=dimensions,
+            kinds_given=any(
+                entry.instance.abilities or entry.instance.relation for entry in self.view.entries
+            ),
             several_tasks=len({entry.instance.task for entry in self.view.entries}) > 1,
             group_names=partial(_group_names, self.view.overviews),
             group_of=_group_of,

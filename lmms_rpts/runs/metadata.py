@@ -18,6 +18,8 @@ _LONGEST = 600
 _MOST_TASKS = 40
 _TORCH = re.compile(r"PyTorch version: ([\w.+-]{1,60})")
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})[_T-](\d{2})(\d{2})(\d{2})$", re.ASCII)
+_SCORE = re.compile(r"[/\\]lmms-rpts-\w+[/\\]responses\.jsonl$")
+"""Samples of ``lmms-rpts score``, which sets --limit itself so that all responses are scored."""
 _SEEDS = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
 
 
@@ -52,6 +54,13 @@ def _plain(name: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return mask_value(name, value).strip()
+
+
+def _whole(name: str, value: object) -> str:
+    """``_plain``, but 3 for 3.0: lmms-eval reads a limit as a fraction or a count."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return _plain(name, value)
 
 
 def _config(name: str) -> Callable[[Mapping[str, Any]], str]:
@@ -113,7 +122,11 @@ def _documents(results: Mapping[str, Any]) -> str:
 
 
 def _limit(results: Mapping[str, Any]) -> str:
-    limit, offset = _config("limit")(results), _config("offset")(results)
+    config = _part(results, "config")
+    given = config.get("model_args")
+    if config.get("model") == "replay" and isinstance(given, str) and _SCORE.search(given):
+        return ""
+    limit, offset = _whole("limit", config.get("limit")), _plain("offset", config.get("offset"))
     return f"{limit or 'none'}, offset {offset}" if offset not in ("", "0") else limit
 
 
@@ -121,6 +134,12 @@ def _seeds(results: Mapping[str, Any]) -> str:
     config = _part(results, "config")
     seeds = {name.removesuffix("_seed"): _plain(name, config.get(name)) for name in _SEEDS}
     return ", ".join(f"{name} {seed}" for name, seed in seeds.items() if seed)
+
+
+def _lmms_eval(results: Mapping[str, Any]) -> str:
+    """The version; ``branch@commit`` of a git repository is left out."""
+    version = _top("lmms_eval_version")(results)
+    return "" if "@" in version else version
 
 
 def _torch(results: Mapping[str, Any]) -> str:
@@ -217,7 +236,7 @@ _FACTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "batch size": _config("batch_size"),
     "device": _config("device"),
     "response cache": _config("use_cache"),
-    "lmms-eval": _top("lmms_eval_version"),
+    "lmms-eval": _lmms_eval,
     "transformers": _top("transformers_version"),
     "torch": _torch,
     "git commit": _commit,

@@ -56,6 +56,16 @@ def test_evidence_follows_conclusions_and_leaves_out_what_does_not_exist() -> No
     (["Text1 -> It sells bread."], [None]),
     (["Context -> There is a shop."], [None]),
     (["Image9 -> Nothing."], [None]),
+    # A clue that does not exist counts in the union: 1 of 2, and 1 of 3.
+    (["Image0 + Text6 -> The clock shows nine."], [((0,), 0.5)]),
+    (["Image0 + Text6 + Text6 -> The clock shows nine."], [((0,), 0.5)]),
+    (["Image0 + Text6 + Text7 -> The clock shows nine."], [None]),
+    (["Image0 + Conclusion7 -> The clock shows nine."], [((0,), 0.5)]),
+    # Also below an earlier conclusion: 2 of 3.
+    (
+        ["Image0 + Image9 -> Nine.", "Conclusion0 + Text0 -> The shop is closed."],
+        [((0,), 0.5), ((2,), 2 / 3)],
+    ),
     ([], []),
 )
 def test_matches_by_evidence(
@@ -63,6 +73,11 @@ def test_matches_by_evidence(
 ) -> None:
     wanted = tuple(each and GoldMatch(*each) for each in matches)
     assert match_steps(tree(lines), tree(GOLD)) == wanted
+
+
+@table("overlap, percent", (1.0, 100), (2 / 3, 67), (0.5, 50), (299 / 300, 99))
+def test_less_than_all_is_never_100_percent(overlap: float, percent: int) -> None:
+    assert GoldMatch((0,), overlap).percent == percent
 
 
 def test_chinese() -> None:

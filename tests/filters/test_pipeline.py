@@ -467,7 +467,7 @@ def test_a_record_holds_all_that_is_known_of_a_response() -> None:
                 "step": 2,
                 "kind": "text",
                 "index": 9,
-                "reason": "there are only 2 of this kind, numbered from 0",
+                "reason": "there are only 2 texts, numbered from 0",
             }
         ],
         "transform": {

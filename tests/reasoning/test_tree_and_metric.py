@@ -61,8 +61,8 @@ def test_an_empty_chain_has_no_root() -> None:
 
 
 INVALID = [
-    ("i1", "there are only 1 of this kind, numbered from 0"),
-    ("t2", "there are only 2 of this kind, numbered from 0"),
+    ("i1", "there is only 1 image, numbered from 0"),
+    ("t2", "there are only 2 texts, numbered from 0"),
     ("i", "the image has no number"),
     ("t", "the text has no number"),
     ("c", "the conclusion has no number"),
@@ -236,3 +236,8 @@ def test_any_chain_forms_a_tree(drawn: ReasoningChain) -> None:
         assert built.uses[-1] == 1
     leaves = {Clue("image", 0), Clue("text", 1), Clue("context")}
     assert not any(fault.clue in leaves for fault in built.invalid)
+
+
+def test_no_evidence_of_a_kind() -> None:
+    found = build_tree(chain("i0 t0 > A"), 0, 1)
+    assert [fault.reason for fault in found.invalid] == ["there are no images"]

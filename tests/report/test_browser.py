@@ -234,6 +234,36 @@ def test_a_very_narrow_window(browser: Any, report: Path) -> None:
         page.context.close()
 
 
+def test_a_phone_shows_all_models_and_the_outcomes(browser: Any, report: Path) -> None:
+    page = open_page(browser, report, viewport={"width": 400, "height": 800}).page
+    assert page.locator(".bar-top").bounding_box()["height"] < 60, "one row"
+    rows = page.get_by_role("row").filter(has=page.locator("code", has_text="evidence_coverage"))
+    assert rows.get_by_role("cell").count() == 2
+    shown = [
+        *rows.get_by_role("cell").all(),
+        page.locator("#table tbody tr td:has(> .chip)").first,
+        page.locator("#table tbody tr td:has(> .score)").first,
+    ]
+    for cell in shown:
+        box = cell.bounding_box()
+        assert 0 <= box["x"] < box["x"] + box["width"] <= 400
+    for hidden in ("kind", "disagree"):
+        expect(
+            page.locator(f"#table [data-column={hidden}], #table td.{hidden}").first
+        ).to_be_hidden()
+    page.context.close()
+
+
+def test_the_bars_of_outcomes_have_names(opened: Opened) -> None:
+    card = opened.page.get_by_role("region", name="Summary of model-b")
+    names = ["1 right, sound reasoning", "2 right for the wrong reason"]
+    names += ["1 wrong, sound reasoning", "1 wrong, unsound reasoning"]
+    assert [
+        each.get_attribute("title") for each in card.locator(".outcome-bar span").all()
+    ] == names
+    expect(card.get_by_role("list", name="Legend").locator("li")).to_have_text(names)
+
+
 def test_colours_can_be_chosen(opened: Opened) -> None:
     page = opened.page
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")

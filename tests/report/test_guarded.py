@@ -165,9 +165,14 @@ def test_metrics_stand_in_groups_and_counts_have_no_bar(tmp_path: Path) -> None:
     write_run(tmp_path, {0: guarded_record([1.0] * 4, steps=PADDED)})
     html = html_of(tmp_path)
     names = ["as published", "guarded", "diagnostics of the chains"]
-    places = [html.index(f'<th scope="col">{name}</th>') for name in names]
-    order = [places[0], html.index("<code>rpts<"), places[1], html.index("<code>rpts_guarded<")]
-    order += [places[2], html.index("<code>evidence_coverage<"), html.index("<code>steps<")]
+    places = [html.index(f'role="columnheader">{name}</th>') for name in names]
+    order = [
+        places[0],
+        html.index("<code>rpts<"),
+        places[1],
+        html.index("<code>rpts_<wbr>guarded<"),
+    ]
+    order += [places[2], html.index("<code>evidence_<wbr>coverage<"), html.index("<code>steps<")]
     assert order == sorted(order)
     row = html[html.index("<code>steps<") :].split("</tr>")[0]
     assert "4.000" in row

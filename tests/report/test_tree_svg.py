@@ -69,7 +69,7 @@ def test_a_page_gets_links_and_leaves_that_scripts_find() -> None:
     assert re.findall(r'data-leaf="([^"]+)"', drawn) == ["image:0", "text:0", "context"]
     assert drawn.count('tabindex="0"') == 4
     assert 'aria-label="Image 9, which does not exist"' in drawn
-    assert "<title>there are only 2 of this kind, numbered from 0</title>" in drawn
+    assert "<title>there are only 2 images, numbered from 0</title>" in drawn
     assert 'class="tree-svg plain"' in drawn
     assert "style=" not in drawn
 

@@ -19,6 +19,7 @@ from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.browser import Opened, expect_accessible, expect_listed, open_page, watched
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
+from tests.support.tables import table
 
 # doc_id: (answer, scores) of model a, of model b
 ANSWERS: dict[int, tuple[tuple[str, list[float]], tuple[str, list[float]]]] = {
@@ -378,6 +379,17 @@ def test_the_overview_shows_how_runs_were_made(opened: Opened, report: Path) -> 
     assert SECRET not in report.read_text()
 
 
+def test_settings_and_metadata_are_after_the_instances(opened: Opened, report: Path) -> None:
+    text = report.read_text()
+    heads = ["<h2>Instances<", "<h2>Judge settings<", "<h2>Run metadata<"]
+    places = [text.index(each) for each in heads]
+    assert places == sorted(places)
+    table = opened.page.locator("table.metadata")
+    expect(table).to_be_visible()
+    go(opened.page, "rpts-eval-en-0")
+    expect(table).to_be_hidden()
+
+
 def test_without_results_there_is_no_metadata(tmp_path: Path) -> None:
     samples = write_run(tmp_path, {0: make_record([1.0, 1.0])})
     next(tmp_path.glob("*_results.json")).unlink()
@@ -412,6 +424,20 @@ def test_one_run_has_nothing_to_disagree_with(browser: Any, folder: Path) -> Non
     assert page.get_by_label("Models disagree").count() == 0
     assert page.locator("#table thead th").count() == 7
     page.context.close()
+
+
+@table("kinds, shown", ({}, 0), ({"ability": ["OCR"]}, 1), ({"relation": "guided"}, 1))
+def test_kinds_have_a_column_if_there_are_any(
+    tmp_path: Path, kinds: dict[str, Any], shown: int
+) -> None:
+    doc = make_doc(**{"ability": [], "relation": None} | kinds)
+    samples = write_run(tmp_path, {0: make_record([1.0, 1.0], doc=doc)})
+    text = write_report(read_runs([samples]), tmp_path / "r.html").path.read_text()
+    assert (
+        text.count('<th scope="col" data-column="kind"')
+        == text.count('class="faint kind"')
+        == shown
+    )
 
 
 # --- previews

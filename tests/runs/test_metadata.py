@@ -97,6 +97,38 @@ def test_all_of_it() -> None:
     }
 
 
+SCORED = "name=careful,samples=/tmp/lmms-rpts-a1_b2/responses.jsonl"
+
+
+@table(
+    "config, shown",
+    ({"limit": 3.0}, "3"),
+    ({"limit": 3}, "3"),
+    ({"limit": 0.25}, "0.25"),
+    ({"limit": None}, None),
+    ({"limit": 3.0, "offset": 2}, "3, offset 2"),
+    ({"limit": 1e300}, "1e+300"),
+    # lmms-rpts score sets the limit itself; a user who replays responses may set one.
+    ({"limit": 3.0, "model": "replay", "model_args": SCORED}, None),
+    ({"limit": 3.0, "model": "replay", "model_args": "samples=/a/responses.jsonl"}, "3"),
+    ({"limit": 3.0, "model": "qwen", "model_args": SCORED}, "3"),
+)
+def test_limit(config: dict[str, object], shown: str | None) -> None:
+    assert metadata_of({"config": config}).get("limit") == shown
+
+
+@table(
+    "version, shown",
+    ("0.7.3", "0.7.3"),
+    # Branch and commit of the git repository around the installation.
+    ("main@1db2d93", None),
+    ("unknown@unknown", None),
+    (None, None),
+)
+def test_version_of_lmms_eval(version: object, shown: str | None) -> None:
+    assert metadata_of({"lmms_eval_version": version}).get("lmms-eval") == shown
+
+
 @table(
     "seconds, shown",
     ("1.6993", "1.7 s"),
