@@ -241,7 +241,7 @@ def _commands(start: Start, folder: Path) -> dict[str, str]:
         model, judge = f"replay --model_args {samples}", "LMMS_RPTS_JUDGE=lexical "
     shown = f" --images {quoted}/images" if start.has_images else ""
     return {
-        "check": f"lmms-rpts doctor --include_path {quoted}",
+        "check": f"lmms-rpts doctor --include_path {quoted} --judge none",
         "run": f"{judge}lmms-eval --model {model} --include_path {quoted} --tasks {start.name} "
         f"--log_samples --output_path {results}",
         "report": f"lmms-rpts report {results}{shown} -o report.html",
