@@ -188,6 +188,8 @@ def test_an_estimate_of_saved_responses(command: Command, tmp_path: Path) -> Non
     "arguments, named",
     (("rpts_evil",), "rpts_eval_en"),
     (("rpts_demo", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
+    (("rpts_demo", "--judge", "gpt-4o"), "Did you mean openai:gpt-4o?"),
+    (("rpts_dmo",), "Unknown task 'rpts_dmo'. Did you mean rpts_demo? For a custom task"),
     (("rpts_demo", "--samples", "/nowhere"), "/nowhere"),
     (("rpts_demo", "--limit", "0"), "limit"),
 )
