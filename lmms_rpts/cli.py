@@ -71,7 +71,6 @@ def _main(
 
 
 @app.command(rich_help_panel=_PREPARE)
-@with_known_settings
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results and samples.")

@@ -232,7 +232,6 @@ def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.Mo
     ["summarize", "no-run"],
     ["tree", "no-run", "--id", "0"],
     ["init", "no_task"],
-    ["demo"],
     ["cache", "info"],
 )
 def test_a_misspelt_setting_is_refused(

@@ -85,7 +85,7 @@ def told() -> Iterator[None]:
 def with_known_settings(command: Callable[P, None]) -> Callable[P, None]:
     """A command that first refuses misspelt LMMS_RPTS_* variables, as an evaluation does.
 
-    ``--help`` works with any variables.
+    ``--help`` works with any variables. The demo does not need this: it uses no settings.
     """
 
     @functools.wraps(command)
