@@ -12,7 +12,7 @@ import typer
 from lmms_rpts import __version__
 from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
-from lmms_rpts.commands.common import complain, paragraphs
+from lmms_rpts.commands.common import complain, paragraphs, with_known_settings
 from lmms_rpts.commands.compare import compare
 from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
@@ -43,7 +43,9 @@ for panel, commands in {
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:
-        app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))(command)
+        # The doctor lists a misspelt setting among the other problems.
+        checked = command if command is doctor else with_known_settings(command)
+        app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))(checked)
 app.add_typer(cache.app, name="cache", rich_help_panel=_JUDGE)
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "load_settings",
     "parse_choice",
     "read_variables",
+    "refuse_unknown",
     "validity_file",
 ]
 
@@ -131,8 +132,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     Raises:
         SettingError: with the variable, its value and the allowed values.
     """
-    env = Variables(os.environ if environ is None else environ)
-    env.refuse_unknown(NAMES, others=(_OF_TESTS,))
+    refuse_unknown(environ)
+    env = _variables(environ)
     concurrency = env.whole("LMMS_RPTS_CONCURRENCY", at_least=1)
     processes = env.whole("WORLD_SIZE", at_least=1) or 1
     samples = env.whole("LMMS_RPTS_JUDGE_SAMPLES", at_least=1) or 1
@@ -176,6 +177,15 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     )
 
 
+def refuse_unknown(environ: Mapping[str, str] | None = None) -> None:
+    """Refuse misspelt settings, for commands that would ignore them.
+
+    Raises:
+        SettingError: with the variable and the nearest name, or all names.
+    """
+    _variables(environ).refuse_unknown(NAMES, others=(_OF_TESTS,))
+
+
 def validity_file(environ: Mapping[str, str] | None = None) -> Path | None:
     """The file in LMMS_RPTS_VALIDITY, for commands that use no other setting."""
     return read_variables([_VALIDITY], environ).path(_VALIDITY)
@@ -196,9 +206,13 @@ def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = Non
     Raises:
         SettingError: for a variable that is probably a misspelt one of them.
     """
-    env = Variables(os.environ if environ is None else environ)
+    env = _variables(environ)
     env.refuse_misspelt(names)
     return env
+
+
+def _variables(environ: Mapping[str, str] | None) -> Variables:
+    return Variables(os.environ if environ is None else environ)
 
 
 @contextmanager

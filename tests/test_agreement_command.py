@@ -281,3 +281,11 @@ def test_a_page_is_not_overwritten(command: Command, run: Path, pages: list[Path
     assert done.exit_code == 1
     assert "one of the input files" in done.output
     assert pages[1].read_bytes() == before
+
+
+def test_a_json_file_of_another_kind(command: Command, run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "validity.json"
+    path.write_text(json.dumps({"schema": "other", "sets": []}, indent=2), encoding="utf-8")
+    failed = command(run, path)
+    assert failed.exit_code == 1
+    assert "contains neither human scores nor a run: pass a rating sheet (.csv)" in failed.output

@@ -188,6 +188,8 @@ def test_an_estimate_of_saved_responses(command: Command, tmp_path: Path) -> Non
     "arguments, named",
     (("rpts_evil",), "rpts_eval_en"),
     (("rpts_demo", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
+    (("rpts_demo", "--judge", "gpt-4o"), "Did you mean openai:gpt-4o?"),
+    (("rpts_dmo",), "Unknown task 'rpts_dmo'. Did you mean rpts_demo? For a custom task"),
     (("rpts_demo", "--samples", "/nowhere"), "/nowhere"),
     (("rpts_demo", "--limit", "0"), "limit"),
 )
@@ -222,3 +224,24 @@ def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.Mo
     assert needs.saved.usage.input_tokens == pytest.approx(sent, rel=0.3)
     assert server.calls < needs.most.calls
     assert sent < needs.most.usage.input_tokens
+
+
+@table(
+    "arguments",
+    ["sweep", "no-run"],
+    ["summarize", "no-run"],
+    ["tree", "no-run", "--id", "0"],
+    ["init", "no_task"],
+    ["cache", "info"],
+)
+def test_a_misspelt_setting_is_refused(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LMMS_RPTS_DECY", "0.5")
+    done = CliRunner().invoke(app, arguments)
+    said = "Unknown setting LMMS_RPTS_DECY. Did you mean LMMS_RPTS_DECAY?"
+    assert (done.exit_code, done.stderr.strip()) == (1, said)
+    assert list(tmp_path.iterdir()) == []
+    helped = CliRunner().invoke(app, [*arguments, "--help"])
+    assert (helped.exit_code, said in helped.output) == (0, False)

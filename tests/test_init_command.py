@@ -246,8 +246,15 @@ def test_csv_has_cells_for_lists() -> None:
     ("my.csv", "question,answer\n", "my.csv contains no instance"),
     ("my.csv", "", "my.csv contains no instance"),
     ("my.csv", b"question,answer\n\xff,b\n", "line 2 is not UTF-8"),
-    ("my.csv", "question,answer\nx,4\ny,\n", "line 3: the field 'answer' is missing"),
+    (
+        "my.csv",
+        "question,answer\nx,4\ny,\n",
+        "line 3: 'answer' is missing; without answers: --answer none",
+    ),
     ("my.csv", "question,answer,image\nx,y,=cmd|calc\n", "=cmd is missing"),
+    ("my.csv", b"\x89PNG\r\n\x1a\n\x00\x00", "my.csv is not a text file: use .jsonl"),
+    ("my.jsonl", b"\xff\xd8\xff\xe0\x00\x10JFIF", "my.jsonl is not a text file: use .jsonl"),
+    ("my.csv", "q,a\n".encode("utf-16"), "line 1 is not UTF-8"),
     ("my.jsonl", "{}", "my.jsonl: which of its fields"),
     ("my.jsonl", "{oops", "line 1 is not valid JSON"),
     ("my.jsonl", '{"question": "\\ud800", "answer": 1}', "contains half a character"),
@@ -266,7 +273,11 @@ def test_csv_has_cells_for_lists() -> None:
     ),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": "my.jsonl"}', "annot read"),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": "a\\u0000"}', "annot read"),
-    ("my.jsonl", '{"question": "x", "answer": 1, "image": {"x": 1}}', "'images' should be a file"),
+    (
+        "my.jsonl",
+        '{"question": "x", "answer": 1, "image": {"x": 1}}',
+        "'image' (images) should be a",
+    ),
     ("none/my.jsonl", None, "none/my.jsonl: No such file"),
     ("pics", None, "pics: Is a directory"),
 )
@@ -285,6 +296,27 @@ def test_hostile_files_leave_nothing_behind(
     code, found = init("shop", "--from", name)
     assert code == 1
     assert said in found
+    assert not Path("shop").exists()
+
+
+def test_faults_of_all_lines_are_listed_with_the_names_in_the_file() -> None:
+    lines = (
+        '{"prompt": "What?", "label": "4", "image": "nowhere.png"}',
+        '{"prompt": "What?"}',
+        "{oops",
+        '{"label": "4"}',
+        '{"prompt": [1], "label": "4"}',
+    )
+    code, said = init("shop", "--from", save("my.jsonl", "\n".join(lines)))
+    assert code == 1
+    listed = [line.strip() for line in said.splitlines() if line.startswith("  ")]
+    assert listed[0].startswith("line 1: 'images': ")
+    assert listed[1] == "line 2: 'label' (answer) is missing; without answers: --answer none"
+    assert listed[2].startswith("line 3 is not valid JSON")
+    assert listed[3] == "line 4: 'prompt' (question) is missing"
+    assert listed[4].startswith("line 5: 'prompt' (question) should be ")
+    assert len(listed) == 5
+    assert "set --images to their folder" in said
     assert not Path("shop").exists()
 
 

@@ -42,8 +42,21 @@ def test_doctor_asks_the_judge_of_own_tasks(
 def test_doctor_without_a_judge_checks_the_tasks_alone(own: Path) -> None:
     done = CliRunner().invoke(app, ["doctor", "--include_path", str(own)])
     assert done.exit_code == 1
-    assert "No judge is configured" in done.output
+    said = done.stdout.splitlines()
+    assert said[0].split() == ["ok", "my_task", "2", "instances,", "answers:", "choice"]
+    assert said[1].split()[:6] == ["problem", "judge", "No", "judge", "is", "configured"]
+    assert said[2] == "             -> Set LMMS_RPTS_JUDGE to one of:"
     assert "1 problem." in done.output
+
+
+def test_doctor_reports_an_unusable_judge_once_and_still_checks_the_data(own: Path) -> None:
+    done = CliRunner().invoke(app, ["doctor", "--include_path", str(own), "--judge", "nonne"])
+    assert done.exit_code == 1
+    assert done.stdout.startswith("ok           my_task        2 instances")
+    assert done.stdout.count("unknown judge 'nonne'") == 1
+    (own / "data.jsonl").write_text("{}", encoding="utf-8")
+    broken = CliRunner().invoke(app, ["doctor", "--include_path", str(own)])
+    assert "'question' is missing" in broken.output
 
 
 @table(

@@ -125,6 +125,7 @@ def test_width_lines_and_background(command: Command, runs: Path, tmp_path: Path
 @table(
     "arguments, message",
     (("--id", "q11"), "Unknown instance id q11. Did you mean q1?"),
+    (("--id", "99"), "Unknown instance id 99. The ids are: q1"),
     (("--id", "zzz"), "Unknown instance id zzz. The ids are: q1"),
     (("--id", "q1", "--task", "nope"), "Unknown task nope. The runs have: rpts_eval_en"),
     (("--id", "q1", "--repeat", "3"), "has 2 responses to instance q1: there is no repeat 3"),
@@ -271,3 +272,11 @@ def test_a_font_that_was_just_installed_is_used(
         installed += map(str, sorted(fonts.iterdir()))
     plots.chinese_fonts.cache_clear()
     assert told == [True, False]
+
+
+def test_the_range_of_ids_that_are_numbers(command: Command, tmp_path: Path) -> None:
+    records = {at: make_record([0.5, 0.5], doc=make_doc(id=at)) for at in range(12)}
+    write_run(tmp_path / "numbers", records)
+    failed = command(tmp_path / "numbers", "--id", "99")
+    said = "Unknown instance id 99. There are 12 ids, from 0 to 11"
+    assert (failed.exit_code, failed.stderr.strip()) == (1, said)

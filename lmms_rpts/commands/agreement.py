@@ -76,6 +76,7 @@ def _compared(
 ) -> Agreement:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
     from lmms_rpts.analysis.ratings import read_ratings
+    from lmms_rpts.runs.samples import RunError
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     if (other is None) == (not human):
@@ -88,7 +89,15 @@ def _compared(
     rated = [Path(other)] if other is not None and _holds_ratings(other) else human
     if rated:
         return agreement_with_humans(judged, read_ratings(rated, judged))
-    second = read_run(str(other))
+    try:
+        second = read_run(str(other))
+    except RunError:
+        if Path(str(other)).suffix.lower() != ".json":
+            raise
+        fail(
+            f"{other} contains neither human scores nor a run: pass a rating sheet (.csv), a file "
+            "saved by the page of lmms-rpts rate, or a folder that lmms-eval wrote"
+        )
     spare([second], files)
     return agreement_of_judges(judged, second)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.runs.validity_files import ValidityFile
+
+P = ParamSpec("P")
 
 Runs = Annotated[
     list[str],
@@ -77,6 +80,23 @@ def told() -> Iterator[None]:
         yield
     except UserError as error:
         fail(error)
+
+
+def with_known_settings(command: Callable[P, None]) -> Callable[P, None]:
+    """A command that first refuses misspelt LMMS_RPTS_* variables, as an evaluation does.
+
+    ``--help`` works with any variables. The demo does not need this: it uses no settings.
+    """
+
+    @functools.wraps(command)
+    def checked(*args: P.args, **options: P.kwargs) -> None:
+        from lmms_rpts.settings import refuse_unknown
+
+        with told():
+            refuse_unknown()
+        command(*args, **options)
+
+    return checked
 
 
 def paragraphs(docstring: str | None) -> str:

@@ -44,8 +44,8 @@ def doctor(
             "--include_path",
             "--include-path",
             help=(
-                "Folder with your own tasks. Only these tasks, their data and images, and the "
-                "judge if one is set, are checked."
+                "Folder with your own tasks. Only these, their data and images, and the judge "
+                "are checked."
             ),
         ),
     ] = None,
@@ -106,10 +106,17 @@ def _shown(note: str) -> Iterator[None]:
 
 
 def _line(check: Check) -> Text:
-    """One line per check; further lines are indented, and the remedy is below."""
+    """One line per check; further lines are indented, and the remedy is below.
+
+    After a name that is wider than its column, the message begins on the next line.
+    """
     said = check.said + (f"\n-> {check.remedy}" if check.remedy else "")
     text = Text(f"{check.state:<{_STATE}}", style=_STYLES[check.state])
-    text.append(f"{check.name:<{_NAME}} ", style="bold")
+    if len(check.name) > _NAME:
+        text.append(check.name, style="bold")
+        said = f"\n{said}"
+    else:
+        text.append(f"{check.name:<{_NAME}} ", style="bold")
     text.append(said.replace("\n", "\n" + " " * _STATE), style="default not bold")
     return text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,9 +121,11 @@ def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
             "one or two short calls per response; LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
         )
     if name not in scored_tasks():
+        near = get_close_matches(name, scored_tasks(), 1)
+        hint = f" Did you mean {near[0]}?" if near else ""
         raise DataError(
-            f"Unknown task {name!r}. For a custom task, add --include_path FOLDER; for a task "
-            f"of lmms-eval, add _rpts to its name. Built-in tasks: {', '.join(scored_tasks())}"
+            f"Unknown task {name!r}.{hint} For a custom task, add --include_path FOLDER; for a "
+            f"task of lmms-eval, add _rpts to its name. Built-in tasks: {', '.join(scored_tasks())}"
         )
     return read_documents(name)
 
@@ -183,10 +186,10 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     console = Console()
     console.print(table)
     console.print(
-        "Typical: 30% of inferences are judged a second time; if there is no gold reasoning, a "
-        "response has one claim about each image and two conclusions. At most: 64 steps per "
-        "instance, each judged twice, and every reply unreadable and requested three times. Cached "
-        "replies (LMMS_RPTS_CACHE) cost nothing. Reasoning judges use more output tokens. "
+        "Typical: 30% of inferences are judged a second time. A document without gold reasoning "
+        "counts as one claim about each image and two conclusions. At most: 64 steps per instance, "
+        "each judged twice, and every reply unreadable and requested three times. Cached replies "
+        "(LMMS_RPTS_CACHE) cost nothing. Reasoning judges use more output tokens. "
         "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
         soft_wrap=not console.is_terminal,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
 _SHOWN_NAMES = 40
+_IMAGE_REMEDY = "Fix the names of the images, or set --images to their folder."
+_PLACE = re.compile(r"(?:line|record) ([0-9]{1,15})\b")
 
 
 def init(
@@ -129,15 +132,22 @@ def _from_file(
     _tell_mapping(mapping, form, given=answer is not None)
     _tell_left_out(table, mapping)
     csv = f" In CSV, {QUOTING}." if table.cells else ""
-    raise_faults(source, field_faults_of(records, form), f"{REMEDY}{csv}")
+    faults = [*table.faults, *field_faults_of(records, form, mapping)]
     beside = source.absolute().parent
     folders = [images.absolute()] if images else [beside, beside / "images"]
-    found, faults = find_images(records, folders)
-    remedy = "Fix the names, or set --images to the folder of the images."
-    raise_faults(source, faults, f"{remedy}{csv}")
+    found, missing = find_images(records, folders)
+    remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(missing)
+    faults = sorted([*faults, *missing], key=_number_of)
+    raise_faults(source, faults, f"{' '.join(remedies)}{csv}")
     names = new_names(found, folders)
     instances = [renamed(record, names).fields for record in records]
     return Start(name, form, language, instances, found, names)
+
+
+def _number_of(fault: str) -> int:
+    """The line or record that a fault names at its beginning; 0 if it names none."""
+    named = _PLACE.match(fault)
+    return int(named[1]) if named else 0
 
 
 def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
@@ -241,7 +251,7 @@ def _commands(start: Start, folder: Path) -> dict[str, str]:
         model, judge = f"replay --model_args {samples}", "LMMS_RPTS_JUDGE=lexical "
     shown = f" --images {quoted}/images" if start.has_images else ""
     return {
-        "check": f"lmms-rpts doctor --include_path {quoted}",
+        "check": f"lmms-rpts doctor --include_path {quoted} --judge none",
         "run": f"{judge}lmms-eval --model {model} --include_path {quoted} --tasks {start.name} "
         f"--log_samples --output_path {results}",
         "report": f"lmms-rpts report {results}{shown} -o report.html",

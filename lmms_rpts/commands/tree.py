@@ -126,10 +126,17 @@ def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:
         fail(f"The id {instance} is in several tasks. Set --task to one of: {', '.join(having)}")
     if not having:
         known = sorted({own for name, own in keys if task in (None, name)}, key=_by_number)
-        near = get_close_matches(instance, known, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"The ids are: {listed(known)}"
-        fail(f"Unknown instance id {instance}. {hint}")
+        fail(f"Unknown instance id {instance}. {_known_ids(instance, known)}")
     return having[0]
+
+
+def _known_ids(instance: str, known: Sequence[str]) -> str:
+    """The nearest id, unless it is a number; else the existing ids."""
+    numbers = all(each.isascii() and each.isdigit() for each in known)
+    if numbers and len(known) > 1:
+        return f"There are {len(known)} ids, from {known[0]} to {known[-1]}"
+    near = [] if instance.isdigit() else get_close_matches(instance, known, 1)
+    return f"Did you mean {near[0]}?" if near else f"The ids are: {listed(known)}"
 
 
 def _by_number(own: str) -> tuple[int, str]:

@@ -56,7 +56,7 @@ def run_demo(output: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DemoError(f"Cannot write to {folder}: {error.strerror}") from None
-    with console.status("Running lmms-eval on both models (about half a minute) ..."):
+    with console.status("Running lmms-eval on both models (under a minute) ..."):
         started = {model: _start(model, folder / model) for model in MODELS}
         for model in MODELS:
             _finish(model, *started[model])

@@ -7,7 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import (
     EntryPoint,
     PackageNotFoundError,
@@ -17,16 +17,16 @@ from importlib.metadata import (
     requires,
     version,
 )
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.escaping import listed
 from lmms_rpts.tasks.data_checks import Check, problem
 
 OURS, THEIRS = "lmms-rpts", "lmms-eval"
 _TOLD = (THEIRS, "transformers", "datasets", "openai")
 _GROUP, _NAME, _VALUE = "lmms_eval.models", "lmms_rpts", "lmms_rpts.plugin:manifests"
-_TASK = "rpts_eval_en"
+_TASK, _BENCHMARK = "rpts_eval_en", "rpts_eval"
 _INSTALL = "pip install --force-reinstall --no-deps {} (in a checkout: pip install .)"
 _SKIPPED = "skipped by --quick"
 
@@ -50,9 +50,6 @@ from lmms_eval.tasks import TaskManager
 from lmms_rpts.tasks.benchmark import benchmark_of
 found = [name for name in TaskManager().all_tasks if benchmark_of(name)]
 """
-
-
-_MOST_LISTED = 30
 
 
 class ProbeError(Exception):
@@ -146,14 +143,8 @@ def check_tasks(quick: bool = False) -> list[Check]:
         fault = f"lmms-eval does not find {_TASK}; it finds {names}"
         remedy = f"pip install '{_wanted(THEIRS)}', and {_INSTALL.format(OURS)}"
         return [problem(name, fault, remedy)]
-    return [Check(name, "ok", f"lmms-eval finds {', '.join(_in_short(found))}")]
-
-
-def _in_short(tasks: Iterable[str]) -> Iterator[str]:
-    """The names of tasks; for a benchmark with very many tasks, their number."""
-    for beginning, names in groupby(sorted(tasks), key=lambda name: name.partition("_")[0]):
-        listed = list(names)
-        yield from listed if len(listed) <= _MOST_LISTED else [f"{beginning}_... ({len(listed)})"]
+    first = sorted(found, key=lambda each: (not each.startswith(_BENCHMARK), each))
+    return [Check(name, "ok", f"lmms-eval finds {len(found)} tasks: {listed(first)}")]
 
 
 def _stray_command() -> Check | None:

@@ -45,7 +45,9 @@ _COMPARES_WORDS = (
     "compares words and calls no model; for testing only. Its scores are not comparable with those "
     "of other judges; "
 )
-_JUDGES_NOTHING = "no step is judged: responses are saved and can be scored later (--model replay)"
+_JUDGES_NOTHING = (
+    "no step is judged: responses are saved and can be scored later (`lmms-rpts score`)"
+)
 _NOT_COMPARABLE = "; its scores are not comparable with other judges'"
 
 _REMEDIES = (
@@ -59,6 +61,10 @@ _REMEDIES = (
         "/v1",
     ),
     (("(402)", "(429)", "quota"), "check the credit and the limits of your account"),
+    (
+        ("no connection to https://api.openai.com",),
+        "check the internet connection or proxy; for your own server, set OPENAI_BASE_URL",
+    ),
     (("no connection",), "check that the server runs and that OPENAI_BASE_URL is its address"),
     (
         ("too long", "no answer within"),

@@ -29,8 +29,8 @@ def check_validity(settings: Settings) -> list[Check]:
         return []
     command = _COMMAND.format(judging.judge)
     if settings.validity is None:
-        said = f"this judge was not validated; to measure it on labelled steps: {command}"
-        return [Check(NAME, "ok", f"{said} (docs/validation.md)")]
+        said = f"the judge was not validated; to measure it on labelled steps: {command}"
+        return [Check(NAME, "not checked", f"{said} (docs/validation.md)")]
     try:
         file = read_validity_file(settings.validity)
     except ValidityError as error:

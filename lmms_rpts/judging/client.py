@@ -135,7 +135,9 @@ class JudgeClient:
             pending.waiting -= 1
         if verdict.error:
             self._forget(key, pending)
-        return replace(verdict, cached=True, attempts=0, usage=None) if known else verdict
+        if not known:
+            return verdict
+        return replace(verdict, cached=True, identical=not verdict.cached, attempts=0, usage=None)
 
     async def _key_with_images(self, request: JudgeRequest) -> str:
         """The cache key. It needs decoded images; decoding must not delay running calls."""

@@ -57,6 +57,7 @@ def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdi
     joined = Verdict(
         text=None,
         cached=all(verdict.cached for verdict in verdicts),
+        identical=all(verdict.identical for verdict in verdicts),
         attempts=sum(verdict.attempts for verdict in verdicts),
         usage=sum(usages, Usage()) if usages else None,
         opinions=opinions,

@@ -19,15 +19,18 @@ IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
 
 
 Counts = dict[str, float]
-_OUTCOMES = ("asked", "cached", "failed", "skipped")
+_NO_CALL = "no call"
+_OUTCOMES = ("asked", "cached", "identical", "failed", _NO_CALL)
 
 
 def _outcome(verdicts: Sequence[Verdict]) -> str:
     if any(each.error for each in verdicts):
         return "failed"
     if not verdicts:
-        return "skipped"
-    return "cached" if all(each.cached for each in verdicts) else "asked"
+        return _NO_CALL
+    if not all(each.cached for each in verdicts):
+        return "asked"
+    return "identical" if all(each.identical for each in verdicts) else "cached"
 
 
 class Unbreakable:
@@ -80,8 +83,9 @@ NO_BOARD = Board(lambda counts: None, lambda: ())
 class Progress:
     """Bar of one unit, responses or judgements: number done, rate, ETA, and outcomes.
 
-    ``asked``: the judge was called; ``cached``: all answers were cached; ``failed``: an answer is
-    missing; ``skipped``: no judge call was needed. Each unit has one outcome.
+    ``asked``: the judge was called; ``cached``: all answers were cached; ``identical``: all
+    answers are those to identical requests of this run; ``failed``: an answer is missing;
+    ``no call``: no judge call was needed. Each unit has one outcome.
 
     Args:
         total: number of units.

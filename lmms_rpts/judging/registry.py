@@ -21,6 +21,8 @@ from lmms_rpts.settings import Price, Settings, load_settings
 if TYPE_CHECKING:
     from lmms_rpts.judging.engine import JudgeEngine
 
+_MODEL = re.compile(r"[-/0-9]")
+"""What distinguishes the name of a model, such as gpt-4o, from that of a kind of judge."""
 ENTRY_POINTS = "lmms_rpts.judges"
 """The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
 
@@ -201,6 +203,8 @@ def _unknown(judge: str) -> JudgeConfigurationError:
     name = judge.partition(":")[0]
     near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_entry_points()], n=1)
     hint = f" Did you mean {_usage(near[0])}?" if near else ""
+    if not near and _MODEL.search(judge) and ":" not in judge:
+        hint = f" Did you mean {'hf' if '/' in judge else 'openai'}:{judge}?"
     return JudgeConfigurationError(f"unknown judge {judge!r}.{hint}\n{choices()}")
 
 

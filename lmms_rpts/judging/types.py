@@ -182,6 +182,8 @@ class Verdict:
         text: the judge's last complete reply; None if it never replied.
         value: the parsed value: a score in [0, 1] or a text; None if there is none.
         cached: whether the reply is a cache hit, so that this request cost nothing.
+        identical: whether ``cached`` is due to an identical request of this process, not to an
+            answer in the cache.
         attempts: number of calls made.
         usage: tokens of all calls, None if the server does not report them.
         error: why there is no value; None if there is one.
@@ -197,6 +199,7 @@ class Verdict:
     error: str | None = None
     spread: float | None = None
     opinions: tuple[Opinion, ...] = ()
+    identical: bool = False
 
 
 @dataclass(frozen=True, slots=True)

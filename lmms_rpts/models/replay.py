@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ from lmms_rpts.escaping import listed
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.settings import load_settings
 
+_ARGUMENTS = ("samples", "name")
+
 
 @register_model("replay")
 class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
@@ -25,6 +28,10 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             ``{"task", "doc_id" or "id", "response"}``, or a folder of such files.
         name: name of the model that generated the responses, recorded in the results file.
         batch_size, max_batch_size, device: passed to every model by lmms-eval; not used.
+        unknown: refused.
+
+    Raises:
+        ResponsesError: the message says which argument is missing or wrong.
     """
 
     def __init__(
@@ -34,8 +41,13 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         batch_size: int | str = 1,
         max_batch_size: int | None = None,
         device: str | None = None,
+        **unknown: object,
     ) -> None:
         super().__init__()
+        for argument in unknown:
+            near = get_close_matches(argument, _ARGUMENTS, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"Use: {', '.join(_ARGUMENTS)}"
+            raise ResponsesError(f"replay: unknown argument {argument!r}. {hint}")
         if not samples:
             raise ResponsesError(
                 "replay needs saved responses: set --model_args samples=FILE (or a folder)"

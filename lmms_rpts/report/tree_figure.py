@@ -13,6 +13,8 @@ _MARGIN, _TITLE, _BETWEEN = 8, 24, 26
 _EMPTY, _LEAST = 24, 160
 _BOX, _ROW, _AFTER_BOX, _AFTER_TEXT = 20, 22, 6, 18
 _SCALE = ("s0", "s2", "s5", "s8", "s10")
+FAULT_SAMPLE = "ab"
+"""Struck-through text in the legend's box of a leaf that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Swatch:
-    """A small box of the legend; ``kind``: a class of scores, ``first``, ``path`` or ``stray``."""
+    """A small box of the legend; ``kind``: a class of scores, ``first``, ``path``, ``stray`` or
+    ``fault``.
+    """
 
     left: int
     top: int
@@ -120,3 +124,5 @@ def _entries(pictures: Sequence[TreePicture]) -> Iterator[tuple[tuple[str, ...],
         yield ("path",), "path from it to the last step"
     if not all(step.counts for step in steps):
         yield ("stray",), "does not enter the score"
+    if any(leaf.fault for picture in pictures for leaf in picture.leaves):
+        yield ("fault",), "cites evidence that does not exist"

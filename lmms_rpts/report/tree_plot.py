@@ -19,7 +19,13 @@ from matplotlib.transforms import Affine2D
 from lmms_rpts.report.colours import light_colours
 from lmms_rpts.report.plots import chinese_fonts
 from lmms_rpts.report.scores import score_class
-from lmms_rpts.report.tree_figure import LEGEND_SIZE, TITLE_SIZE, Swatch, TreeFigure
+from lmms_rpts.report.tree_figure import (
+    FAULT_SAMPLE,
+    LEGEND_SIZE,
+    TITLE_SIZE,
+    Swatch,
+    TreeFigure,
+)
 from lmms_rpts.report.trees import LEAF, LINE, PADDING, TEXT, LeafBox, Line, StepBox, TreePicture
 from lmms_rpts.report.wrapping import width_of
 
@@ -34,6 +40,8 @@ _LONGEST_INCHES, _LONGEST_PIXELS = 200, 12_000
 # Type 42: publishers refuse PDFs with Type 3 fonts. A "$" must not begin a formula.
 _STYLE = {"text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "lmms-rpts"}
 _DASHES = (0, (4, 3))
+_STRIKE = 4
+"""Height of a strike-through line above the baseline, in pixels."""
 _LEAF_EDGES = {"image": "run0", "text": "run3"}
 _LEAF_CORNERS = {"image": 3, "conclusion": 8}
 
@@ -210,9 +218,20 @@ def _leaf(sheet: _Sheet, leaf: LeafBox) -> None:
     if leaf.kind != "more":
         corner = _LEAF_CORNERS.get(leaf.kind, LEAF)
         sheet.box(place, corner, "card", edge, width, dashed=bool(leaf.fault))
-    ink = "faint" if leaf.kind == "more" else "wrong" if leaf.fault else "ink"
+    ink = "faint" if leaf.kind == "more" else "ink"
     middle = leaf.left + leaf.width / 2, leaf.top + 17
-    sheet.text(middle, leaf.label, align="center", bold=leaf.kind != "more", ink=ink)
+    if leaf.fault:
+        _struck(sheet, middle, leaf.label)
+    else:
+        sheet.text(middle, leaf.label, align="center", bold=leaf.kind != "more", ink=ink)
+
+
+def _struck(sheet: _Sheet, place: tuple[float, float], text: str) -> None:
+    """Struck-through text, centred at (x, baseline): matplotlib has no such style."""
+    sheet.text(place, text, align="center", bold=True, ink="wrong")
+    (x, baseline), half = place, width_of(text, TEXT, bold=True) / 2
+    y = baseline - _STRIKE
+    sheet.line(Curve([(x - half, y), (x + half, y)]), "wrong", 1.2)
 
 
 def _step(sheet: _Sheet, step: StepBox, width: int, scored: bool) -> None:
@@ -244,6 +263,10 @@ def _swatch(sheet: _Sheet, box: Swatch) -> None:
         y = box.top + box.height // 2
         sheet.line(Curve([(box.left, y), (box.left + box.width, y)]), "wrong", 3)
         return
-    edge, stroke = ("wrong", 3.5) if box.kind == "first" else ("faint", 1.0)
     place = box.left, box.top, box.width, box.height
+    if box.kind == "fault":
+        sheet.box(place, 2, "card", "wrong", 2, dashed=True)
+        _struck(sheet, (box.left + box.width / 2, box.top + 11), FAULT_SAMPLE)
+        return
+    edge, stroke = ("wrong", 3.5) if box.kind == "first" else ("faint", 1.0)
     sheet.box(place, 2, box.kind, edge, stroke, dashed=box.kind == "stray")

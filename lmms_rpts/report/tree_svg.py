@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from lmms_rpts.report.colours import template_text, with_light_colours
 from lmms_rpts.report.scores import score_class
-from lmms_rpts.report.tree_figure import Swatch, TreeFigure
+from lmms_rpts.report.tree_figure import FAULT_SAMPLE, Swatch, TreeFigure
 from lmms_rpts.report.trees import LEAF, LINE, PADDING, LeafBox, Line, StepBox, TreePicture
 from lmms_rpts.report.wrapping import clean, width_of
 
@@ -138,6 +138,9 @@ def _swatch(box: Swatch) -> str:
         middle = box.top + box.height // 2
         return f'<path class="e path" d="M{box.left} {middle}h{box.width}"/>'
     rect = _rect(box.left, box.top, box.width, box.height, 2)
+    if box.kind == "fault":
+        sample = _text(box.left + box.width // 2, box.top + 11, FAULT_SAMPLE, "")
+        return f'<g class="leaf fault">{rect}{sample}</g>'
     return f'<g class="step {escape(box.kind)}">{rect}</g>'
 
 

@@ -42,6 +42,17 @@ def test_by_doc_id_and_by_id(tmp_path: Path) -> None:
     assert serve(path, [2, 1]) == ["two", "one"]
 
 
+@table(
+    "argument, hint",
+    ("sample", "Did you mean samples?"),
+    ("pretrained", "Use: samples, name"),
+)
+def test_an_unknown_argument_is_refused(argument: str, hint: str) -> None:
+    with pytest.raises(ResponsesError) as raised:
+        Replay(**{argument: "r.jsonl"})
+    assert str(raised.value) == f"replay: unknown argument {argument!r}. {hint}"
+
+
 def test_ids_may_be_texts(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", {"task": "t", "id": "b", "response": "x"})
     assert serve(path, [1], ids=["a", "b"]) == ["x"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree, locate_error, parse_chain
+from lmms_rpts.report import tree_plot
 from lmms_rpts.report.colours import light_colours, template_text
 from lmms_rpts.report.tree_figure import make_figure
 from lmms_rpts.report.tree_svg import inline_svg, standalone_svg
@@ -58,6 +61,7 @@ def test_the_parts_of_a_picture() -> None:
     assert [each.get("class") for each in steps] == ["step s2 first", "step s9"]
     assert [text_of(each) for each in of_class(svg, "leaf")] == [
         *("Image 0", "Image 9", "Text 0", "Context"),
+        "ab",  # the sample in the legend
     ]
     assert len(of_class(svg, "path")) == 2, "the line and the legend"
     assert "first wrong step is Conclusion 0" in (svg.findtext(f"{SVG}desc") or "")
@@ -162,10 +166,29 @@ def test_several_trees_are_below_one_another() -> None:
 
 def test_a_legend_explains_what_occurs() -> None:
     shown = {text.text for text in make_figure([("", draw(*LINES, scores=[0.2, 0.9]))], True).texts}
-    assert shown == {"score from 0 to 1", "first wrong step", "path from it to the last step"}
+    invented = "cites evidence that does not exist"
+    assert shown == {
+        *("score from 0 to 1", "first wrong step", "path from it to the last step", invented)
+    }
     sound = make_figure([("", draw(*LINES, scores=[0.9, 0.9]))], True)
-    assert {text.text for text in sound.texts} == {"score from 0 to 1"}
-    assert make_figure([("", draw(*LINES))], True).texts == ()
+    assert {text.text for text in sound.texts} == {"score from 0 to 1", invented}
+    assert make_figure([("", draw("Image0 -> Conclusion0:Nine."))], True).texts == ()
+
+
+def test_a_picture_strikes_through_evidence_that_does_not_exist() -> None:
+    """By the lines that matplotlib draws: one per leaf, and one in the legend."""
+    struck = []
+
+    def count(sheet: Any, curve: Any, edge: str, width: float, dashed: bool = False) -> None:
+        (x, y), (to_x, to_y) = curve.vertices[[0, -1]]
+        if edge == "wrong" and y == to_y and width < 2:
+            struck.append(to_x - x)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree_plot._Sheet, "line", count)
+        tree_plot.draw_figure(make_figure([("", draw(*LINES))], True), "png", dpi=40)
+    leaf, sample = struck
+    assert leaf > sample > 5
 
 
 def test_work_grows_no_faster_than_the_tree() -> None:

@@ -11,5 +11,5 @@ BLOCKS = re.findall(r"^ *```(\w*)\n(.*?)^ *```", README, re.DOTALL | re.MULTILIN
 COMMANDS = [
     " ".join(block.replace("\\\n", " ").split()) for kind, block in BLOCKS if kind in ("", "bash")
 ]
-(TRY_IT,) = (command for command in COMMANDS if "--tasks rpts_demo" in command)
+TRY_IT, *_ = (command for command in COMMANDS if "--tasks rpts_demo" in command)
 """lmms-eval on the demo, without a model, a key or a download."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,9 +15,16 @@ from typing import Any
 from lmms_rpts.schema import shown
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
-from lmms_rpts.tasks.own.fields import OwnDocument, as_document, image_names, record_faults
+from lmms_rpts.tasks.own.fields import (
+    NO_ANSWERS,
+    OwnDocument,
+    as_document,
+    image_names,
+    record_faults,
+)
 
 REMEDY = "Fix the data; docs/your-own-data.md lists the fields."
+_FIELD = re.compile(r"(?:the field )?'(?P<field>\w+)'(?: \(or '\w+'\))?")
 _NO_INSTANCE = "it has no instance: write one JSON object per line"
 
 
@@ -88,12 +96,34 @@ def examine(
     return documents, ()
 
 
-def field_faults_of(records: Sequence[Record], form: str) -> list[str]:
-    """The faults of the fields of these instances, each with the place of its instance."""
+def field_faults_of(
+    records: Sequence[Record], form: str, sources: Mapping[str, str] | None = None
+) -> list[str]:
+    """The faults of the fields of these instances, each with the place of its instance.
+
+    Args:
+        form: type of the answers.
+        sources: for instances of a file with other names: the name of each field there.
+    """
     faults = [] if records else [_NO_INSTANCE]
     for record in records:
-        faults += (f"{record.label}: {said}" for said in record_faults(record.fields, form))
+        found = record_faults(record.fields, form)
+        if sources is not None:
+            found = (_with_source(said, sources) for said in found)
+        faults += (f"{record.label}: {said}" for said in found)
     return [*faults, *_twice(records)]
+
+
+def _with_source(fault: str, sources: Mapping[str, str]) -> str:
+    """A fault that names the field of the user's file, and advises an option instead of a key."""
+    fault = fault.replace(NO_ANSWERS, "; without answers: --answer none")
+    named = _FIELD.match(fault)
+    if named is None:
+        return fault
+    field = "question" if named["field"] == "statement" else named["field"]
+    source = sources.get(field, field)
+    title = shown(source) + (f" ({field})" if source != field else "")
+    return title + fault[named.end() :]
 
 
 def read_records(path: Path) -> tuple[list[Record], list[str]]:

@@ -34,6 +34,9 @@ FORMS = ("agree", "choice", "number", "text", "mixed", "none")
 FUNCTION = "function"
 """The form of answers that a custom function grades."""
 
+NO_ANSWERS = " (answer: none in the YAML if there are no answers)"
+"""Advice in the message on a missing answer."""
+
 _GRADED_BY_RULES: tuple[AnswerKind, ...] = get_args(AnswerKind)
 _NEARLY = 0.8
 _LONGEST_NAME = 60
@@ -199,7 +202,7 @@ def _missing(record: Mapping[str, Any], form: str) -> Iterator[str]:
     if "question" in record and "statement" in record:
         yield "'question' and 'statement' mean the same: remove one"
     if form != "none" and "answer" not in record:
-        yield "the field 'answer' is missing (answer: none in the YAML if there are no answers)"
+        yield f"the field 'answer' is missing{NO_ANSWERS}"
 
 
 def _name_faults(record: Mapping[str, Any]) -> Iterator[str]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.errors import UserError
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
+from lmms_rpts.settings import judge_chosen, load_settings
 from lmms_rpts.tasks.data_checks import Check, data_fault, problem
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own.reading import KEY
@@ -76,16 +78,45 @@ def examine_folder(folder: Path) -> Sequence[Check]:
     if not names:
         said = f"{folder} contains no .yaml file with a task"
         return [problem("own tasks", said, _REMEDY)]
-    return [_examined(manager, name) for name in names]
+    checks: list[Check] = []
+    faults: list[JudgeConfigurationError] = []
+    for name in names:
+        try:
+            checks.append(_examined(manager, name))
+        except JudgeConfigurationError as error:
+            faults.append(error)
+            with judge_chosen(NO_JUDGE):  # the data are checked with or without a judge
+                checks.append(_examined(manager, name))
+    return [*checks, *_judge_faults(faults)]
+
+
+def _judge_faults(faults: Sequence[JudgeConfigurationError]) -> list[Check]:
+    """Each fault once; none if the configured judge is at fault, which has its own check."""
+    if not faults:
+        return []
+    settings = load_settings()
+    try:
+        if settings.judge:
+            find_judges(settings.judge, settings)
+    except JudgeConfigurationError:
+        return []
+    return [problem("judge", said) for said in dict.fromkeys(map(str, faults))]
 
 
 def _examined(manager: Any, name: str) -> Check:
+    """The result for one task.
+
+    Raises:
+        JudgeConfigurationError: if the task needs a judge, or a better one.
+    """
     from lmms_rpts.tasks.own.starting import check_name
     from lmms_rpts.tasks.own_tasks import check_own_tasks
 
     try:
         config = manager._get_config(name)
         check_own_tasks(manager, [name])
+    except JudgeConfigurationError:
+        raise
     except UserError as error:
         return data_fault(name, error)
     except Exception as error:  # a function that the YAML names may be missing or fail

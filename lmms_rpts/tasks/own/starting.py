@@ -47,7 +47,7 @@ _README = """\
 - A line has `{question}`{answer}.
 - It may have `images`, `context`, `texts`, `options`, `reasoning`, `id` and more.
 - Gold `reasoning`: `Image0 -> what it shows`, `Conclusion0 + Text0 -> what follows`.
-- Check everything before a run: `{check}`
+- Check the data before a run: `{check}` (without `--judge none`, also your judge)
 - Run: `{run}`
 - View the results: `{report}`
 - Every field and key: docs/your-own-data.md of lmms-rpts.

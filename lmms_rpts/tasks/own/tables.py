@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from lmms_rpts.tasks.own.data import Record, read_records
 _CSV = (".csv", ".tsv")
 _DELIMITERS = ",;\t"
 _LARGEST_CELL = 2**27
+_START = 4096
+"""Bytes in which binary data are recognised."""
 _REMEDY = "Fix the file and retry."
 QUOTING = (
     "put a cell that contains the column separator in double quotes, and separate the items of a "
@@ -31,25 +34,29 @@ class Table:
     Attributes:
         names: names of all fields, in the order of their first appearance.
         cells: whether all values are texts, some of which represent lists.
+        faults: lines that cannot be read.
     """
 
     path: Path
     records: tuple[Record, ...]
     names: tuple[str, ...]
     cells: bool
+    faults: tuple[str, ...] = ()
 
 
 def read_table(path: Path) -> Table:
     """Read a file; files that end in .csv or .tsv are CSV, others JSON.
 
     Raises:
-        DataError: with the file and the lines that cannot be read.
+        DataError: if no instance can be read, with the file and the reason.
     """
     cells = path.suffix.lower() in _CSV
     header: list[str] = []
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # reading a pipe would block
             raise ValueError("it is not a file")
+        if _is_binary(path):
+            raise DataError(f"{path} is not a text file: use .jsonl, .json, .csv or .tsv")
         if cells:
             header, records, faults = _read_csv(path)
         else:
@@ -57,12 +64,19 @@ def read_table(path: Path) -> Table:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"Cannot read {path}: {reason}") from None
-    raise_faults(path, faults, _REMEDY)
     if not records:
+        raise_faults(path, faults, _REMEDY)
         raise DataError(f"{path} contains no instance")
     found = (name for record in records for name in record.fields)
     names = dict.fromkeys(name for name in (*header, *found) if name)
-    return Table(path, tuple(records), tuple(names), cells)
+    return Table(path, tuple(records), tuple(names), cells, tuple(faults))
+
+
+def _is_binary(path: Path) -> bool:
+    """Whether a file begins with binary data, such as an image; UTF-16 is text."""
+    with path.open("rb") as file:
+        start = file.read(_START)
+    return b"\0" in start and not start.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
 
 
 def _read_csv(path: Path) -> tuple[list[str], list[Record], list[str]]:
