@@ -37,7 +37,7 @@ def test_a_page_with_its_images(command: Command, run: Path, tmp_path: Path) -> 
     output = tmp_path / "deep" / "rate.html"
     done = command(run, "-o", output, "--images", tmp_path / "data" / "images", "--steps", 3)
     assert done.exit_code == 0, done.output
-    assert f"{output}: 4 steps of 2 responses, 2 images, 0.0 MB" in done.output
+    assert f"{output}: 4 steps of 2 responses, 2 images, 0." in done.output
     data = data_in(output.read_text("utf-8"))
     assert len(data["responses"]) == 2
     assert all(each[0]["source"].startswith("data:image/webp;base64,") for each in data["images"])
