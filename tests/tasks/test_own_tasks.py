@@ -97,7 +97,7 @@ def without(field: str) -> dict[str, Any]:
     (make_doc(ability="Recognition"), "'ability' should be a list of strings"),
     (make_doc(relation="sideways"), "'relation' should be guided, adversarial"),
     (make_doc(reasoning=["Image0: The clock shows nine."]), "cannot parse 'reasoning': line 0"),
-    (make_doc(reasoning=["Image5 -> nine"]), "'reasoning' cites Image5 in line 0, but the document"),
+    (make_doc(reasoning=["Image5 -> nine"]), "cites Image5 in line 0, but the document"),
     (make_doc(reasoning=["Image0 + Step9 -> so"]), "cannot parse 'reasoning': step 0: cites"),
 )
 def test_documents_that_cannot_be_scored_stop_before_the_model(
