@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 _LATEX = str.maketrans(
     {
@@ -70,10 +71,17 @@ def shorten(label: str, width: int = 40) -> str:
     return f"{label}…"
 
 
-def listed(names: Sequence[str], separator: str = ", ") -> str:
-    """The first names and the number of further ones: ``a, b and 3 more``."""
-    more = len(names) - _LISTED
-    return separator.join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+def listed(names: Iterable[str], separator: str = ", ", total: int | None = None) -> str:
+    """The first names and the number of further ones: ``a, b and 3 more``.
+
+    With ``total``, their number, only the first names are read.
+    """
+    if total is None:
+        names = [*names]
+        total = len(names)
+    first = [*islice(names, _LISTED)]
+    more = total - len(first)
+    return separator.join(first) + (f" and {more} more" if more > 0 else "")
 
 
 def cut_middle(label: str, length: int) -> str:

@@ -8,8 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, clean_environment, run
 from tests.support.readme import TRY_IT
 from tests.support.runs import make_record, write_run
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -197,10 +197,3 @@ def is_alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state not in "ZX"  # a zombie: nobody has waited for it
-
-
-def wait_until(happened: Callable[[], bool], seconds: float = 300) -> None:
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "the condition was not met"
-        time.sleep(0.02)

@@ -5,8 +5,9 @@ Names are imported on first use, because pandas and lmms-eval are slow to import
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lmms_rpts.late_names import late_names
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
@@ -54,7 +55,7 @@ _MODULES = {
     "tasks.rpts_eval.runs": ("Run", "read_run", "read_runs"),
     "tasks.rome.summary": ("summarize_rome",),
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_PLACES = {name: f"lmms_rpts.{module}" for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "CmmathRun",
@@ -92,14 +93,4 @@ __all__ = [
     "write_frame",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"lmms_rpts.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})  # for help() and completion, before the first use
+__getattr__, __dir__ = late_names(__name__, _PLACES)

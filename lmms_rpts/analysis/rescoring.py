@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
 _SAMPLES = "_samples_"
-_LISTED = 5
 
 ByDocument = Mapping[int, Sequence[SavedResponse]]
 """The responses to the documents of one task, by the document's number."""
@@ -196,13 +194,12 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
     start, stop = min(counts), max(counts) + 1
     missing = stop - start - len(counts)
     if missing:
-        # Not all of them: one wrong doc_id can leave a gap of 10**17.
-        first = [*islice((str(at) for at in range(start, stop) if at not in counts), _LISTED)]
-        more = f" and {missing - len(first)} more" * (missing > len(first))
+        # Never all of them: one wrong doc_id can leave a gap of 10**17.
+        absent = (str(at) for at in range(start, stop) if at not in counts)
         raise ResponsesError(
-            f"{task}: there is no response to document {', '.join(first)}{more} (doc_id, from 0), "
-            f"but to others from {start} to {stop - 1}. lmms-eval scores ranges without gaps: add "
-            "the missing responses, or remove those on one side of the gap"
+            f"{task}: there is no response to document {listed(absent, total=missing)} (doc_id, "
+            f"from 0), but to others from {start} to {stop - 1}. lmms-eval scores ranges without "
+            "gaps: add the missing responses, or remove those on one side of the gap"
         )
     repeats, _ = Counter(counts.values()).most_common(1)[0]
     others = [f"{at} ({count})" for at, count in sorted(counts.items()) if count != repeats]

@@ -6,8 +6,9 @@ only reads records does not need them.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lmms_rpts.late_names import late_names
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.aggregate import AggregateFilter
@@ -33,12 +34,6 @@ _MODULES = {
     "TransformFilter": "transform",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})  # for help() and completion, before the first use
+__getattr__, __dir__ = late_names(
+    __name__, {name: f"{__name__}.{module}" for name, module in _MODULES.items()}
+)

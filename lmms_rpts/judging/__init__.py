@@ -5,8 +5,9 @@ Names are imported on first use: code that only reads runs does not need the eng
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lmms_rpts.late_names import late_names
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
@@ -78,7 +79,7 @@ _MODULES = {
         "Verdict",
     ),
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_PLACES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "BACKENDS",
@@ -111,14 +112,4 @@ __all__ = [
     "writes",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})  # for help() and completion, before the first use
+__getattr__, __dir__ = late_names(__name__, _PLACES)

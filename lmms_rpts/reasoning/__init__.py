@@ -5,8 +5,9 @@ Names are imported on first use: a command that reads runs does not parse respon
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lmms_rpts.late_names import late_names
 
 if TYPE_CHECKING:
     from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
@@ -53,7 +54,9 @@ _MODULES = {
     "thinking": ("JudgedText", "select_reasoning"),
     "tree": ("InvalidReference", "ReasoningTree", "build_tree"),
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+_PLACES = {
+    name: f"lmms_rpts.reasoning.{module}" for module, names in _MODULES.items() for name in names
+}
 
 __all__ = [
     "Answer",
@@ -88,14 +91,4 @@ __all__ = [
     "select_reasoning",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"lmms_rpts.reasoning.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})  # for help() and completion, before the first use
+__getattr__, __dir__ = late_names(__name__, _PLACES)
