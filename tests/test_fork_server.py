@@ -194,6 +194,6 @@ def children(pid: int) -> list[int]:
 def is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before or after the file was opened
         return False
     return state not in "ZX"  # a zombie: nobody has waited for it
