@@ -18,6 +18,18 @@ PATHS ?=
 WORKERS ?= -n logical --maxprocesses 4 --dist worksteal
 CHILDREN ?= 2
 
+# Without compiled modules, each start of a command takes up to twice as long.
+unexport PYTHONDONTWRITEBYTECODE
+
+NOTICE := "Installing lmms-eval and its dependencies (about 7 GB, several minutes) ..."
+
+# Compiles the 26,000 modules on all cores; pip does it on one, in a minute. Some packages contain
+# files that cannot be compiled.
+define install
+	$(BIN)/python -m pip install --quiet --no-compile --editable '$(1)'
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+endef
+
 # Hide the theme's notice about MkDocs 2.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
@@ -69,20 +81,22 @@ $(VENV)/bin/python:
 	  { rm -rf $(VENV); echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.installed: pyproject.toml $(VENV)/bin/python
-	@echo "Installing lmms-eval and its dependencies (about 7 GB, several minutes) ..."
-	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	@echo $(NOTICE)
+	$(call install,.[plots])
 	@touch $@
 
-$(VENV)/.test-installed: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	@touch $@
+# With all that .installed has, in one step.
+$(VENV)/.test-installed: pyproject.toml $(VENV)/bin/python
+	@echo $(NOTICE)
+	$(call install,.[test])
+	@touch $(VENV)/.installed $@
 
 $(VENV)/.docs-installed: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(call install,.[docs])
 	@touch $@
 
 $(VENV)/.mutation-installed: $(VENV)/.test-installed
-	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
+	$(call install,.[mutation])
 	@touch $@
 
 clean:

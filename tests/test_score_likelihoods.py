@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from lmms_rpts.analysis.any_run import plan_any_run
 from lmms_rpts.analysis.rescoring import plan_rescoring
 from lmms_rpts.cli import app
 from lmms_rpts.models.responses import LikelihoodError, ResponsesError, read_responses
+from tests.support.lmms import run
 from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
+COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 DATE = "20260101_000000"
 # As lmms-eval saves what models return for answer options: a likelihood, whether it is the largest.
 OPTIONS = [[["-3.5", "False"]], [["-0.25", "True"]]]
@@ -65,9 +68,10 @@ def test_a_folder_with_both_is_scored(tmp_path: Path) -> None:
     samples_of_ours.parent.mkdir()
     samples_of_ours.write_bytes(ours.read_bytes())
     likelihoods(tmp_path / "run")
-    done = score(tmp_path / "run", "-o", tmp_path / "out")
-    assert done.exit_code == 0, done.output
-    assert "Ignored: responses to arc_easy" in done.output
+    arguments = [str(tmp_path / "run"), "--judge", "lexical", "-o", str(tmp_path / "out")]
+    done = run([COMMAND, "score", *arguments])
+    assert done.returncode == 0, done.stdout
+    assert "Ignored: responses to arc_easy" in done.stdout
     written = [path.name for path in (tmp_path / "out").glob("*_samples_*.jsonl")]
     assert [name.partition("_samples_")[2] for name in written] == ["rpts_demo.jsonl"]
 

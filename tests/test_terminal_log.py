@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.support.instances import make_doc
+from tests.support.lmms import forked
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
 
@@ -44,7 +45,8 @@ def test_lost_images_are_reported_as_a_line(tmp_path: Path) -> None:
     """Loading the task imports lmms-eval, which has a log of its own."""
     doc = make_doc(visual_clue=["nosuchtask_rpts#0/0"])
     write_run(tmp_path / "run", {0: make_record([1.0, 1.0], doc=doc)}, task="nosuchtask_rpts")
-    out, error = _printed(COMMAND, "report", "run", "-o", "r.html", cwd=tmp_path)
+    command = forked([COMMAND, "report", "run", "-o", "r.html"], importing=True)
+    out, error = _printed(*command, cwd=tmp_path)
     assert out.startswith("r.html: 1 instance, 0 images")
     warning, *rest = error.splitlines()
     assert warning.startswith(

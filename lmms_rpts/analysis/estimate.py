@@ -6,7 +6,7 @@ estimated from the length of the texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -219,7 +219,7 @@ def _most(
     """Upper bound: steps cite all that is before them, are judged twice, and no reply is valid."""
     seen = evidence_for(doc, evidence) != "facts"
     shown = _image_tokens(doc) if seen else 0
-    scored = sum(_worst_questions(doc, prompts, max_new_tokens, shown), Need()).times(opinions)
+    scored = _worst_questions(doc, prompts, max_new_tokens, shown).times(opinions)
     fields = {"statement": doc["statement"], "response": ""}
     rewriting = prompts.request(
         "transform",
@@ -251,23 +251,22 @@ def _image_tokens(doc: Doc) -> int:
     return total
 
 
-def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int, shown: int) -> Iterator[Need]:
+def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int, shown: int) -> Need:
     clues = list(doc["textual_clue"])
     request = prompts.request(
         "inference", doc["language"], context=doc["context"], premises=clues, conclusion=""
     )
     label = 8  # number and fence of a premise
     a_step = max_new_tokens / MAX_STEPS + label
-    for at in range(MAX_STEPS):
-        yield _asked_in_vain(request, shown + round((at + 1) * a_step)).times(2)
+    premises = [shown + round((at + 1) * a_step) for at in range(MAX_STEPS)]
+    return _asked_in_vain(request, *premises).times(2)
 
 
-def _asked_in_vain(request: JudgeRequest, more: int) -> Need:
-    """A request and its retries after unreadable replies; ``more``: extra tokens per request."""
-    most = most_tokens(request.kind)
-    asked = Need()
-    for again in range(1 + ASKED_AGAIN):
-        reminded = request.asked_again("x") if again else request
-        read = guess_input_tokens(reminded) + more + (most if again else 0)
-        asked += Need(1, Usage(read, most))
-    return asked
+def _asked_in_vain(request: JudgeRequest, *more: int) -> Need:
+    """Requests and their retries after unreadable replies; ``more``: extra tokens of each."""
+    most, again = most_tokens(request.kind), request.asked_again("x")
+    first = guess_input_tokens(request)
+    retries = ASKED_AGAIN * (guess_input_tokens(again) + most)
+    calls = len(more) * (1 + ASKED_AGAIN)
+    read = len(more) * (first + retries) + sum(more) * (1 + ASKED_AGAIN)
+    return Need(calls, Usage(read, calls * most))

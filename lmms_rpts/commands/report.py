@@ -74,9 +74,8 @@ def report(
 ) -> None:
     """Show where the reasoning broke: metrics, and every instance with its reasoning as a tree.
 
-    Several runs are shown side by side. The file needs no network and opens from disk; note
-    that it
-    contains the images and texts of the benchmark.
+    Several runs are shown side by side. The file needs no network and opens from disk. It contains
+    the images and texts of the benchmark.
 
       lmms-rpts report results -o report.html
 

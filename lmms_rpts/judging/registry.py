@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -232,7 +234,7 @@ def _load(name: str) -> Backend | None:
 def _entry_points(warn_of: str | None = None) -> dict[str, EntryPoint]:
     """Judges of other packages, by name; a name belongs to the first package that uses it."""
     offered: dict[str, EntryPoint] = {}
-    for found in entry_points(group=ENTRY_POINTS):
+    for found in _installed(tuple(sys.path)):
         taken = "lmms_rpts" if found.name in BACKENDS else None
         if found.name in offered and offered[found.name].value != found.value:
             taken = _package(offered[found.name])
@@ -248,6 +250,12 @@ def _entry_points(warn_of: str | None = None) -> dict[str, EntryPoint]:
         else:
             offered.setdefault(found.name, found)
     return offered
+
+
+@lru_cache(maxsize=1)
+def _installed(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """All entry points of packages on ``path``, which is ``sys.path``; reading them takes 20 ms."""
+    return tuple(entry_points(group=ENTRY_POINTS))
 
 
 def _usage(name: str) -> str:

@@ -188,6 +188,7 @@ def clean_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name == REFERENCE or not name.startswith(dropped)
     }
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a start without compiled modules takes longer
     ours = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "160"}
     return kept | ours | {"LMMS_RPTS_CACHE": "off"}
 
