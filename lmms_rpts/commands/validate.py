@@ -39,8 +39,8 @@ _UNUSABLE = 2
 _INTERRUPTED = 130
 """Exit status after Ctrl-C, as in shells."""
 
-_LARGEST = 2**63 - 1
-"""Largest integer in a validity file."""
+_MOST_CHAINS = 1_000_000
+_LARGEST_SEED = 2**32 - 1
 
 
 def validate(
@@ -61,13 +61,13 @@ def validate(
         typer.Option(
             "--limit",
             min=1,
-            max=_LARGEST,
+            max=_MOST_CHAINS,
             help="Maximum number of chains per data set (stratified sample).",
         ),
     ] = LIMIT,
     whole: Annotated[bool, typer.Option("--all", help="Use all chains of each data set.")] = False,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, max=_LARGEST, help="Random seed of the sample.")
+        int, typer.Option("--seed", min=0, max=_LARGEST_SEED, help="Random seed of the sample.")
     ] = 0,
     premises: Annotated[
         Literal["given", "all"],
