@@ -252,6 +252,19 @@ def test_summarize_writes_what_the_suffix_says(
         assert len(parts_of_svg(files[3].read_text(), part)) == 2
 
 
+def test_summarize_has_one_order_of_metrics(command: Command, runs: Path, tmp_path: Path) -> None:
+    """Files had right_for_wrong_reason after rpts_textual, the terminal before rpts_visual."""
+    file = tmp_path / "out.md"
+    said = command("summarize", runs, "-o", file)
+    (head,) = [line for line in file.read_text("utf-8").splitlines() if line.startswith("| model")]
+    columns = head.strip("| ").split(" | ")[1:]
+    found = [name for name, *_ in filter(None, words(said.output)) if name in columns]
+    assert found == columns
+    assert columns[:5] == [
+        *("rpts", "accuracy", "accuracy_rpts", "right_for_wrong_reason", "rpts_visual")
+    ]
+
+
 def test_summarize_shows_the_columns_that_are_named(
     command: Command, runs: Path, tmp_path: Path
 ) -> None:
