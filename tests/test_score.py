@@ -202,7 +202,7 @@ def test_files_of_other_tasks_are_not_even_read(data: Path, tmp_path: Path) -> N
 
 @table(
     "entries, task, named",
-    (responses_to("rpts_eval_en"), "rpts_eval", "no responses to rpts_eval_zh.*rpts_eval_en"),
+    (responses_to("rpts_eval_en"), "rpts_eval", "No responses to rpts_eval_zh.*rpts_eval_en"),
     (responses_to("rpts_eval_en"), "rpts_eval_en_free", "responses: rpts_eval_en. To score"),
     (responses_to("mme"), None, "no responses to a task that can be .*; tasks with responses: mme"),
     ([], None, "contains no responses"),
@@ -348,8 +348,8 @@ def invoke(*arguments: object) -> Result:
 @table(
     "arguments, named",
     (("{careful}", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
-    (("{en}",), "no judge is set: use --judge"),
-    (("{careful}", "--task", "rpts_evil"), "Unknown task 'rpts_evil'"),
+    (("{en}",), "No judge is set: use --judge"),
+    (("{careful}", "--task", "rpts_evil"), "Unknown task 'rpts_evil'. Did you mean rpts_eval?"),
     (("{careful}", "--task", "rpts_eval_en"), "tasks with responses: rpts_demo"),
     (("/nowhere",), "/nowhere does not exist"),
     (("{careful}", "--output", "{careful}/below"), "Cannot write to"),
