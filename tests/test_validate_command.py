@@ -301,7 +301,7 @@ def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) ->
 def test_two_sets_need_two_names(command: Command, data: Path) -> None:
     done = command("--judge", "lexical", "--data", data, "--data", data.parent)
     assert done.exit_code == 2
-    assert "two data sets are called 'processbench'" in done.output
+    assert "Two data sets are called 'processbench'" in done.output
     done = command("--judge", "lexical", "--data", f"a={data}", "--data", f"b={data}", "--dry-run")
     assert done.exit_code == 0
 

@@ -123,7 +123,7 @@ def _scored_as(task: str, own: Sequence[str]) -> str:
         )
     if Path(name).is_file():
         raise ResponsesError(
-            f"a file called {name!r} exists in this folder, and lmms-eval would take it for the "
+            f"A file called {name!r} exists in this folder, and lmms-eval would take it for the "
             "task: run the command in another folder"
         )
     return name
@@ -139,7 +139,7 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
         greatest = greatest_value(found.values(), criterion, {})
         if greatest is None and criterion.field is not None:
             raise SettingError(
-                f"no response has a number in the field {criterion.field!r} of "
+                f"No response has a number in the field {criterion.field!r} of "
                 f"{criterion.metric!r} (--correct)"
             )
         if greatest is not None and on_scale(criterion, greatest) is None:

@@ -134,7 +134,7 @@ def _refuse_empty(responses: Mapping[str, ByDocument]) -> None:
     if empty:
         there = [task for task, found in responses.items() if found]
         raise ResponsesError(
-            f"no responses to {' or '.join(empty)}, only to {' and '.join(there)}: score these "
+            f"No responses to {' or '.join(empty)}, only to {' and '.join(there)}: score these "
             f"alone (--task {there[0]})"
         )
 
@@ -268,7 +268,7 @@ def guess_name(files: Sequence[Path]) -> str:
     models = [name for name in names if name]
     if len(models) > 1:
         raise ResponsesError(
-            f"the responses are from several models: {', '.join(models)}. Score them one by one, "
+            f"The responses are from several models: {', '.join(models)}. Score them one by one, "
             "or set --name if they are one model"
         )
     if models:

@@ -141,7 +141,7 @@ def check_suffixes(
         if path.suffix.lower() not in allowed:
             fail(f"Cannot write {path}: use a file name that ends in {', '.join(allowed)}")
         if path.suffix.lower() in plotted and find_spec("matplotlib") is None:
-            fail(f'drawing {path} needs matplotlib: pip install "lmms-rpts[plots]"')
+            fail(f'Drawing {path} needs matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
 
 

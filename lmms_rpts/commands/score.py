@@ -217,7 +217,7 @@ def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
     if settings.judge:
         find_judges(settings.judge, settings)
     elif set(rescoring.responses) != {DEMO_TASK}:
-        raise JudgeConfigurationError(f"no judge is set: use --judge.\n{choices()}")
+        raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
     return settings.judge
 
 

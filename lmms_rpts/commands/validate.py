@@ -175,7 +175,7 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
                 )
             if any(found.name == each.name for each in sets):
                 raise LoadError(
-                    f"two data sets are called {found.name!r}: use different names, as in "
+                    f"Two data sets are called {found.name!r}: use different names, as in "
                     "--data NAME=PATH"
                 )
             sets.append(found)
@@ -207,7 +207,7 @@ def _plan(
     settings = load_settings()
     chosen = judge or settings.judge
     if not chosen:
-        fail(f"no judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
+        fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
     return plan_validation(
         sets, chosen, settings, limit=limit, seed=seed, premises=premises, usable=usable
     )

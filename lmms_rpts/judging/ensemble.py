@@ -24,7 +24,7 @@ class Ensemble:
 
     def __init__(self, clients: Sequence[JudgeClient], samples: int = 1) -> None:
         if not clients or samples < 1:
-            raise ValueError("an ensemble needs at least one judge and one sample")
+            raise ValueError("An ensemble needs at least one judge and one sample")
         self._clients = list(clients)
         self._samples = samples
         self._writer = next((each for each in clients if each.member.writes), self._clients[0])

@@ -101,7 +101,7 @@ class JudgeRequest:
     def __post_init__(self) -> None:
         known = request_kinds()
         if self.kind not in known:
-            raise ValueError(f"unknown kind {self.kind!r}; known kinds: {', '.join(known)}")
+            raise ValueError(f"Unknown kind {self.kind!r}; known kinds: {', '.join(known)}")
 
     @property
     def key(self) -> str:

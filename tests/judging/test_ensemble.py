@@ -111,7 +111,7 @@ def test_a_parser_may_read_whole_numbers() -> None:
 
 
 def test_an_ensemble_without_judges_or_samples_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"^an ensemble needs at least one judge and one sample$"):
+    with pytest.raises(ValueError, match=r"^An ensemble needs at least one judge and one sample$"):
         Ensemble([])
     with pytest.raises(ValueError, match="at least one judge"):
         ensemble([])
