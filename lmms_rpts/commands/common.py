@@ -169,6 +169,22 @@ def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> N
             fail(f"{output} is one of the input files: choose another name with -o")
 
 
+def spare_pages(command: str, pages: Iterable[Path]) -> None:
+    """Fail if a page exists that this command did not write."""
+    from lmms_rpts.report.written_by import may_overwrite
+
+    for page in pages:
+        try:
+            own = may_overwrite(page.expanduser(), command)
+        except (OSError, RuntimeError) as error:  # RuntimeError: "~" of an unknown user
+            fail(f"Cannot read {page}: {getattr(error, 'strerror', None) or error}")
+        if not own:
+            fail(
+                f"{page} was not written by lmms-rpts {command}: use another file name, or delete "
+                "it first"
+            )
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, create its folder, and report its name."""
     write_bytes(path, text.encode("utf-8", errors="replace"))

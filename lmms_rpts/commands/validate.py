@@ -18,6 +18,7 @@ from lmms_rpts.commands.common import (
     csv_of,
     fail,
     spare,
+    spare_pages,
     told,
     write_text,
 )
@@ -139,6 +140,7 @@ def validate(
         if not dry_run:
             check_outputs((*files, *pages))
             spare([], (*files, *pages), *_files_of(data or [], sets))
+            spare_pages("validate", pages)
             _finish(_run(plan), files, html)
 
 

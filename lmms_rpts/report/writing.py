@@ -24,6 +24,7 @@ from lmms_rpts.report.graded_view import GradedView
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture, shrink_all, shrink_image
 from lmms_rpts.report.view import make_view
+from lmms_rpts.report.written_by import may_overwrite
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
@@ -47,7 +48,6 @@ ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
 _MANY = 50
 _PARTS = ("instances", "images")
 """Folders of a report in a folder, next to ``index.html``."""
-_HEAD, _GENERATOR = 4096, b'<meta name="generator" content="lmms-rpts '
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: set its folder with --images."
 
@@ -307,9 +307,8 @@ def _is_report(output: Path) -> bool:
     if not (output / "instances").is_dir():
         return False
     if (output / "index.html").is_file():
-        # Empty: the process was killed, or the disk was full.
-        with (output / "index.html").open("rb") as index:
-            return (start := index.read(_HEAD)) == b"" or _GENERATOR in start
+        # It may be empty: the process was killed, or the disk was full.
+        return may_overwrite(output / "index.html", "report")
     parts = [*(output / "instances").iterdir(), *(output / "images").glob("*")]
     names = {each.name for each in output.iterdir()}
     kinds = {each.suffix for each in parts}
