@@ -68,6 +68,6 @@ def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdi
         # An error that stopped all of them already names its judge.
         common = len({opinion.error for opinion in opinions}) == 1
         who = "" if common else f"{failed[0].judge}: "
-        missing = f"{len(failed)} of {len(opinions)} opinions are missing"
+        missing = f"{len(failed)} of {len(opinions)} replies have no score"
         return replace(joined, error=f"{missing}; {who}{failed[0].error}")
     return replace(joined, value=fmean(scores), spread=pstdev(scores))
