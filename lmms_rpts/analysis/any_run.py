@@ -60,6 +60,7 @@ def plan_any_run(
     *,
     own: Sequence[str] = (),
     correct: str | None = None,
+    saved: SavedResponses | None = None,
 ) -> AnyRun:
     """Read saved responses to any tasks and plan how lmms-eval scores them.
 
@@ -69,12 +70,13 @@ def plan_any_run(
         own: names of custom tasks that RPTS scores directly.
         correct: the metric that decides whether an answer is correct, as for
             ``parse_criterion``.
+        saved: the responses to ``task``, if they were read already.
 
     Raises:
         ResponsesError: if there are no responses, or some are missing.
         SettingError: if ``correct`` names no metric of the samples.
     """
-    saved = _read(paths, task)
+    saved = saved or _read(paths, task)
     tasks = [each for each in saved.tasks if each == task or benchmark_of(each) is None]
     if not tasks:
         there = ", ".join(sorted({*saved.tasks, *saved.passed_over})) or "none"
