@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from itertools import islice
 
 _LATEX = str.maketrans(
@@ -82,6 +83,15 @@ def listed(names: Iterable[str], separator: str = ", ", total: int | None = None
     first = [*islice(names, _LISTED)]
     more = total - len(first)
     return separator.join(first) + (f" and {more} more" if more > 0 else "")
+
+
+def did_you_mean(name: str, known: Iterable[str], ending: str = "") -> str:
+    """A sentence with the nearest known name, after a space; empty if none is near.
+
+    ``ending`` is appended to that name.
+    """
+    near = get_close_matches(name, [*known], n=1)
+    return f" Did you mean {near[0]}{ending}?" if near else ""
 
 
 def cut_middle(label: str, length: int) -> str:

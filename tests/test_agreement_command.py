@@ -199,7 +199,7 @@ def test_errors_are_one_message(command: Command, run: Path, rated: Path, tmp_pa
         ((run, tmp_path / "no"), "does not exist"),
         ((tmp_path / "no", rated), "does not exist"),
         ((run, run), "passed twice"),
-        ((run, strange), "nothing to compare"),
+        ((run, strange), "Nothing to compare"),
         ((run, rated, "-o", "out.xlsx"), "ends in .csv, .json, .md"),
     ]:
         result = command(*arguments)

@@ -112,7 +112,7 @@ def test_a_process_that_fails_keeps_nobody_waiting(tmp_path: Path) -> None:
     """The first process fails in the task's own metrics, while the second waits for its values."""
     task = write_foreign_task(tmp_path, utils=RAISING)
     done = evaluate(tmp_path, task, processes="2")
-    assert "process 0 of this run failed while it computed the task's own metrics" in done.output
+    assert "Process 0 of this run failed while it computed the task's own metrics" in done.output
     assert "could not agree" not in done.output
     assert not list(done.folder.rglob("*_results.json"))
 

@@ -165,3 +165,38 @@ def test_functions_stay_small() -> None:
 def test_modules_stay_small() -> None:
     for path in MODULES:
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
+
+
+# Words at which messages began in lower case; names, paths and options may begin one.
+UNCAPITALISED = re.compile(
+    r"f?['\"](a|an|another|at|cannot|document|no|nothing|one|process|the|there|two|unknown) "
+)
+# The messages of these are clauses: a file, a line or a judge is put in front.
+CLAUSES = frozenset({"UnusableError"})
+
+
+def user_errors() -> set[str]:
+    """The names of the errors whose messages stand alone."""
+    bases = {
+        node.name: {ast.unparse(base) for base in node.bases}
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {"UserError"}
+    while more := {name for name, over in bases.items() if over & found} - found:
+        found |= more
+    return found - CLAUSES
+
+
+def test_messages_begin_with_a_capital_letter() -> None:
+    shown = user_errors() | {"fail", "complain"}
+    assert {"RunError", "DataError", "JudgeConfigurationError"} <= shown
+    against = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node.args[0])}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in shown and node.args
+        if UNCAPITALISED.match(ast.unparse(node.args[0]))
+    ]
+    assert not against

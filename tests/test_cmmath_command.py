@@ -131,7 +131,7 @@ def test_breakdowns_are_asked_for(command: Command, run: Path) -> None:
     ]
     result = command(run, "--by", "colour")
     assert result.exit_code == 1
-    assert result.stderr.strip().startswith("unknown breakdown 'colour'; known breakdowns: task")
+    assert result.stderr.strip().startswith("Unknown breakdown 'colour'; known breakdowns: task")
 
 
 def test_the_tree_as_deep_as_asked_for(command: Command, run: Path) -> None:
@@ -260,7 +260,7 @@ def test_other_commands_name_this_one(run: Path) -> None:
         result = CliRunner().invoke(app, [name, str(run)])
         assert result.exit_code == 1
         assert result.stderr.strip() == (
-            f"the samples in {run} are of CMMaTH, not of {benchmark}: lmms-rpts grades summarises "
+            f"The samples in {run} are of CMMaTH, not of {benchmark}: lmms-rpts grades summarises "
             "them"
         )
 

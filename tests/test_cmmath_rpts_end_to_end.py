@@ -188,7 +188,7 @@ def test_saved_solutions_are_scored_again(tmp_path: Path, scored: Run, env: dict
 def test_what_it_needs_is_not_estimated(env: dict[str, str]) -> None:
     done = run([COMMAND, "estimate", TASK], env=env)
     assert done.returncode == 1
-    assert "there is no estimate for" in done.stdout
+    assert "There is no estimate for" in done.stdout
 
 
 def test_a_missing_folder_is_told_before_the_model_is_loaded(

@@ -68,7 +68,7 @@ def test_clear_deletes_what_was_named(command: Command, tmp_path: Path) -> None:
     fill(tmp_path, "openai:a", "hf:b")
     unknown = command("cache", "clear", "--judge", "hf:x", "--yes")
     assert unknown.exit_code == 1
-    assert "no cached replies of hf:x " in unknown.output
+    assert "No cached replies of hf:x " in unknown.output
     assert "3 replies deleted" in command("cache", "clear", "--judge", "hf:b", "--yes").output
     assert "0 replies deleted" in command("cache", "clear", "--older-than", "1", "--yes").output
     assert command("cache", "clear").exit_code == 1, "without --yes it asks first"
@@ -92,7 +92,7 @@ def test_what_is_said_without_answers(
     nothing = command("cache", name)
     # An empty cache is no error for ``info``.
     assert nothing.exit_code == (0 if name == "info" else 1)
-    assert "no cached replies" in nothing.output.lower()
+    assert "No cached replies" in nothing.output
     assert nothing.exception is None or isinstance(nothing.exception, SystemExit)
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     assert "--folder" in command("cache", name).output

@@ -8,6 +8,7 @@ import sys
 import tarfile
 import zipfile
 from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,17 @@ def test_the_demo_shows_what_accuracy_hides(demo: Run) -> None:
     assert "right for the wrong reason" in Path(report).read_text(encoding="utf-8")
     for sample in re.findall(r"Samples of \w+: (\S+)", demo.output):
         assert len(Path(sample).read_text().splitlines()) == len(INSTANCES)
+
+
+def test_the_demo_has_dates_of_one_time_zone(demo: Run) -> None:
+    """The folder was in local time, and lmms-eval's files in that of Singapore, UTC+8."""
+    (folder,) = set(re.findall(r"(\d{8}-\d{6})/", demo.output))
+    started = datetime.strptime(folder, "%Y%m%d-%H%M%S")
+    stamps = re.findall(r"/(\d{8}_\d{6})_samples_", demo.output)
+    assert len(stamps) == 2
+    for stamp in stamps:
+        passed = datetime.strptime(stamp, "%Y%m%d_%H%M%S") - started
+        assert timedelta(0) <= passed < timedelta(hours=4), (folder, stamp)
 
 
 def test_the_demo_fails_loudly(tmp_path: Path) -> None:

@@ -237,8 +237,8 @@ def test_no_judge_is_a_problem_with_the_choices(doctor: Doctor) -> None:
 
 @table(
     "judge, fault, remedy",
-    ("opnai:m", "unknown judge 'opnai:m'", "Did you mean openai:MODEL?"),
-    ("openai:m", "the judge 'openai:m' cannot be used", "set OPENAI_API_KEY"),
+    ("opnai:m", "Unknown judge 'opnai:m'", "Did you mean openai:MODEL?"),
+    ("openai:m", "The judge 'openai:m' cannot be used", "set OPENAI_API_KEY"),
     ("lexical+lexical", "names a judge twice", "LMMS_RPTS_JUDGE_SAMPLES"),
 )
 def test_a_judge_that_can_not_be_used(doctor: Doctor, judge: str, fault: str, remedy: str) -> None:

@@ -37,7 +37,7 @@ def test_of_several_benchmarks_one_must_be_chosen(tmp_path: Path) -> None:
     both = (SAVED / "rome", SAVED / "cmmath")
     done = grades(*both)
     assert done.exit_code == 1
-    assert "there are graded answers of ROME and CMMaTH: pass the runs of one" in done.output
+    assert "There are graded answers of ROME and CMMaTH: pass the runs of one" in done.output
     assert "choose with --benchmark rome or --benchmark cmmath" in done.output
     assert grades(SAVED / "rome", "--benchmark", "rome").exit_code == 0
 
@@ -80,7 +80,7 @@ def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
     ([SAVED / "rome", "--benchmark", "cmmath"], "of ROME, not of CMMaTH"),
     ([SAVED / "rome", "--undecided", "3"], "ROME does not support --undecided"),
     ([SAVED / "rome", "--tree"], "ROME does not support --tree"),
-    ([SAVED / "rome", "--by", "colour"], "unknown breakdown 'colour'; known breakdowns: sub"),
+    ([SAVED / "rome", "--by", "colour"], "Unknown breakdown 'colour'; known breakdowns: sub"),
     ([SAVED / "rome", "-o", "x.tex"], "ends in .csv, .json, .md"),
 )
 def test_what_can_not_be_shown_is_told(arguments: list[object], said: str) -> None:

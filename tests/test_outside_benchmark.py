@@ -120,7 +120,7 @@ def clashing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
 def test_a_clash_is_told_and_ends_no_run_of_others(
     tmp_path: Path, clashing: dict[str, str], samples: Path
 ) -> None:
-    told = "the benchmarks 'rome' and 'rome_more' both have tasks"
+    told = "The benchmarks 'rome' and 'rome_more' both have tasks"
     for command in (["doctor", "--offline", "--quick"], ["grades", str(tmp_path)]):
         done = CliRunner().invoke(app, command)
         assert done.exit_code == 1

@@ -53,7 +53,7 @@ def test_doctor_reports_an_unusable_judge_once_and_still_checks_the_data(own: Pa
     done = CliRunner().invoke(app, ["doctor", "--include_path", str(own), "--judge", "nonne"])
     assert done.exit_code == 1
     assert done.stdout.startswith("ok           my_task        2 instances")
-    assert done.stdout.count("unknown judge 'nonne'") == 1
+    assert done.stdout.count("Unknown judge 'nonne'") == 1
     (own / "data.jsonl").write_text("{}", encoding="utf-8")
     broken = CliRunner().invoke(app, ["doctor", "--include_path", str(own)])
     assert "'question' is missing" in broken.output

@@ -88,7 +88,7 @@ def test_breakdowns_are_asked_for(command: Command, run: Path) -> None:
     assert row(output, "en")[1] == "5"
     result = command(run, "--by", "colour")
     assert result.exit_code == 1
-    assert result.stderr.strip().startswith("unknown breakdown 'colour'; known breakdowns: subtask")
+    assert result.stderr.strip().startswith("Unknown breakdown 'colour'; known breakdowns: subtask")
 
 
 def test_disagreements_are_listed(command: Command, run: Path) -> None:
@@ -170,7 +170,7 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
 def test_commands_for_rpts_name_this_one(run: Path, arguments: list[str]) -> None:
     result = CliRunner().invoke(app, [str(run) if each == "RUN" else each for each in arguments])
     assert result.exit_code == 1
-    assert f"the samples in {run} are of ROME, not of RPTS: lmms-rpts grades summarises them\n" in (
+    assert f"The samples in {run} are of ROME, not of RPTS: lmms-rpts grades summarises them\n" in (
         result.stderr
     )
     assert "Traceback" not in result.output
@@ -187,5 +187,5 @@ def test_the_real_command(run: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "0.625" in done.stdout
     assert told.stderr.strip() == (
-        f"the samples in {run} are of ROME, not of RPTS: lmms-rpts grades summarises them"
+        f"The samples in {run} are of ROME, not of RPTS: lmms-rpts grades summarises them"
     )

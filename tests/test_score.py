@@ -33,6 +33,8 @@ from lmms_rpts.analysis.rescoring import (
 )
 from lmms_rpts.cli import app
 from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command, run_shown
+from lmms_rpts.commands.score import _plan, _Task
+from lmms_rpts.models import responses
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.runs.reading import model_name
 from lmms_rpts.tasks.data_errors import DataError
@@ -202,7 +204,7 @@ def test_files_of_other_tasks_are_not_even_read(data: Path, tmp_path: Path) -> N
 
 @table(
     "entries, task, named",
-    (responses_to("rpts_eval_en"), "rpts_eval", "no responses to rpts_eval_zh.*rpts_eval_en"),
+    (responses_to("rpts_eval_en"), "rpts_eval", "No responses to rpts_eval_zh.*rpts_eval_en"),
     (responses_to("rpts_eval_en"), "rpts_eval_en_free", "responses: rpts_eval_en. To score"),
     (responses_to("mme"), None, "no responses to a task that can be .*; tasks with responses: mme"),
     ([], None, "contains no responses"),
@@ -348,8 +350,8 @@ def invoke(*arguments: object) -> Result:
 @table(
     "arguments, named",
     (("{careful}", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
-    (("{en}",), "no judge is set: use --judge"),
-    (("{careful}", "--task", "rpts_evil"), "Unknown task 'rpts_evil'"),
+    (("{en}",), "No judge is set: use --judge"),
+    (("{careful}", "--task", "rpts_evil"), "Unknown task 'rpts_evil'. Did you mean rpts_eval?"),
     (("{careful}", "--task", "rpts_eval_en"), "tasks with responses: rpts_demo"),
     (("/nowhere",), "/nowhere does not exist"),
     (("{careful}", "--output", "{careful}/below"), "Cannot write to"),
@@ -371,6 +373,24 @@ def test_a_mistake_is_told_before_anything_runs(
     assert named in failed.output
     assert "Traceback" not in failed.output
     assert "lmms_eval" not in failed.output
+
+
+@table("task, host", ("rpts_eval_en", None), ("rpts_eval_en", "rpts_eval_en"), ("mme", "mme"))
+def test_each_file_is_read_once(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str, host: str | None
+) -> None:
+    """Files were parsed to find their tasks, and then again."""
+    file = write(tmp_path / "r.jsonl", *responses_to(task))
+    read: list[Path] = []
+    entries = responses._entries
+
+    def counted(path: Path) -> Any:
+        read.append(path)
+        return entries(path)
+
+    monkeypatch.setattr(responses, "_entries", counted)
+    _plan([file], host, _Task(None, None))
+    assert read == [file]
 
 
 def score(

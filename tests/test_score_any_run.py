@@ -147,7 +147,7 @@ def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
     "correct, named",
     ("colour", "'colour' is not a metric of the task"),
     ("m>=-2", "Use one of m, or none. To set a minimum, write it as in m>=0.5"),
-    ("m.wrong", "no response has a number in the field 'wrong' of 'm'"),
+    ("m.wrong", "No response has a number in the field 'wrong' of 'm'"),
     ("m>=half", "is not a metric"),
     ("m<1", "is not a metric"),
     ("mm", "is not a metric"),
@@ -331,7 +331,7 @@ def test_a_report_holds_the_images(runs: tuple[ForeignTask, Path], tmp_path: Pat
     assert "0 images" in without
     lost = said_by(folder, "report", "a=a/out", "-o", str(page))
     assert "The images of colours_rpts are left out: Unknown task 'colours' of lmms-eval" in lost
-    assert "use --include_path FOLDER for your own tasks" in lost
+    assert "Use --include_path FOLDER for your own tasks" in lost
 
 
 def test_runs_are_compared_summarized_swept_and_exported(

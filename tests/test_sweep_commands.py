@@ -159,7 +159,8 @@ REFUSED = [
     (["--focus-height", ""], "--focus-height: nothing"),
     (["--focus-height", "9" * 5000], "whole number"),
     (["--threshold", "2"], "2"),
-    (["--task", "mme"], "has no task mme; its tasks: rpts_eval_en"),
+    (["--task", "mme"], "has no task mme. Its tasks: rpts_eval_en"),
+    (["--task", "rpts_evl_en"], "has no task rpts_evl_en. Did you mean rpts_eval_en? Its tasks: "),
     (
         ["-o", "out.gif"],
         "Cannot write out.gif: use a file name that ends in .csv, .json, .md, .svg",
@@ -224,7 +225,9 @@ def test_summarize_has_a_table_a_task_and_one_over_all(command: Command, tmp_pat
     assert "all tasks" not in only
     refused = command("summarize", tmp_path, "--task", "mme")
     assert refused.exit_code == 1
-    assert "no run has the task mme" in refused.output
+    assert "No run has the task mme. Tasks of the runs: " in refused.output
+    misspelt = command("summarize", tmp_path, "--task", "rpts_eval_z")
+    assert "No run has the task rpts_eval_z. Did you mean rpts_eval_zh?" in misspelt.output
 
 
 def test_summarize_writes_what_the_suffix_says(
@@ -252,6 +255,19 @@ def test_summarize_writes_what_the_suffix_says(
         assert len(parts_of_svg(files[3].read_text(), part)) == 2
 
 
+def test_summarize_has_one_order_of_metrics(command: Command, runs: Path, tmp_path: Path) -> None:
+    """Files had right_for_wrong_reason after rpts_textual, the terminal before rpts_visual."""
+    file = tmp_path / "out.md"
+    said = command("summarize", runs, "-o", file)
+    (head,) = [line for line in file.read_text("utf-8").splitlines() if line.startswith("| model")]
+    columns = head.strip("| ").split(" | ")[1:]
+    found = [name for name, *_ in filter(None, words(said.output)) if name in columns]
+    assert found == columns
+    assert columns[:5] == [
+        *("rpts", "accuracy", "accuracy_rpts", "right_for_wrong_reason", "rpts_visual")
+    ]
+
+
 def test_summarize_shows_the_columns_that_are_named(
     command: Command, runs: Path, tmp_path: Path
 ) -> None:
@@ -262,7 +278,7 @@ def test_summarize_shows_the_columns_that_are_named(
     assert "rpts_visual" not in said.output
     refused = command("summarize", runs, "--columns", "acuracy")
     assert refused.exit_code == 1
-    assert "unknown column 'acuracy'" in refused.output
+    assert "Unknown column 'acuracy'" in refused.output
 
 
 def test_nothing_is_best_where_other_shares_were_judged(command: Command, tmp_path: Path) -> None:
@@ -290,7 +306,7 @@ def test_a_plot_needs_token_counts(command: Command, tmp_path: Path) -> None:
 def test_summarize_refuses_other_metrics_and_files(command: Command, runs: Path) -> None:
     said = command("summarize", runs, "--metric", "bleu")
     assert said.exit_code == 1
-    assert "unknown metric 'bleu'; metrics: rpts, accuracy" in said.output
+    assert "Unknown metric 'bleu'; metrics: rpts, accuracy" in said.output
     said = command("summarize", runs, "-o", "out.json")
     assert said.exit_code == 1
     assert "ends in .csv, .md, .tex, .svg, .png, .pdf" in said.output

@@ -128,6 +128,7 @@ def test_width_lines_and_background(command: Command, runs: Path, tmp_path: Path
     (("--id", "99"), "Unknown instance id 99. The ids are: q1"),
     (("--id", "zzz"), "Unknown instance id zzz. The ids are: q1"),
     (("--id", "q1", "--task", "nope"), "Unknown task nope. The runs have: rpts_eval_en"),
+    (("--id", "q1", "--task", "rpts_eval_eng"), "rpts_eval_eng. Did you mean rpts_eval_en?"),
     (("--id", "q1", "--repeat", "3"), "has 2 responses to instance q1: there is no repeat 3"),
     (("--id", "q1", "-o", "x.gif"), "Cannot write x.gif"),
     (("--id", "q1", "-o", "runs"), "Cannot write runs"),

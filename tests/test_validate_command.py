@@ -218,8 +218,9 @@ def test_files_of_before_name_the_built_in_set_as_those_of_today(
     (["--compare", "a.json", "b.json"], 1, "Cannot read a.json"),
     (["--compare", "a.json", "b.json", "--list"], 1, "cannot be combined with --list"),
     (["--compare", "a.json", "b.json", "--html", "v.html"], 1, "cannot be combined with --html"),
-    (["--seed", str(2**63)], 2, "seed"),
-    (["--limit", str(2**63)], 2, "limit"),
+    # Help showed these ranges up to 9223372036854775807.
+    (["--seed", str(2**32)], 2, "4294967295"),
+    (["--limit", "1000001"], 2, "1000000"),
     (["--data", "n" * 10_000], 2, "no such file or folder"),
     (["--data", "~nobody-of-this-name/x"], 2, "no such file or folder"),
 )
@@ -300,7 +301,7 @@ def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) ->
 def test_two_sets_need_two_names(command: Command, data: Path) -> None:
     done = command("--judge", "lexical", "--data", data, "--data", data.parent)
     assert done.exit_code == 2
-    assert "two data sets are called 'processbench'" in done.output
+    assert "Two data sets are called 'processbench'" in done.output
     done = command("--judge", "lexical", "--data", f"a={data}", "--data", f"b={data}", "--dry-run")
     assert done.exit_code == 0
 

@@ -171,7 +171,7 @@ def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement
     pairs = list(_matched(a, b, left))
     if not pairs:
         raise RunError(
-            f"nothing to compare between {_described(a)} and {_described(b)}: {_told(left)}. Pass "
+            f"Nothing to compare between {_described(a)} and {_described(b)}: {_told(left)}. Pass "
             "two runs of the same responses; lmms-rpts score scores saved responses again"
         )
     return Agreement(

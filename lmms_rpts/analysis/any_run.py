@@ -60,6 +60,7 @@ def plan_any_run(
     *,
     own: Sequence[str] = (),
     correct: str | None = None,
+    saved: SavedResponses | None = None,
 ) -> AnyRun:
     """Read saved responses to any tasks and plan how lmms-eval scores them.
 
@@ -69,12 +70,13 @@ def plan_any_run(
         own: names of custom tasks that RPTS scores directly.
         correct: the metric that decides whether an answer is correct, as for
             ``parse_criterion``.
+        saved: the responses to ``task``, if they were read already.
 
     Raises:
         ResponsesError: if there are no responses, or some are missing.
         SettingError: if ``correct`` names no metric of the samples.
     """
-    saved = _read(paths, task)
+    saved = saved or _read(paths, task)
     tasks = [each for each in saved.tasks if each == task or benchmark_of(each) is None]
     if not tasks:
         there = ", ".join(sorted({*saved.tasks, *saved.passed_over})) or "none"
@@ -123,7 +125,7 @@ def _scored_as(task: str, own: Sequence[str]) -> str:
         )
     if Path(name).is_file():
         raise ResponsesError(
-            f"a file called {name!r} exists in this folder, and lmms-eval would take it for the "
+            f"A file called {name!r} exists in this folder, and lmms-eval would take it for the "
             "task: run the command in another folder"
         )
     return name
@@ -139,7 +141,7 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
         greatest = greatest_value(found.values(), criterion, {})
         if greatest is None and criterion.field is not None:
             raise SettingError(
-                f"no response has a number in the field {criterion.field!r} of "
+                f"No response has a number in the field {criterion.field!r} of "
                 f"{criterion.metric!r} (--correct)"
             )
         if greatest is not None and on_scale(criterion, greatest) is None:

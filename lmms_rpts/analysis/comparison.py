@@ -256,7 +256,7 @@ def _count_changed(pairs: Pairs) -> int:
         one, other = ours[0].instance, theirs[0].instance
         if (one.id, one.statement) != (other.id, other.statement):
             raise RunError(
-                f"document {doc_id} of {task} differs between the runs: id {one.id!r}, "
+                f"Document {doc_id} of {task} differs between the runs: id {one.id!r}, "
                 f"{one.statement[:60]!r}, and id {other.id!r}, {other.statement[:60]!r}. The runs "
                 "used different data and cannot be compared"
             )

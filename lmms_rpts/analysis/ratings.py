@@ -88,7 +88,7 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
     given = [files] if isinstance(files, str | Path) else files
     read = [_read(Path(each).expanduser(), run) for each in given]
     if not read:
-        raise RunError("no rating file was passed")
+        raise RunError("No rating file was passed")
     return Ratings(
         files=tuple(each.file for each in read),
         steps=tuple(RatedStep(*key, scores) for key, scores in _merged(_named(read)).items()),

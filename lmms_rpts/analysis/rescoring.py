@@ -77,24 +77,32 @@ class Rescoring:
     passed_over: tuple[str, ...]
 
 
-def plan_rescoring(paths: Sequence[str | Path], task: str | None = None) -> Rescoring:
+def read_own_responses(paths: Sequence[str | Path]) -> SavedResponses:
+    """The saved responses to all tasks that RPTS scores; see ``read_responses``."""
+    single_tasks = [name for name, each in scored_tasks().items() if not each.scored[name]]
+    return read_responses(*paths, only=single_tasks)
+
+
+def plan_rescoring(
+    paths: Sequence[str | Path], task: str | None = None, saved: SavedResponses | None = None
+) -> Rescoring:
     """Read saved responses and plan how lmms-eval scores them.
 
     Args:
         paths: files and folders that ``read_responses`` can read.
         task: the task or group; None: those named by the responses.
+        saved: the responses of ``read_own_responses``, if they were read already; for no task.
 
     Raises:
         ResponsesError: if responses are missing, surplus, or do not match a document.
         DataError: for an unknown task, or one whose documents cannot be read.
     """
     documents = {} if task is None else dict(read_documents(task))
-    single_tasks = [name for name, each in scored_tasks().items() if not each.scored[name]]
-    saved = read_responses(
-        *paths,
-        only=[*documents] or single_tasks,
-        default_task=next(iter(documents)) if len(documents) == 1 else None,
-    )
+    if task is not None:
+        single = next(iter(documents)) if len(documents) == 1 else None
+        saved = read_responses(*paths, only=[*documents], default_task=single)
+    elif saved is None:
+        saved = read_own_responses(paths)
     passed_over = tuple(sorted(saved.passed_over))
     if not saved.tasks:
         raise ResponsesError(_nothing(saved, [*documents], passed_over))
@@ -134,7 +142,7 @@ def _refuse_empty(responses: Mapping[str, ByDocument]) -> None:
     if empty:
         there = [task for task, found in responses.items() if found]
         raise ResponsesError(
-            f"no responses to {' or '.join(empty)}, only to {' and '.join(there)}: score these "
+            f"No responses to {' or '.join(empty)}, only to {' and '.join(there)}: score these "
             f"alone (--task {there[0]})"
         )
 
@@ -268,7 +276,7 @@ def guess_name(files: Sequence[Path]) -> str:
     models = [name for name in names if name]
     if len(models) > 1:
         raise ResponsesError(
-            f"the responses are from several models: {', '.join(models)}. Score them one by one, "
+            f"The responses are from several models: {', '.join(models)}. Score them one by one, "
             "or set --name if they are one model"
         )
     if models:

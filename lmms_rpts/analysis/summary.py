@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.analysis.metrics import LOWER_IS_BETTER as LOWER_IS_BETTER
 from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER, UNJUDGED
 from lmms_rpts.analysis.sweeping import of_task
-from lmms_rpts.escaping import listed, shorten
+from lmms_rpts.escaping import did_you_mean, listed, shorten
 from lmms_rpts.filters.record import Scoring
 from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.rounds import (
@@ -134,8 +134,11 @@ def summarize(runs: Sequence[Run], task: str | None = None) -> Summary:
     """
     kept = [part for run in runs if (part := of_task(run, task)) is not None]
     if not kept:
-        known = ", ".join(sorted({name for run in runs for name in run.tasks})) or "none"
-        raise RunError(f"no run has the task {task}; tasks of the runs: {known}")
+        known = sorted({name for run in runs for name in run.tasks})
+        hint = did_you_mean(str(task), known)
+        raise RunError(
+            f"No run has the task {task}.{hint} Tasks of the runs: {', '.join(known) or 'none'}"
+        )
     models = rounds_of(kept)
     tasks: list[str | None] = list(dict.fromkeys(name for run in kept for name in run.tasks))
     tables = [_table(models, name) for name in (sorted(filter(None, tasks)))]

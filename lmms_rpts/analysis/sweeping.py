@@ -126,17 +126,17 @@ def check_settings(
         UserError: with the value and the allowed range.
     """
     if not decays or not focus_heights:
-        raise UserError("at least one decay and one focus height are needed")
+        raise UserError("At least one decay and one focus height are needed")
     for decay in decays:
         if not 0.0 <= decay <= 1.0:
-            raise UserError(f"decay must be between 0 and 1, not {decay}")
+            raise UserError(f"Decay must be between 0 and 1, not {decay}")
     for height in focus_heights:
         if not isinstance(height, Integral) or isinstance(height, bool):
-            raise UserError(f"focus height must be an integer, not {height}")
+            raise UserError(f"Focus height must be an integer, not {height}")
         if not 0 <= height <= _HIGHEST:
-            raise UserError(f"focus height must be between 0 and {_HIGHEST}, not {height}")
+            raise UserError(f"Focus height must be between 0 and {_HIGHEST}, not {height}")
     if not 0.0 <= threshold <= 1.0:
-        raise UserError(f"threshold must be between 0 and 1, not {threshold}")
+        raise UserError(f"Threshold must be between 0 and 1, not {threshold}")
 
 
 def of_task(run: Run, task: str | None) -> Run | None:

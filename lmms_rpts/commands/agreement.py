@@ -81,7 +81,7 @@ def _compared(
 
     if (other is None) == (not human):
         fail(
-            "nothing to compare with: pass OTHER (a run or a file with human scores) or --human "
+            "Nothing to compare with: pass OTHER (a run or a file with human scores) or --human "
             "FILE"
         )
     judged = read_run(run)

@@ -194,7 +194,7 @@ def _check_judge(place: Path, judge: str) -> None:
     if judge in judges:
         return
     known = ", ".join(map(visible, sorted(judges))) or "none"
-    fail(f"no cached replies of {judge} in {place}; judges with cached replies: {known}")
+    fail(f"No cached replies of {judge} in {place}; judges with cached replies: {known}")
 
 
 def _count(place: Path, judge: str | None, before: float | None) -> str:

@@ -141,7 +141,7 @@ def check_suffixes(
         if path.suffix.lower() not in allowed:
             fail(f"Cannot write {path}: use a file name that ends in {', '.join(allowed)}")
         if path.suffix.lower() in plotted and find_spec("matplotlib") is None:
-            fail(f'drawing {path} needs matplotlib: pip install "lmms-rpts[plots]"')
+            fail(f'Drawing {path} needs matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
 
 
@@ -167,6 +167,22 @@ def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> N
             fail(f"Cannot write to {output}: {getattr(error, 'strerror', None) or error}")
         if place in read:
             fail(f"{output} is one of the input files: choose another name with -o")
+
+
+def spare_pages(command: str, pages: Iterable[Path]) -> None:
+    """Fail if a page exists that this command did not write."""
+    from lmms_rpts.report.written_by import may_overwrite
+
+    for page in pages:
+        try:
+            own = may_overwrite(page.expanduser(), command)
+        except (OSError, RuntimeError) as error:  # RuntimeError: "~" of an unknown user
+            fail(f"Cannot read {page}: {getattr(error, 'strerror', None) or error}")
+        if not own:
+            fail(
+                f"{page} was not written by lmms-rpts {command}: use another file name, or delete "
+                "it first"
+            )
 
 
 def write_text(path: Path, text: str) -> None:

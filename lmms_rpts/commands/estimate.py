@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lmms_rpts.commands.common import IncludePath, Judge, told
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _gather(
     for task in tasks:
         if task in known and known[task].unforeseeable:
             raise DataError(
-                f"there is no estimate for {task}: {known[task].unforeseeable}. Run a part "
+                f"There is no estimate for {task}: {known[task].unforeseeable}. Run a part "
                 "(--limit 50): the results of lmms-eval then contain the judge's usage. "
                 "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
             )
@@ -121,11 +121,10 @@ def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
             "one or two short calls per response; LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
         )
     if name not in scored_tasks():
-        near = get_close_matches(name, scored_tasks(), 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
         raise DataError(
-            f"Unknown task {name!r}.{hint} For a custom task, add --include_path FOLDER; for a "
-            f"task of lmms-eval, add _rpts to its name. Built-in tasks: {', '.join(scored_tasks())}"
+            f"Unknown task {name!r}.{did_you_mean(name, scored_tasks())} For a custom task, add "
+            f"--include_path FOLDER; for a task of lmms-eval, add _rpts to its name. Built-in "
+            f"tasks: {', '.join(scored_tasks())}"
         )
     return read_documents(name)
 

@@ -159,12 +159,12 @@ def _find_benchmark(runs: Sequence[str], name: str | None) -> str:
     if not found:
         titles = ", ".join(each.title for each in graded.values())
         raise RunError(
-            f"no graded answers in {', '.join(runs)}. Pass runs of {titles} with samples "
+            f"No graded answers in {', '.join(runs)}. Pass runs of {titles} with samples "
             "(--log_samples). For runs scored by RPTS use lmms-rpts summarize"
         )
     if len(found) > 1:
         raise RunError(
-            "there are graded answers of "
+            "There are graded answers of "
             f"{' and '.join(graded[each].title for each in found)}: pass the "
             f"runs of one benchmark, or choose with --benchmark {' or --benchmark '.join(found)}"
         )

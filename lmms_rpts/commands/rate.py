@@ -15,6 +15,7 @@ from lmms_rpts.commands.common import (
     fail,
     image_advice,
     spare,
+    spare_pages,
     told,
 )
 
@@ -65,6 +66,7 @@ def rate(
             fail(f"--images: {images} is not a folder")
         found = read_run(run)
         spare([found], [output])
+        spare_pages("rate", [output])
         sample = draw_sample(found, steps, seed)
         written = write_rating_page(
             sample, output, images=images, include_path=include_path, longest_side=image_size

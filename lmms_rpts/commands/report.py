@@ -16,6 +16,7 @@ from lmms_rpts.commands.common import (
     image_advice,
     read_validities,
     spare,
+    spare_pages,
     told,
 )
 from lmms_rpts.escaping import count, printable
@@ -95,6 +96,7 @@ def report(
         files = read_validities(validity)
         found = read_all_runs(runs).every
         spare(found, [output], *(each.path for each in files))
+        spare_pages("report", [output])
         output = output.expanduser()
         written = write_report(
             found,

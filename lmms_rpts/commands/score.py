@@ -178,33 +178,34 @@ def _plan(
 ) -> tuple[Rescoring, Mapping[str, Grades]]:
     """The plan of what to score; for tasks of other packages, with the grades of the responses."""
     from lmms_rpts.analysis.any_run import plan_any_run
-    from lmms_rpts.analysis.rescoring import plan_rescoring
+    from lmms_rpts.analysis.rescoring import plan_rescoring, read_own_responses
     from lmms_rpts.models.responses import read_responses
     from lmms_rpts.tasks.documents import scored_tasks
     from lmms_rpts.tasks.include_path import own_tasks
 
-    known = scored_tasks()
-    if task is not None and task not in known and not _names(samples, task):
-        return plan_rescoring(samples, task), {}  # fails with a list of known tasks
+    named = None
+    if task is not None and task not in scored_tasks():
+        # A file without task names may belong to any task.
+        named = read_responses(*samples, only=[task], default_task=task)
+        if task not in named.tasks:
+            return plan_rescoring(samples, task), {}  # fails with a list of known tasks
     # Files of other tasks are not read: they may contain no responses at all.
-    if task in known or (task is None and read_responses(*samples, only=[*known]).tasks):
+    saved = read_own_responses(samples) if task is None else None
+    if (saved and saved.tasks) or (task is not None and named is None):
         if host.correct:
             fail(
                 "--correct is only for tasks of other packages: the built-in tasks grade answers "
                 "themselves"
             )
-        return plan_rescoring(samples, task), {}
-    own = own_tasks(host.include_path)
-    run = plan_any_run(samples, task, own=own, correct=host.correct or load_settings().correct)
+        return plan_rescoring(samples, task, saved), {}
+    run = plan_any_run(
+        samples,
+        task,
+        own=own_tasks(host.include_path),
+        correct=host.correct or load_settings().correct,
+        saved=named,
+    )
     return run.rescoring, run.grades
-
-
-def _names(samples: list[Path], task: str) -> bool:
-    """Whether there are responses to a task; a file without task names may belong to any task."""
-    from lmms_rpts.models.responses import read_responses
-
-    saved = read_responses(*samples, only=[task], default_task=task)
-    return task in saved.tasks
 
 
 def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
@@ -217,7 +218,7 @@ def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
     if settings.judge:
         find_judges(settings.judge, settings)
     elif set(rescoring.responses) != {DEMO_TASK}:
-        raise JudgeConfigurationError(f"no judge is set: use --judge.\n{choices()}")
+        raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
     return settings.judge
 
 

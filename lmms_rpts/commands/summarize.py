@@ -114,7 +114,7 @@ def _check_metric(metric: str) -> None:
     from lmms_rpts.tasks.rpts_eval.results import METRICS
 
     if metric not in METRICS:
-        fail(f"unknown metric {metric!r}; metrics: {', '.join(METRICS)}")
+        fail(f"Unknown metric {metric!r}; metrics: {', '.join(METRICS)}")
 
 
 def _check_columns(columns: str | None) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def _check_columns(columns: str | None) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(each.strip() for each in (columns or "").split(",")))
     for name in filter(None, wanted):
         if name not in (*_metrics(), *_BESIDE):
-            fail(f"unknown column {name!r}; columns: {', '.join((*_metrics(), *_BESIDE))}")
+            fail(f"Unknown column {name!r}; columns: {', '.join((*_metrics(), *_BESIDE))}")
     return tuple(filter(None, wanted))
 
 

@@ -26,7 +26,7 @@ from lmms_rpts.commands.common import (
     told,
     write_bytes,
 )
-from lmms_rpts.escaping import escape_markdown, markdown_table, printable
+from lmms_rpts.escaping import did_you_mean, escape_markdown, markdown_table, printable
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.sweeping import SweepRow
@@ -127,7 +127,8 @@ def _part(run: Run, task: str | None) -> Run:
 
     part = of_task(run, task)
     if part is None:
-        fail(f"{run.label} has no task {task}; its tasks: {', '.join(run.tasks)}")
+        hint = did_you_mean(str(task), run.tasks)
+        fail(f"{run.label} has no task {task}.{hint} Its tasks: {', '.join(run.tasks)}")
     return part
 
 

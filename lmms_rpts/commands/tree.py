@@ -19,7 +19,7 @@ from lmms_rpts.commands.common import (
     told,
     write_bytes,
 )
-from lmms_rpts.escaping import count, listed, printable, shorten
+from lmms_rpts.escaping import count, did_you_mean, listed, printable, shorten
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
@@ -119,7 +119,8 @@ def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:
     """The task of the instance; ends with a message where it is not clear."""
     tasks = sorted({name for run in runs for name in run.tasks})
     if task is not None and task not in tasks:
-        fail(f"Unknown task {task}. The runs have: {', '.join(tasks)}")
+        hint = did_you_mean(task, tasks)
+        fail(f"Unknown task {task}.{hint} The runs have: {', '.join(tasks)}")
     keys = {(each.instance.task, each.instance.id) for run in runs for each in run.responses}
     having = sorted(name for name, own in keys if own == instance and task in (None, name))
     if len(having) > 1:

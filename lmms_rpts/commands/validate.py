@@ -18,6 +18,7 @@ from lmms_rpts.commands.common import (
     csv_of,
     fail,
     spare,
+    spare_pages,
     told,
     write_text,
 )
@@ -39,8 +40,8 @@ _UNUSABLE = 2
 _INTERRUPTED = 130
 """Exit status after Ctrl-C, as in shells."""
 
-_LARGEST = 2**63 - 1
-"""Largest integer in a validity file."""
+_MOST_CHAINS = 1_000_000
+_LARGEST_SEED = 2**32 - 1
 
 
 def validate(
@@ -61,13 +62,13 @@ def validate(
         typer.Option(
             "--limit",
             min=1,
-            max=_LARGEST,
+            max=_MOST_CHAINS,
             help="Maximum number of chains per data set (stratified sample).",
         ),
     ] = LIMIT,
     whole: Annotated[bool, typer.Option("--all", help="Use all chains of each data set.")] = False,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, max=_LARGEST, help="Random seed of the sample.")
+        int, typer.Option("--seed", min=0, max=_LARGEST_SEED, help="Random seed of the sample.")
     ] = 0,
     premises: Annotated[
         Literal["given", "all"],
@@ -139,6 +140,7 @@ def validate(
         if not dry_run:
             check_outputs((*files, *pages))
             spare([], (*files, *pages), *_files_of(data or [], sets))
+            spare_pages("validate", pages)
             _finish(_run(plan), files, html)
 
 
@@ -175,7 +177,7 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
                 )
             if any(found.name == each.name for each in sets):
                 raise LoadError(
-                    f"two data sets are called {found.name!r}: use different names, as in "
+                    f"Two data sets are called {found.name!r}: use different names, as in "
                     "--data NAME=PATH"
                 )
             sets.append(found)
@@ -207,7 +209,7 @@ def _plan(
     settings = load_settings()
     chosen = judge or settings.judge
     if not chosen:
-        fail(f"no judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
+        fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
     return plan_validation(
         sets, chosen, settings, limit=limit, seed=seed, premises=premises, usable=usable
     )

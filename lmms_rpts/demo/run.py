@@ -6,7 +6,7 @@ import json
 import math
 import subprocess
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,9 @@ _ROWS = (
 # The demo uses its own settings, not those of the shell.
 _CLEARED = ("LMMS_RPTS_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
 _TIME_LIMIT = 900
+# lmms-eval dates its files in the time of Singapore, and the demo's folder has a date as well. Only
+# UTC is sure to have a name that lmms-eval knows.
+_SAME_DATES = ("--timezone", "UTC")
 
 
 class DemoError(RuntimeError):
@@ -51,7 +54,7 @@ def run_demo(output: Path) -> None:
         DemoError: if a run failed, left out an instance or could not judge one.
     """
     console = Console()
-    folder = output / datetime.now().strftime("%Y%m%d-%H%M%S")
+    folder = output / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -81,7 +84,7 @@ def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
     }
     samples = HERE / "responses" / f"{model}.jsonl"
     try:
-        command = replay_command(samples, TASK, folder)
+        command = replay_command(samples, TASK, folder, more=_SAME_DATES)
     except EvaluationError as error:
         raise DemoError(str(error)) from None
     log = folder.with_suffix(".log").open("w", encoding="utf-8")

@@ -80,7 +80,7 @@ class QuestionReading(Reading):
         if (
             self.form == "none" or self.form == "agree"
         ):  # `read_answer` handles "none"; another class handles "agree"
-            raise ValueError(f"answers of the form {self.form!r} are not graded here")
+            raise ValueError(f"Answers of the form {self.form!r} are not graded here")
         gold, options = str(doc["answer"]), as_texts(doc.get("options"))
         found = grade_answer(
             infer_kind(gold, options) if self.form == "mixed" else self.form,

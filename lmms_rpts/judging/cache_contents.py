@@ -107,7 +107,7 @@ def delete_file(folder: Path) -> None:
 def _reading(folder: Path, only: bool = False) -> Iterator[sqlite3.Connection]:
     path = folder / FILE
     if not path.is_file():
-        raise CacheError(f"no cached replies in {folder}")
+        raise CacheError(f"No cached replies in {folder}")
     try:
         try:
             connection, _ = connect(path)

@@ -142,17 +142,17 @@ class JudgeEngine:
             try:
                 return self._wait(self._converse(dialogues, progress))
             except CancelledError:
-                raise RuntimeError("the judge engine was closed during a call") from None
+                raise RuntimeError("The judge engine was closed during a call") from None
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         fault = None
         with self._gate:  # closing ends work that was started before; none starts after it
             if self._closing:
-                fault = "the judge engine is closed: open another one"
+                fault = "The judge engine is closed: open another one"
             elif threading.current_thread() is self._thread:
-                fault = "a conversation must yield requests instead of calling its own judge engine"
+                fault = "A conversation must yield requests instead of calling its own judge engine"
             elif not self._thread.is_alive():
-                fault = "the judge engine was opened before a fork: open another one"
+                fault = "The judge engine was opened before a fork: open another one"
             else:
                 future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         if fault:

@@ -24,7 +24,7 @@ class Ensemble:
 
     def __init__(self, clients: Sequence[JudgeClient], samples: int = 1) -> None:
         if not clients or samples < 1:
-            raise ValueError("an ensemble needs at least one judge and one sample")
+            raise ValueError("An ensemble needs at least one judge and one sample")
         self._clients = list(clients)
         self._samples = samples
         self._writer = next((each for each in clients if each.member.writes), self._clients[0])
@@ -68,6 +68,6 @@ def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdi
         # An error that stopped all of them already names its judge.
         common = len({opinion.error for opinion in opinions}) == 1
         who = "" if common else f"{failed[0].judge}: "
-        missing = f"{len(failed)} of {len(opinions)} opinions are missing"
+        missing = f"{len(failed)} of {len(opinions)} replies have no score"
         return replace(joined, error=f"{missing}; {who}{failed[0].error}")
     return replace(joined, value=fmean(scores), spread=pstdev(scores))

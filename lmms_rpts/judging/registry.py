@@ -134,7 +134,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
     if settings.temperature > 0 and fixed:
         raise JudgeConfigurationError(
-            f"the judge {fixed[0]!r} always gives the same reply: unset "
+            f"The judge {fixed[0]!r} always gives the same reply: unset "
             "LMMS_RPTS_JUDGE_SAMPLES and LMMS_RPTS_TEMPERATURE"
         )
     return chosen
@@ -189,7 +189,7 @@ def _find(judge: str, settings: Settings) -> ChosenJudge:
     _entry_points(warn_of=name)
     missing = backend.check(model, settings)
     if missing:
-        raise JudgeConfigurationError(f"the judge {judge!r} cannot be used: {missing}")
+        raise JudgeConfigurationError(f"The judge {judge!r} cannot be used: {missing}")
     return ChosenJudge(judge, backend, model)
 
 
@@ -207,7 +207,7 @@ def _unknown(judge: str) -> JudgeConfigurationError:
     hint = f" Did you mean {_usage(near[0])}?" if near else ""
     if not near and _MODEL.search(judge) and ":" not in judge:
         hint = f" Did you mean {'hf' if '/' in judge else 'openai'}:{judge}?"
-    return JudgeConfigurationError(f"unknown judge {judge!r}.{hint}\n{choices()}")
+    return JudgeConfigurationError(f"Unknown judge {judge!r}.{hint}\n{choices()}")
 
 
 def _load(name: str) -> Backend | None:
@@ -220,12 +220,12 @@ def _load(name: str) -> Backend | None:
         loaded = found.load()
     except Exception as error:  # an error in another package, which the message names
         raise JudgeConfigurationError(
-            f"the judge {name!r} of {_package(found)} cannot be loaded: "
+            f"The judge {name!r} of {_package(found)} cannot be loaded: "
             f"{type(error).__name__}: {error}"
         ) from error
     if not isinstance(loaded, Backend):
         raise JudgeConfigurationError(
-            f"the judge {name!r} of {_package(found)} is not an lmms_rpts.judging.Backend "
+            f"The judge {name!r} of {_package(found)} is not an lmms_rpts.judging.Backend "
             f"but {type(loaded).__name__}"
         )
     return loaded

@@ -101,7 +101,7 @@ class JudgeRequest:
     def __post_init__(self) -> None:
         known = request_kinds()
         if self.kind not in known:
-            raise ValueError(f"unknown kind {self.kind!r}; known kinds: {', '.join(known)}")
+            raise ValueError(f"Unknown kind {self.kind!r}; known kinds: {', '.join(known)}")
 
     @property
     def key(self) -> str:
@@ -187,7 +187,7 @@ class Verdict:
         attempts: number of calls made.
         usage: tokens of all calls, None if the server does not report them.
         error: why there is no value; None if there is one.
-        spread: standard deviation of the scores of several opinions; None for a single opinion.
+        spread: standard deviation of the scores of several replies; None for a single reply.
         opinions: the reply of each judge and each sample, if there are several.
     """
 

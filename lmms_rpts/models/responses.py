@@ -127,7 +127,7 @@ def _files(path: Path) -> list[Path]:
     except (OSError, RuntimeError) as error:
         raise ResponsesError(f"Cannot read {path}: {error}") from None
     if not files:
-        raise ResponsesError(f"no .jsonl file below {root}")
+        raise ResponsesError(f"No .jsonl file below {root}")
     return files
 
 

@@ -29,9 +29,9 @@ class Clue:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ValueError(f"unknown clue kind {self.kind!r}; known kinds: {', '.join(KINDS)}")
+            raise ValueError(f"Unknown clue kind {self.kind!r}; known kinds: {', '.join(KINDS)}")
         if self.index is not None and self.index < 0:
-            raise ValueError(f"the index of a clue counts from 0, got {self.index}")
+            raise ValueError(f"The index of a clue counts from 0, got {self.index}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +61,5 @@ class ReasoningChain:
     def __post_init__(self) -> None:
         if self.language not in LANGUAGES:
             raise ValueError(
-                f"unknown language {self.language!r}; known languages: {', '.join(LANGUAGES)}"
+                f"Unknown language {self.language!r}; known languages: {', '.join(LANGUAGES)}"
             )

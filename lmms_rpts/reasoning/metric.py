@@ -58,7 +58,7 @@ def check_scores(tree: ReasoningTree, step_scores: Sequence[float]) -> None:
         raise ValueError(f"{len(tree.heights)} steps, but {len(step_scores)} scores")
     for at, score in enumerate(step_scores):
         if not 0.0 <= score <= 1.0:
-            raise ValueError(f"the score of step {at} must lie in [0, 1], got {score}")
+            raise ValueError(f"The score of step {at} must lie in [0, 1], got {score}")
 
 
 def step_weights(

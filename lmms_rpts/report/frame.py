@@ -45,6 +45,7 @@ class Frame:
     Args:
         styles: templates of style sheets, in order.
         scripts: templates of scripts, in order; each is a function that is called immediately.
+        command: the command that writes the page.
 
     Attributes:
         environment: the Jinja environment; every text is escaped, and a missing name is an error.
@@ -54,6 +55,7 @@ class Frame:
         self,
         styles: Sequence[str] = STYLES,
         scripts: Sequence[str] = SCRIPTS,
+        command: str = "report",
     ) -> None:
         self.environment = Environment(
             loader=PackageLoader("lmms_rpts.report"),
@@ -70,6 +72,7 @@ class Frame:
         )
         self.environment.globals.update(
             version=__version__,
+            command=command,
             score_class=score_class,
             figure=figure,
             signed=signed,

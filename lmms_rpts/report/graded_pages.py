@@ -26,6 +26,10 @@ FLAG_NAMES = {"disagreements": "graders disagree", "undecided": "undecided"}
 
 LONGEST = 50_000
 """Maximum number of characters of a text on a page."""
+MOST_OPTIONS = 100
+"""Maximum number of options of a question that are shown."""
+MOST_GOLD = 20
+"""Maximum number of gold answers to a question that are shown."""
 MOST_ROWS = 200
 """Maximum number of rows of a table of numbers."""
 
@@ -100,6 +104,8 @@ class GradedPages:
             grade_class=_grade_class,
             grade_text=_grade_text,
             bounded=bounded,
+            most_options=MOST_OPTIONS,
+            most_gold=MOST_GOLD,
             no_image=self._no_image,
             images=[(name, self._picture(entry, name)) for name in entry.images],
         )

@@ -90,7 +90,7 @@ def write_rating_page(
 
 def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> str:
     """The page as HTML; ``gallery``: pictures by task and file name."""
-    frame = Frame(styles=("report.css", "tree.css", "rate.css"), scripts=("rate.js",))
+    frame = Frame(("report.css", "tree.css", "rate.css"), ("rate.js",), command="rate")
     sample_data = _embedded(_page_data(sample, gallery))
     return frame.render("rate.jinja", title=_TITLE, sample=sample_data)
 

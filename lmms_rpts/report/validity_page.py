@@ -60,7 +60,9 @@ def write_validity_page(validation: Validation, output: Path, title: str | None 
 def render_validity(validation: Validation, title: str | None = None) -> str:
     """The page as HTML."""
     frame = Frame(
-        styles=("report.css", "validity.css"), scripts=("core.js", "theme.js", "print.js")
+        styles=("report.css", "validity.css"),
+        scripts=("core.js", "theme.js", "print.js"),
+        command="validate",
     )
     environment = frame.environment
     environment.filters.update(line=printable)

@@ -24,6 +24,7 @@ from lmms_rpts.report.graded_view import GradedView
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture, shrink_all, shrink_image
 from lmms_rpts.report.view import make_view
+from lmms_rpts.report.written_by import may_overwrite
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
@@ -45,7 +46,8 @@ ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
 """Longer side of the stored images: a report in one file has to stay small."""
 
 _MANY = 50
-_HEAD, _GENERATOR = 4096, b'<meta name="generator" content="lmms-rpts '
+_PARTS = ("instances", "images")
+"""Folders of a report in a folder, next to ``index.html``."""
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: set its folder with --images."
 
@@ -112,8 +114,10 @@ def write_report(
         ReportError: if ``output`` can't be written.
         RunError: for a run without records that a report can show.
     """
-    kinds = sort_runs(runs)
     is_file = output.suffix.lower() in (".html", ".htm")
+    if not is_file:
+        _check_folder(output)
+    kinds = sort_runs(runs)
     gallery: dict[tuple[str, str], Picture] = {}
     wanted = {
         (response.instance.task, name)
@@ -140,7 +144,7 @@ def write_report(
             else _write_folder(pages, output, gallery, progress)
         )
     except OSError as error:
-        raise ReportError(f"Cannot write to {error.filename or output}: {error.strerror}") from None
+        raise _unwritable(output, error) from None
     path = output if is_file else output / "index.html"
     mismatches = dict.fromkeys(said for note in view.validity for said in note.mismatches)
     return Written(
@@ -152,6 +156,10 @@ def write_report(
         tuple(mismatches),
         tuple(_left_out(views, is_file)),
     )
+
+
+def _unwritable(output: Path, error: OSError) -> ReportError:
+    return ReportError(f"Cannot write to {error.filename or output}: {error.strerror}")
 
 
 def _graded_pictures(
@@ -250,9 +258,9 @@ def _write_file(pages: Pages, output: Path, progress: bool) -> int:
 def _write_folder(
     pages: Pages, output: Path, gallery: Mapping[tuple[str, str], Picture], progress: bool
 ) -> int:
-    if output.exists() and any(output.iterdir()):
+    if _check_folder(output):
         _clear(output)
-    for part in ("instances", "images"):
+    for part in _PARTS:
         (output / part).mkdir(parents=True, exist_ok=True)
     size = 0
     for picture in gallery.values():
@@ -264,10 +272,27 @@ def _write_folder(
     return size + _put(output / "index.html", pages.index())
 
 
+def _check_folder(output: Path) -> bool:
+    """Whether a folder holds an earlier report; refuse one whose files must not be deleted."""
+    try:
+        if not output.exists() or not any(output.iterdir()):
+            return False
+        if not _is_report(output):
+            raise ReportError(f"{output} contains other files: use a new folder, or FILE.html")
+    except OSError as error:
+        raise _unwritable(output, error) from None
+    # The files in the target of a link may belong to something else.
+    for part in _PARTS:
+        if (output / part).is_symlink():
+            raise ReportError(
+                f"{output / part} is a symbolic link, and the files in its target would be "
+                "deleted: remove the link, or use a new folder"
+            )
+    return True
+
+
 def _clear(output: Path) -> None:
-    """Delete the pages of an earlier report; refuse a folder that contains anything else."""
-    if not _is_report(output):
-        raise ReportError(f"{output} contains other files: use a new folder, or FILE.html")
+    """Delete the pages of an earlier report."""
     # First: a report that is not written to its end must not have an index page.
     (output / "index.html").unlink(missing_ok=True)
     # Another process that writes the same report may have deleted a file.
@@ -282,13 +307,12 @@ def _is_report(output: Path) -> bool:
     if not (output / "instances").is_dir():
         return False
     if (output / "index.html").is_file():
-        # Empty: the process was killed, or the disk was full.
-        with (output / "index.html").open("rb") as index:
-            return (start := index.read(_HEAD)) == b"" or _GENERATOR in start
+        # It may be empty: the process was killed, or the disk was full.
+        return may_overwrite(output / "index.html", "report")
     parts = [*(output / "instances").iterdir(), *(output / "images").glob("*")]
     names = {each.name for each in output.iterdir()}
     kinds = {each.suffix for each in parts}
-    return names <= {"instances", "images"} and kinds <= {".html", ".webp"}
+    return names <= {*_PARTS} and kinds <= {".html", ".webp"}
 
 
 def _put(path: Path, text: str) -> int:

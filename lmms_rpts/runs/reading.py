@@ -58,7 +58,7 @@ def read_runs_of(
         if not others or (place.is_dir() and _files(place)):
             parts.extend(_read_place(record, place, label, known))
     if not parts:
-        raise RunError("no run found: pass the folder that lmms-eval wrote (--output_path)")
+        raise RunError("No run found: pass the folder that lmms-eval wrote (--output_path)")
     return _name(_join(record, parts))
 
 
@@ -91,7 +91,7 @@ def _read_place(record: type[R], place: Path, label: str | None, known: Records)
         return [_read_run(record, files, label, known, whole=False)]
     if not files:
         raise RunError(
-            f"no samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
+            f"No samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
             "--log_samples --output_path FOLDER"
         )
     groups: dict[tuple[Path, str], list[Path]] = {}
@@ -102,9 +102,9 @@ def _read_place(record: type[R], place: Path, label: str | None, known: Records)
     if not runs:
         other = other_reader_of(files, record, known)
         if other:
-            raise RunError(f"the samples in {place} are {other}")
+            raise RunError(f"The samples in {place} are {other}")
         raise RunError(
-            f"the samples in {place} are of other tasks, not scored by {record.FILTER}: "
+            f"The samples in {place} are of other tasks, not scored by {record.FILTER}: "
             f"{', '.join(file.name for file in files[:3])}. Pass a run of {record.BENCHMARK}"
         )
     return runs

@@ -170,5 +170,5 @@ class Record(Model):
         """The record as a JSON object on one line, without ``repeat``, ``text`` and ``tokens``."""
         fields = {"schema": self.SCHEMA, "schema_version": self.VERSION}
         fields |= self.model_dump(by_alias=True)
-        # Replaces surrogates also in unchecked values, such as a judge's opinion.
+        # Replaces surrogates also in unchecked values, such as a judge's reply.
         return storable(json.dumps(fields, ensure_ascii=False))

@@ -43,13 +43,13 @@ class ScoredSteps:
         by_step = (self.score, self.chain, self.place, self.on_path, self.inherited)
         by_chain = (self.stratum, self.half, self.first_error)
         if any(len(each) != len(self.sound) for each in by_step):
-            raise ValueError("arrays of steps differ in length")
+            raise ValueError("Arrays of steps differ in length")
         if any(len(each) != len(self.question) for each in by_chain):
-            raise ValueError("arrays of chains differ in length")
+            raise ValueError("Arrays of chains differ in length")
         if len(self.chain) and not 0 <= self.chain.min() <= self.chain.max() < self.chains:
-            raise ValueError("a step belongs to a chain that does not exist")
+            raise ValueError("A step belongs to a chain that does not exist")
         if np.isinf(self.score).any():
-            raise ValueError("a score is infinite")
+            raise ValueError("A score is infinite")
 
     @property
     def chains(self) -> int:

@@ -178,7 +178,7 @@ def paired_differences(
     """
     for name in ("sound", "chain", "place", "on_path", "question", "first_error"):
         if not np.array_equal(getattr(first, name), getattr(second, name), equal_nan=True):
-            raise ValueError(f"the steps of the two judges differ in {name}")
+            raise ValueError(f"The steps of the two judges differ in {name}")
     both = first.scored & second.scored
     whole = first.by_chain(~both) == 0
     located = np.where(whole, first.first_error, np.nan)

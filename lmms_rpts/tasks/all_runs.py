@@ -90,7 +90,7 @@ def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
             graded[types[kind]].append(run)
         else:
             what = "no responses" if kind is None else f"records of the unknown type {kind}"
-            raise RunError(f"the run {run.label} contains {what}")
+            raise RunError(f"The run {run.label} contains {what}")
     return AllRuns(tuple(scored), {name: tuple(each) for name, each in graded.items() if each})
 
 

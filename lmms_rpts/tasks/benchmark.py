@@ -145,14 +145,14 @@ def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
         try:
             loaded = point.load()
         except Exception as error:  # an error of another package must not affect the rest
-            broken.append(f"the benchmark {point.name} ({point.value}) cannot be used: {error}")
+            broken.append(f"The benchmark {point.name} ({point.value}) cannot be used: {error}")
             from loguru import logger
 
             logger.error("{}", broken[-1])
             continue
         if not isinstance(loaded, Benchmark):
             raise BenchmarkError(
-                f"the entry point {point.name} = {point.value} ({GROUP}) should name a Benchmark, "
+                f"The entry point {point.name} = {point.value} ({GROUP}) should name a Benchmark, "
                 f"not {type(loaded).__name__}"
             )
         _add(found, loaded)
@@ -160,7 +160,7 @@ def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
         try:
             add_request_kinds(each.request_kinds)
         except ValueError as error:
-            raise BenchmarkError(f"the benchmark {each.name!r}: {error}: rename it") from None
+            raise BenchmarkError(f"The benchmark {each.name!r}: {error}: rename it") from None
     return found, tuple(broken)
 
 
@@ -227,14 +227,14 @@ def _add(found: dict[str, Benchmark], added: Benchmark) -> None:
     for other in found.values():
         if other.name.startswith(added.name) or added.name.startswith(other.name):
             raise BenchmarkError(
-                f"the benchmarks {other.name!r} and {added.name!r} both have tasks whose names "
+                f"The benchmarks {other.name!r} and {added.name!r} both have tasks whose names "
                 f"begin with {max(other.name, added.name, key=len)!r}: rename one"
             )
         for what in ("filters", "verifiers", "variables"):
             twice = {*getattr(other, what)} & {*getattr(added, what)}
             if twice:
                 raise BenchmarkError(
-                    f"the benchmarks {other.name!r} and {added.name!r} both have {what} named "
+                    f"The benchmarks {other.name!r} and {added.name!r} both have {what} named "
                     f"{', '.join(sorted(twice))}: rename one"
                 )
     found[added.name] = added

@@ -7,6 +7,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of, benchmarks
 from lmms_rpts.tasks.data_errors import DataError
 
@@ -24,7 +25,8 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
     """
     known = scored_tasks()
     if task not in known:
-        raise DataError(f"Unknown task {task!r}. Known tasks: {', '.join(known)}")
+        hint = did_you_mean(task, known)
+        raise DataError(f"Unknown task {task!r}.{hint} Known tasks: {', '.join(known)}")
     found: Mapping[str, list[dict[str, Any]]] = resolve_name(str(known[task].documents))(task)
     return found
 

@@ -139,11 +139,11 @@ def summarize_grades(
         RunError: if there is no run, or no such breakdown.
     """
     if not runs:
-        raise RunError("no run to summarize")
+        raise RunError("No run to summarize")
     for name in by:
         if name not in grading.breakdowns:
             known = ", ".join(grading.breakdowns)
-            raise RunError(f"unknown breakdown {name!r}; known breakdowns: {known}")
+            raise RunError(f"Unknown breakdown {name!r}; known breakdowns: {known}")
     parts = _parts(grading, runs)
     tasks = {task: rounds_of(each) for task, each in parts.items()}
     subjects = {

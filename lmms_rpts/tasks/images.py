@@ -91,7 +91,7 @@ def require_inside(paths: Iterable[str], root: Path) -> None:
     for path in paths:
         fault = outside_fault(Path(path), root)
         if fault:
-            raise DataError(fault)
+            raise DataError(fault[:1].upper() + fault[1:])
 
 
 def as_rgb(image: Any) -> Any:

@@ -56,7 +56,7 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
     """
     for judged in (first, second):
         if len({each.name for each in judged.sets}) < len(judged.sets):
-            raise ComparisonError("one of the files has two sets of the same name")
+            raise ComparisonError("One of the files has two sets of the same name")
     others = {(each.name, each.layout): each for each in second.sets}
     sets = []
     for one in first.sets:
@@ -70,7 +70,7 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
             ", ".join(each.name for each in judged.sets) or "none" for judged in (first, second)
         ]
         raise ComparisonError(
-            f"the two files have no labelled chain in common (sets: {names[0]}; {names[1]}): "
+            f"The two files have no labelled chain in common (sets: {names[0]}; {names[1]}): "
             "validate both judges with the same --data, --limit and --seed"
         )
     return JudgeComparison(first, second, tuple(sets), tuple(sorted(missing)))

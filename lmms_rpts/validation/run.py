@@ -118,7 +118,7 @@ def plan_validation(
     if usable:
         find_judges(judge, settings)
     if judge.strip() == NO_JUDGE:
-        raise JudgeConfigurationError(f"the judge {NO_JUDGE!r} judges nothing: choose another one")
+        raise JudgeConfigurationError(f"The judge {NO_JUDGE!r} judges nothing: choose another one")
     prompts = Prompts(settings.prompts)
     planned = []
     for each in sets:
@@ -159,7 +159,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
     chains = [chain for result in results for chain in result.figures.chains]
     if all(score is None for chain in chains for score in chain.scores):
         error = stopped or next(filter(None, (result.error for result in results)), None)
-        raise NothingScoredError(f"the judge {plan.judge} scored no step: {error}")
+        raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(
         format="lmms-rpts-validity",
         judge=plan.judge,

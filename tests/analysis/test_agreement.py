@@ -472,7 +472,7 @@ def test_runs_that_share_nothing_are_refused(tmp_path: Path, run: Run) -> None:
     with pytest.raises(RunError) as caught:
         agreement_of_judges(run, other)
     said = str(caught.value)
-    assert "nothing to compare" in said
+    assert "Nothing to compare" in said
     assert "different conclusion: 2" in said
     assert "response only in the first run: 4" in said
     assert "hf:b" in said

@@ -347,7 +347,7 @@ def test_other_documents_under_the_same_number_are_refused(
     a = make_run(tmp_path, {0: record(0, 0.5), 1: record(1, 0.5)})
     b = make_run(tmp_path, {0: record(0, 0.5), 1: record(1, 0.5, **change)}, "b")
     with pytest.raises(
-        RunError, match="document 1 of rpts_eval_en differs between the runs"
+        RunError, match="Document 1 of rpts_eval_en differs between the runs"
     ) as error:
         compare_runs(a, b)
     assert "\x1b" not in str(error.value)

@@ -133,7 +133,7 @@ def test_a_missing_file(run: Run, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.json", tmp_path):
         with pytest.raises(RunError, match="Cannot read"):
             read_ratings([path], run)
-    with pytest.raises(RunError, match="no rating file was passed"):
+    with pytest.raises(RunError, match="No rating file was passed"):
         read_ratings([], run)
 
 

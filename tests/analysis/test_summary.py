@@ -70,7 +70,9 @@ def test_the_frame_has_a_row_a_task_and_model(tmp_path: Path) -> None:
 
 
 def test_a_task_that_no_run_has(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="no run has the task mme; tasks of the runs: rpts_eval_en"):
+    with pytest.raises(
+        RunError, match=r"No run has the task mme\. Tasks of the runs: rpts_eval_en"
+    ):
         summary_of(tmp_path, "mme", a=[scores(1.0)])
 
 

@@ -111,7 +111,7 @@ def test_a_parser_may_read_whole_numbers() -> None:
 
 
 def test_an_ensemble_without_judges_or_samples_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"^an ensemble needs at least one judge and one sample$"):
+    with pytest.raises(ValueError, match=r"^An ensemble needs at least one judge and one sample$"):
         Ensemble([])
     with pytest.raises(ValueError, match="at least one judge"):
         ensemble([])
@@ -224,24 +224,25 @@ def test_usage_is_unknown_where_no_server_counts() -> None:
     (
         [scores(0.2), says(RefusedError("against the rules"))],
         1,
-        "1 of 2 opinions are missing; b: against the rules",
+        "1 of 2 replies have no score; b: against the rules",
     ),
     (
         [says(RefusedError("not me")), says(RefusedError("nor me"))],
         1,
-        "2 of 2 opinions are missing; a: not me",
+        "2 of 2 replies have no score; a: not me",
     ),
     (
         [scores(0.2), scores(0.4), says("no score in this")],
         1,
-        "1 of 3 opinions are missing; c: the judge's reply cannot be parsed as a score from 0 to 1",
+        "1 of 3 replies have no score; c: the judge's reply cannot be parsed as a score from 0 to "
+        "1",
     ),
     (
         [says("Score: 0.1", RefusedError("once is enough"))],
         2,
-        "1 of 2 opinions are missing; a: once is enough",
+        "1 of 2 replies have no score; a: once is enough",
     ),
-    ([scores(0.2), says(KeyError("odd"))], 2, "2 of 4 opinions are missing; b: KeyError: 'odd'"),
+    ([scores(0.2), says(KeyError("odd"))], 2, "2 of 4 replies have no score; b: KeyError: 'odd'"),
 )
 def test_a_missing_opinion_is_an_error_that_names_the_judge(
     judges: list[ScriptedJudge], samples: int, error: str
@@ -351,7 +352,7 @@ def test_what_stopped_all_names_no_judge() -> None:
     with ensemble([scores(0.5), scores(0.5)], budget=Budget(max_tokens=1)) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict.error == (
-        "2 of 2 opinions are missing; the budget of 1 judge tokens leaves no room for another "
+        "2 of 2 replies have no score; the budget of 1 judge tokens leaves no room for another "
         "call (0 used, 0 expected for calls in progress)"
     )
 

@@ -167,7 +167,7 @@ def test_unknown_prompts_are_named(name: str, language: str) -> None:
 
 @table("name", "../prompts/en/image", "/etc/passwd", "../__init__")
 def test_names_lead_nowhere_else(name: str) -> None:
-    with pytest.raises(ValueError, match="no prompt"):
+    with pytest.raises(ValueError, match="No prompt"):
         PROMPTS.render(name, "en")
 
 

@@ -169,13 +169,13 @@ def test_judges_are_parted_where_one_may_begin(judge: str, parts: list[str]) -> 
 
 @table(
     "judge, named",
-    ("openai:m+opnai:n", "unknown judge 'opnai:n'. Did you mean openai:MODEL?"),
-    ("opnai:m+openai:n", "unknown judge 'opnai:m'. Did you mean openai:MODEL?"),
-    ("openai:m+lexcal", "unknown judge 'lexcal'. Did you mean lexical?"),
-    ("openai:m+turbo", "unknown judge 'turbo'."),
-    ("+lexical", "unknown judge ''."),
-    ("lexical+", "unknown judge 'lexical+'. Did you mean lexical?"),
-    ("lexical++openai:m", "unknown judge 'lexical+'. Did you mean lexical?"),
+    ("openai:m+opnai:n", "Unknown judge 'opnai:n'. Did you mean openai:MODEL?"),
+    ("opnai:m+openai:n", "Unknown judge 'opnai:m'. Did you mean openai:MODEL?"),
+    ("openai:m+lexcal", "Unknown judge 'lexcal'. Did you mean lexical?"),
+    ("openai:m+turbo", "Unknown judge 'turbo'."),
+    ("+lexical", "Unknown judge ''."),
+    ("lexical+", "Unknown judge 'lexical+'. Did you mean lexical?"),
+    ("lexical++openai:m", "Unknown judge 'lexical+'. Did you mean lexical?"),
     ("openai:m+openai:", "'openai:' cannot be used: add a model"),
     ("openai:m+lexical:big", "'lexical:big' cannot be used: it takes no model"),
 )
@@ -227,7 +227,7 @@ def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> Non
 
 @table("told", writes, comparable)
 def test_capabilities_of_an_unknown_judge_are_an_error(told: Callable[[str], bool]) -> None:
-    with pytest.raises(JudgeConfigurationError, match="unknown judge 'xyzzy:m'"):
+    with pytest.raises(JudgeConfigurationError, match="Unknown judge 'xyzzy:m'"):
         told("xyzzy:m+openai:m")
 
 
@@ -422,7 +422,7 @@ def warnings() -> Iterator[list[str]]:
 def test_a_judge_of_another_package_is_used(
     offer: Offer, warnings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(JudgeConfigurationError, match=r"unknown judge 'fixed:0\.25'"):
+    with pytest.raises(JudgeConfigurationError, match=r"Unknown judge 'fixed:0\.25'"):
         open_engine("fixed:0.25")
     offer("otherjudges", fixed="backend")
     with open_engine("fixed:0.25", progress=False) as judge:
@@ -476,7 +476,7 @@ def test_a_broken_judge_of_another_package_is_named(
     for use in (open_engine, writes, comparable):
         with pytest.raises(JudgeConfigurationError) as caught:
             use("fixed:0.25+lexical")
-        assert "the judge 'fixed' of otherjudges" in str(caught.value)
+        assert "The judge 'fixed' of otherjudges" in str(caught.value)
         assert said in str(caught.value)
     with open_engine("lexical", progress=False):
         """A broken judge that is not selected has no effect."""

@@ -527,7 +527,7 @@ def test_a_blind_judge_among_several_leaves_no_mean() -> None:
     with JudgeEngine(members, progress=False) as engine:
         (verdict,) = engine.run([about(image())])
     assert verdict.value is None
-    assert str(verdict.error).endswith("opinions are missing; b: b does not support images")
+    assert str(verdict.error).endswith("replies have no score; b: b does not support images")
 
 
 # ---- tokens

@@ -147,7 +147,7 @@ def test_broken_files(tmp_path: Path, line: str, said: str) -> None:
 def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(ResponsesError, match="does not exist"):
         read_responses(tmp_path / "none.jsonl")
-    with pytest.raises(ResponsesError, match=r"no \.jsonl file"):
+    with pytest.raises(ResponsesError, match=r"No \.jsonl file"):
         read_responses(tmp_path)
 
 

@@ -103,6 +103,23 @@ def test_a_website_with_the_same_names_is_left_alone(run: Path, tmp_path: Path) 
     assert (site / "instances" / "x.html").exists()
 
 
+@table("part", "instances", "images")
+def test_nothing_is_deleted_through_a_link(run: Path, tmp_path: Path, part: str) -> None:
+    """The pages in the link's target were deleted."""
+    output, elsewhere = tmp_path / "pages", tmp_path / "elsewhere"
+    arguments = ["report", str(run), "--no-images", "-o", str(output)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    (output / part).rename(elsewhere)
+    for name in ("page.html", "image.webp"):
+        (elsewhere / name).touch()
+    (output / part).symlink_to(elsewhere)
+    said = CliRunner().invoke(app, arguments)
+    assert said.exit_code == 1
+    assert f"{output / part} is a symbolic link" in said.output.replace("\n", " ")
+    assert {"page.html", "image.webp"} <= {*files_in(elsewhere)}
+    assert (output / "index.html").is_file()
+
+
 def test_an_empty_index_is_written_again(run: Path, tmp_path: Path) -> None:
     """What a full disk, or a kill between opening and writing, leaves."""
     output = tmp_path / "pages"

@@ -213,6 +213,39 @@ def test_images_that_a_question_does_not_show_are_counted(
     assert re.findall("[0-9,]+ more images? [^<]*", html) == ([note] if note else [])
 
 
+@table(
+    "task, options, gold, notes",
+    ("reform_gqa_likelihood", 100, 0, []),
+    # In the list of the options, and in the table of their likelihoods.
+    ("reform_gqa_likelihood", 101, 0, ["and 1 more"] * 2),
+    ("reform_gqa_likelihood", 1_600, 0, ["and 1,500 more"] * 2),
+    ("reform_gqa", 0, 20, []),
+    ("reform_gqa", 0, 23, ["and 3 more"]),
+)
+def test_options_and_gold_answers_that_are_not_shown_are_counted(
+    tmp_path: Path, task: str, options: int, gold: int, notes: list[str]
+) -> None:
+    """They were left out without a note."""
+    (path,) = write_reform_runs(tmp_path, [task], {0}).glob("*.jsonl")
+    row = json.loads(path.read_text("utf-8").splitlines()[0])
+    written = row["filtered_resps"]
+    record = json.loads(written if isinstance(written, str) else written[0])
+    record["instance"] |= {
+        "options": [f"option {at}" for at in range(options)],
+        "right": 0 if options else None,
+        "answers": [f"answer {at}" for at in range(gold)],
+    }
+    row["filtered_resps"] = json.dumps(record)
+    path.write_text(json.dumps(row) + "\n", "utf-8")
+    runs = list(read_all_runs([tmp_path / "run"]).every)
+    html = write_report(runs, tmp_path / "r.html", with_images=False).path.read_text("utf-8")
+    page = html[html.index("<article") :]
+    assert re.findall("and [0-9,]+ more", page) == notes
+    listed = re.findall("<li [^>]*><span[^>]*>(?:<b>[^<]*</b> )?option", page)
+    assert len(listed) == min(options, 100)
+    assert len(re.findall("<b[^>]*>answer ", page)) == min(gold, 20)
+
+
 # --- how much is shown ----------------------------------------------------------------------------
 
 

@@ -12,7 +12,14 @@ from playwright.sync_api import expect
 
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.browser import Opened, expect_listed, find_browser, open_page, watched
+from tests.support.browser import (
+    Opened,
+    expect_listed,
+    find_browser,
+    open_page,
+    send_to_document,
+    watched,
+)
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 
@@ -231,3 +238,10 @@ def test_a_key_that_is_held_down(report: Path, browser: Any) -> None:
     assert at_once(page, *presses) == "rpts-eval-en-4"
     expect(page).to_have_url(re.compile("#rpts-eval-en-4[?]sort=instance$"))
     own.close()
+
+
+def test_events_on_the_document(opened: Opened) -> None:
+    """The scripts stopped with "event.target.matches is not a function"."""
+    send_to_document(opened.page)
+    opened.page.click("table.instances tbody a")
+    send_to_document(opened.page)

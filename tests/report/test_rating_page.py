@@ -19,7 +19,13 @@ from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from lmms_rpts.validation.layouts.ratings import merge, read, reliability
 from lmms_rpts.validation.rows import Row
 from tests.report.test_hostile import ATTACKS, hostile_record
-from tests.support.browser import Opened, expect_accessible, open_page, watched
+from tests.support.browser import (
+    Opened,
+    expect_accessible,
+    open_page,
+    send_to_document,
+    watched,
+)
 from tests.support.instances import make_doc, write_folder
 from tests.support.ratings import data_in, file_with, item_with
 from tests.support.runs import make_record, write_run
@@ -220,6 +226,12 @@ def test_shortcuts_of_the_browser_and_held_keys_do_nothing(opened: Opened) -> No
         " {key: '&', code: 'Digit1', bubbles: true}))"
     )
     expect_counts(page, 2, 1, 0, 5, 6)
+
+
+def test_events_on_the_document_are_keys_too(opened: Opened) -> None:
+    """The script stopped with "event.target.matches is not a function"."""
+    send_to_document(opened.page)
+    expect_counts(opened.page, 2, 0, 0, 6, 6)
 
 
 def test_buttons_do_the_same(opened: Opened) -> None:

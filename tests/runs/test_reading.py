@@ -76,7 +76,7 @@ def test_a_results_file_stands_for_its_own_samples_alone(tmp_path: Path) -> None
     run = read_run(tmp_path / "20260102_030405_results.json")
     assert documents(run) == [("rpts_eval_en", 0)]
     (tmp_path / "20260102_030406_samples_rpts_eval_en.jsonl").unlink()
-    refused(tmp_path / "20260102_030406_results.json", says=["no samples", "--log_samples"])
+    refused(tmp_path / "20260102_030406_results.json", says=["No samples", "--log_samples"])
 
 
 def test_several_runs_of_one_folder(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_a_broken_file_of_ours_is_not_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_samples(tmp_path: Path) -> None:
-    refused(tmp_path, says=[str(tmp_path), "no samples", "--log_samples"])
+    refused(tmp_path, says=[str(tmp_path), "No samples", "--log_samples"])
 
 
 def test_no_run_at_all() -> None:
-    refused(says=["no run found: pass", "--output_path"])
+    refused(says=["No run found: pass", "--output_path"])
 
 
 def test_one_path_need_not_stand_in_a_list(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_path_that_does_not_exist(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # The empty path is the current folder, as everywhere.
-    refused(path, says=["no samples" if not path else "does not exist"])
+    refused(path, says=["No samples" if not path else "does not exist"])
 
 
 def test_of_a_misspelt_path_with_an_equals_sign_the_whole_is_named(tmp_path: Path) -> None:

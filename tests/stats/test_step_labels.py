@@ -488,8 +488,8 @@ def test_solutions() -> None:
 
 @table(
     "changed, message",
-    ({"score": np.zeros(3)}, "arrays of steps"),
-    ({"half": np.zeros(3)}, "arrays of chains"),
+    ({"score": np.zeros(3)}, "Arrays of steps"),
+    ({"half": np.zeros(3)}, "Arrays of chains"),
     ({"chain": np.array([0, 1])}, "does not exist"),
     ({"chain": np.array([-1, 0])}, "does not exist"),
     ({"score": np.array([0, np.inf])}, "infinite"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import lmms_eval.tasks
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.tasks.any_task.config import metric_name, wrapped_config
-from lmms_rpts.tasks.any_task.loading import image_name, named_images, read_image_name
+from lmms_rpts.tasks.any_task.loading import image_name, load_task, named_images, read_image_name
 from lmms_rpts.tasks.any_task.names import WrappedName, add_wrapped, is_scored, split_name
 from lmms_rpts.tasks.any_task.prompts import (
     language_of,
@@ -58,6 +59,16 @@ def test_what_is_no_name_or_known_is_left_alone(name: str) -> None:
 def test_the_nearest_name_is_suggested() -> None:
     with pytest.raises(DataError, match=r"no task 'mmu_val'\. Did you mean mmmu_val_rpts\?"):
         add_wrapped(manager("mmmu_val", "mme"), ["mmu_val_rpts"])
+
+
+@table("name, near", ("mmu_val", "mmmu_val"), ("mmu_val_rpts", "mmmu_val_rpts"))
+def test_the_nearest_name_is_suggested_without_a_run(
+    monkeypatch: pytest.MonkeyPatch, name: str, near: str
+) -> None:
+    """``lmms-rpts estimate`` named no other task."""
+    monkeypatch.setattr(lmms_eval.tasks, "TaskManager", lambda **_: manager("mmmu_val", "mme"))
+    with pytest.raises(DataError, match=f"'mmu_val' of lmms-eval\\. Did you mean {near}\\? Use"):
+        load_task(name)
 
 
 @table(

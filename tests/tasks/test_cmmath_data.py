@@ -298,7 +298,7 @@ def test_a_data_set_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_data_set_without_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub(monkeypatch, lambda: folder / "images")
-    assert "the data set owner/some-set.v2 (CMMATH_PATH) has no cmmath.json" in error_of()
+    assert "The data set owner/some-set.v2 (CMMATH_PATH) has no cmmath.json" in error_of()
 
 
 def test_a_download_that_fails_is_tried_again(

@@ -519,7 +519,7 @@ def test_a_problem_without_a_solution_shows_its_answer(judge: Callable[..., Judg
         ("", "needs a judge, and none is set. Set LMMS_RPTS_JUDGE"),
         ("lexical", "needs a judge that writes text; 'lexical' does not"),
         ("openai:test", "set OPENAI_API_KEY"),
-        ("opanai:test", "unknown judge"),
+        ("opanai:test", "Unknown judge"),
     ],
 )
 def test_a_judge_that_is_needed_is_checked(

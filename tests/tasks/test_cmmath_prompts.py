@@ -218,7 +218,7 @@ def test_the_last_line_is_asked_for_by_the_form(
 
 def test_an_unknown_variant_is_named() -> None:
     for ask in (doc_to_text, doc_to_messages):
-        with pytest.raises(ValueError, match="unknown prompt variant 'cot'; known: default, en"):
+        with pytest.raises(ValueError, match="Unknown prompt variant 'cot'; known: default, en"):
             ask(doc(), {"variant": "cot"})
 
 

@@ -194,7 +194,7 @@ def test_parts_that_were_graded_in_other_ways_are_other_runs(tmp_path: Path) -> 
 def test_each_reader_names_the_other_benchmark(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path / "c", {"cmmath": [record()]})
     write_rome_run(tmp_path / "r", {"geo": [make_rome_record()]})
-    told = f"the samples in {tmp_path / 'c'} are of CMMaTH, not of "
+    told = f"The samples in {tmp_path / 'c'} are of CMMaTH, not of "
     for reader, benchmark in ((read_runs, "RPTS"), (read_rome_runs, "ROME")):
         with pytest.raises(RunError) as caught:
             reader([tmp_path / "c"])
@@ -487,7 +487,7 @@ def test_the_frame_has_the_same_types_whatever_is_there(tmp_path: Path) -> None:
 
 
 def test_no_run_is_refused() -> None:
-    with pytest.raises(RunError, match="no run to summarize"):
+    with pytest.raises(RunError, match="No run to summarize"):
         summarize_cmmath([])
 
 

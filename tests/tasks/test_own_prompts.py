@@ -117,5 +117,5 @@ def test_options_have_letters_once(options: list[str], shown: list[str]) -> None
 
 
 def test_an_unknown_variant_is_told() -> None:
-    with pytest.raises(ValueError, match="unknown prompt variant 'default'; known: steps, free"):
+    with pytest.raises(ValueError, match="Unknown prompt variant 'default'; known: steps, free"):
         doc_to_text(make(), {"variant": "default"})

@@ -186,7 +186,7 @@ def test_choices_that_the_published_code_does_not_survive(
 
 
 def test_an_unknown_alphabet_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown alphabet 'greek'; allowed are all, upper"):
+    with pytest.raises(ValueError, match="Unknown alphabet 'greek'; allowed are all, upper"):
         published.single_choice("(A)", alphabet="greek")
 
 

@@ -148,7 +148,7 @@ def test_each_reader_passes_over_the_other_benchmark(tmp_path: Path) -> None:
 def test_the_reader_of_rpts_names_the_command_for_rome(tmp_path: Path) -> None:
     (file,) = write_rome_run(tmp_path, {"geo": [record()]})
     told = "of ROME, not of RPTS: lmms-rpts grades summarises them"
-    with pytest.raises(RunError, match=f"the samples in {tmp_path} are {told}"):
+    with pytest.raises(RunError, match=f"The samples in {tmp_path} are {told}"):
         read_runs([tmp_path])
     with pytest.raises(RunError, match=f"line 1: this sample of the task 'rome_geo' is {told}"):
         read_samples(file)

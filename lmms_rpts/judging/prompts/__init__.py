@@ -100,7 +100,7 @@ class Prompts:
         path = f"{language}/{name}.jinja"
         if path not in _known():
             raise ValueError(
-                f"no prompt {name!r} in the language {language!r}; "
+                f"No prompt {name!r} in the language {language!r}; "
                 f"known prompts: {', '.join(_known())}"
             )
         return self._environment.get_template(path).render(**fields)
@@ -124,7 +124,7 @@ class Prompts:
             except Exception as error:  # any error of a template; the message names the file
                 fault = f"{type(error).__name__}: {error}"
             if fault:
-                raise JudgeConfigurationError(f"the prompt {path} (LMMS_RPTS_PROMPTS): {fault}")
+                raise JudgeConfigurationError(f"The prompt {path} (LMMS_RPTS_PROMPTS): {fault}")
             content.update(f"{name}\0{text}\0".encode())
         return content.hexdigest()[:8]
 

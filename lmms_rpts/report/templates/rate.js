@@ -340,7 +340,7 @@
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || help.open) return;
-    if (event.target.matches("input, textarea, select")) {
+    if (event.target.matches && event.target.matches("input, textarea, select")) {
       if (event.key === "Escape") event.target.blur();
       return;
     }

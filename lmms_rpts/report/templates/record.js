@@ -25,7 +25,9 @@
   }
   // The event does not bubble, so it is caught in the capture phase.
   document.addEventListener("toggle", (event) => {
-    const details = event.target, pre = details.matches(".record") && details.open && details.querySelector("pre.raw");
+    const details = event.target;
+    if (!details.matches || !details.matches(".record")) return;
+    const pre = details.open && details.querySelector("pre.raw");
     if (!pre || details.querySelector("button")) return;
     pre.textContent = indented(pre.textContent);
     const said = element("span", { className: "faint" });

@@ -119,13 +119,13 @@
     }
   }
   document.addEventListener("click", (event) => {
-    const image = event.target.closest(".images figure img, .images figure a.enlarges");
+    const image = event.target.closest && event.target.closest(".images figure img, .images figure a.enlarges");
     if (!image || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
     open(image.tagName === "IMG" ? image : image.querySelector("img"));
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
-    if (event.target.matches("img.enlarges")) { event.preventDefault(); open(event.target); }
+    if (event.target.matches && event.target.matches("img.enlarges")) { event.preventDefault(); open(event.target); }
   });
 })();

@@ -46,7 +46,7 @@ def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mappin
     missing = [field for field in REASONING_FIELDS if len(docs) and field not in docs[0]]
     if missing:
         raise DataError(
-            f"the task {name!r} is not scored by RPTS: use {name}_rpts (its documents lack "
+            f"The task {name!r} is not scored by RPTS: use {name}_rpts (its documents lack "
             f"{', '.join(missing)})"
         )
     return AlignedDocuments(docs, range(len(docs)), name, partial(task_images, task), longest)

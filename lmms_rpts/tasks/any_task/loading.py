@@ -9,6 +9,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.errors import UserError
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.visuals import task_images
@@ -40,8 +41,9 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
         with only_tasks([base]):
             manager = TaskManager(include_path=folder, include_defaults=elsewhere)
         if base not in manager.task_index:
-            hint = "" if folder else "; use --include_path FOLDER for your own tasks"
-            raise DataError(f"Unknown task {base!r} of lmms-eval{hint}")
+            hint = did_you_mean(base, manager.all_tasks, name.removeprefix(base))
+            hint += "" if folder else " Use --include_path FOLDER for your own tasks"
+            raise DataError(f"Unknown task {base!r} of lmms-eval.{hint}")
         # A task whose filters need a judge cannot be built.
         return manager.load_task_or_group([{"task": base, "filter_list": None}])[base]
     except UserError:
@@ -50,7 +52,7 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
         cause = getattr(error, "last_attempt", None)
         reason = error if cause is None else cause.exception()
         raise DataError(
-            f"cannot load the task {base!r} ({type(reason).__name__}: {reason})"
+            f"Cannot load the task {base!r} ({type(reason).__name__}: {reason})"
         ) from None
     finally:
         logger.enable("lmms_eval")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.tasks.benchmark import filter_names
 from lmms_rpts.tasks.data_errors import DataError
 
@@ -75,8 +75,7 @@ def _fault(manager: Any, base: str) -> str | None:
     """Why RPTS cannot wrap a task."""
     entry = manager.task_index.get(base)
     if entry is None:
-        near = difflib.get_close_matches(base, manager.all_tasks, n=1)
-        hint = f" Did you mean {near[0]}{SUFFIX}?" if near else ""
+        hint = did_you_mean(base, manager.all_tasks, SUFFIX)
         if getattr(manager, "include_path", None) is None:
             hint += " Use --include_path FOLDER for your own tasks"
         return f"lmms-eval has no task {base!r}.{hint}"

@@ -89,7 +89,7 @@ class Exchange:
             ]
             if failed:
                 raise OtherProcessError(
-                    f"process {failed[0]} of this run failed while it computed the task's own "
+                    f"Process {failed[0]} of this run failed while it computed the task's own "
                     "metrics; its error is above. This process ends as well"
                 )
             if time.monotonic() > deadline:

@@ -153,7 +153,7 @@ def _download(name: str, images: bool) -> Path:
     )
     if not (folder / FILE).is_file():
         raise DataError(
-            f"the data set {name} (CMMATH_PATH) has no {FILE}. Download it, and set CMMATH_PATH "
+            f"The data set {name} (CMMATH_PATH) has no {FILE}. Download it, and set CMMATH_PATH "
             f"to its folder, or to the file of problems in it, with {IMAGES}/ next to it."
         )
     return folder

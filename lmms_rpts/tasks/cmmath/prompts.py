@@ -172,7 +172,7 @@ def recognised(ocr: str) -> list[str]:
 def _variant(kwargs: Mapping[str, Any] | None) -> str:
     variant = (kwargs or {}).get("variant", "default")
     if variant not in VARIANTS:
-        raise ValueError(f"unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
+        raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
     return str(variant)
 
 

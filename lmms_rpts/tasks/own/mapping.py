@@ -92,7 +92,7 @@ def infer_form(records: Iterable[Record]) -> str:
         return "none"
     if all(_is_place(*pair) for pair in pairs) and not all(_is_option(*pair) for pair in pairs):
         raise DataError(
-            "the answers look like positions of options, counted from 0 or 1. Write the letters "
+            "The answers look like positions of options, counted from 0 or 1. Write the letters "
             "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
         )
     fits = (form for form, fit in _FITS.items() if all(fit(*pair) for pair in pairs))

@@ -140,7 +140,7 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
     """The lines of the prompt; a number stands for the image of that number."""
     variant = (kwargs or {}).get("variant", VARIANTS[0])
     if variant not in VARIANTS:
-        raise ValueError(f"unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
+        raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
     wording, agree = _WORDINGS[doc["language"]], doc["form"] == "agree"
     if doc["background"].strip():
         yield wording.context.format(doc["background"])

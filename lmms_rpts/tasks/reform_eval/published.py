@@ -105,7 +105,7 @@ def single_choice(
         ValueError: if the alphabet is unknown.
     """
     if alphabet not in _MARKS:
-        raise ValueError(f"unknown alphabet {alphabet!r}; allowed are {', '.join(_MARKS)}")
+        raise ValueError(f"Unknown alphabet {alphabet!r}; allowed are {', '.join(_MARKS)}")
     if not isinstance(prediction, str):
         return None
     found = _MARKS[alphabet].search(prediction)

@@ -91,7 +91,7 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
     variant = (kwargs or {}).get("variant", "default")
     wording = _WORDINGS[doc["language"]]
     if variant not in wording.instructions:
-        raise ValueError(f"unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
+        raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
     yield wording.context.format(doc["context"])
     yield from range(len(doc["visual_clue"]))
     for number, clue in enumerate(doc["textual_clue"]):

@@ -38,9 +38,9 @@ METRICS = (
     "rpts",
     "accuracy",
     "accuracy_rpts",
+    "right_for_wrong_reason",
     "rpts_visual",
     "rpts_textual",
-    "right_for_wrong_reason",
     "parse_rate",
     "judge_coverage",
     "rpts_guarded",
@@ -49,7 +49,7 @@ METRICS = (
     "root_bears",
     *DIAGNOSTICS,
 )
-
+"""All metrics, in the order of tables and columns."""
 
 LOWER_IS_BETTER = (
     "right_for_wrong_reason",
