@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib.metadata import EntryPoint, PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +26,7 @@ from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.examination import plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
-from tests.judging.questions import free_port
+from tests.judging.questions import Held
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
@@ -43,6 +44,7 @@ from tests.support.rome import write_rome
 from tests.support.tables import table
 from tests.support.tiny_lm import build_tiny_lm
 from tests.support.validity import make_set, make_validity, write_validity
+from tests.support.waiting import LONGEST
 
 KEY = "sk-verysecret0123456789abcdef"
 RIGHT = constant("It follows.\nScore: 1")
@@ -73,6 +75,14 @@ def ask(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[
             return doctor(*arguments), server
 
     return run
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port of localhost on which nothing listens, and that no other process gets meanwhile."""
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 def about(said: str, name: str) -> str:
@@ -138,9 +148,11 @@ def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
     assert passed.exit_code == 0
 
 
-def test_a_server_that_is_not_there(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there(
+    doctor: Doctor, closed_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)  # no need to wait in this test
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
     result = doctor("--judge", "openai:m")
     said = about(result.output, "judge openai:m")
     assert (result.exit_code, "no connection to http://127.0.0.1" in said) == (1, True)
@@ -148,11 +160,11 @@ def test_a_server_that_is_not_there(doctor: Doctor, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_address_of_openai_without_a_connection(
-    doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+    doctor: Doctor, closed_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{closed_port}")
     said = about(doctor("--judge", "openai:gpt-4o-mini").output, "judge openai:gpt-4o-mini")
     assert said.startswith("problem      judge openai:gpt-4o-mini\n             no connection to")
     assert "-> check the internet connection or proxy; for your own server, set" in said
@@ -160,7 +172,8 @@ def test_the_address_of_openai_without_a_connection(
 
 def test_a_server_that_hangs(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
-    result, server = ask(lambda body: ServerReply("Score: 1", delay=4.0))
+    with Held("Score: 1") as held:
+        result, server = ask(held)
     said = about(result.output, "judge openai:m")
     assert result.exit_code == 1
     assert "no answer within 1 s" in said or "too long" in said
@@ -559,11 +572,11 @@ def test_the_command_of_another_environment(
     ("import no_such_thing", "No module named 'no_such_thing'"),
     ("raise SystemExit(3)", "status 3"),
     ("import os; os.abort()", "status -6"),
-    ("import time; time.sleep(9)", "over 1 s"),
+    ("import time; time.sleep(3600)", "over 1 s"),
 )
 def test_a_python_that_ends_otherwise(code: str, reason: str) -> None:
     with pytest.raises(installation.ProbeError, match=reason):
-        installation._ask_python(code, 1.0 if "sleep" in code else 30.0)
+        installation._ask_python(code, 1.0 if "sleep" in code else LONGEST)
 
 
 def test_what_lies_in_the_working_folder_is_not_imported(
@@ -572,7 +585,7 @@ def test_what_lies_in_the_working_folder_is_not_imported(
     (tmp_path / "rich.py").write_text("raise RuntimeError('not this one')")
     monkeypatch.chdir(tmp_path)
     code = "print('noise'); import rich; found = [rich.__name__]"
-    assert installation._ask_python(code, 30.0) == ["rich"]
+    assert installation._ask_python(code, LONGEST) == ["rich"]
 
 
 def test_lmms_eval_really_finds_our_tasks(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
