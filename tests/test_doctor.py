@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
 from contextlib import closing
 from importlib.metadata import EntryPoint, PackageNotFoundError, version
 from pathlib import Path
@@ -26,7 +26,7 @@ from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.examination import plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
-from tests.judging.questions import Held
+from tests.judging.questions import free_port
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
@@ -75,14 +75,6 @@ def ask(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[
             return doctor(*arguments), server
 
     return run
-
-
-@pytest.fixture
-def closed_port() -> Iterator[int]:
-    """A port of localhost on which nothing listens, and that no other process gets meanwhile."""
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
 
 
 def about(said: str, name: str) -> str:
@@ -148,11 +140,9 @@ def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
     assert passed.exit_code == 0
 
 
-def test_a_server_that_is_not_there(
-    doctor: Doctor, closed_port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_not_there(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)  # no need to wait in this test
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
     result = doctor("--judge", "openai:m")
     said = about(result.output, "judge openai:m")
     assert (result.exit_code, "no connection to http://127.0.0.1" in said) == (1, True)
@@ -160,11 +150,11 @@ def test_a_server_that_is_not_there(
 
 
 def test_the_address_of_openai_without_a_connection(
-    doctor: Doctor, closed_port: int, monkeypatch: pytest.MonkeyPatch
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{closed_port}")
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
     said = about(doctor("--judge", "openai:gpt-4o-mini").output, "judge openai:gpt-4o-mini")
     assert said.startswith("problem      judge openai:gpt-4o-mini\n             no connection to")
     assert "-> check the internet connection or proxy; for your own server, set" in said
@@ -172,8 +162,14 @@ def test_the_address_of_openai_without_a_connection(
 
 def test_a_server_that_hangs(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
-    with Held("Score: 1") as held:
-        result, server = ask(held)
+    over = threading.Event()
+
+    def answer(body: Any) -> str:
+        over.wait(LONGEST)
+        return "Score: 1"
+
+    result, server = ask(answer)
+    over.set()
     said = about(result.output, "judge openai:m")
     assert result.exit_code == 1
     assert "no answer within 1 s" in said or "too long" in said
