@@ -17,11 +17,13 @@ import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from tests.support.dist import build_dist
 from tests.support.fork_client import AVAILABLE, ROOT
 from tests.support.lmms import Run, run, stop_server, the_server, use_server
+from tests.support.machine import forget_machine
 from tests.support.once import build_once
 from tests.support.order import LONG, deal
 from tests.support.readme import TRY_IT
 
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
+forget_machine()
 gc.disable()  # collects nothing during test imports, but takes a third of their time
 
 # The same examples in each run, here and in CI: a failure is due to the change, not to chance or to
