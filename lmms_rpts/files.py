@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -56,9 +57,13 @@ def _target(path: Path) -> Path:
     # From Python 3.13 on, resolve() leaves a loop of links as it is.
     if any(each.is_symlink() for each in (target, *target.parents)):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-    if target.is_dir():
+    try:
+        mode = target.stat().st_mode  # once: another process may delete or replace the file
+    except (FileNotFoundError, NotADirectoryError):
+        return target
+    if stat.S_ISDIR(mode):
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     # As root, `-o /dev/full` would replace the device by a file.
-    if target.exists() and not target.is_file():
+    if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return target

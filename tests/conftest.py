@@ -14,13 +14,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
+from tests.support.dist import build_dist
 from tests.support.fork_client import AVAILABLE, ROOT
 from tests.support.lmms import Run, run, stop_server, the_server, use_server
+from tests.support.machine import forget_machine
 from tests.support.once import build_once
 from tests.support.order import LONG, deal
 from tests.support.readme import TRY_IT
 
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
+forget_machine()
 gc.disable()  # collects nothing during test imports, but takes a third of their time
 
 # The same examples in each run, here and in CI: a failure is due to the change, not to chance or to
@@ -113,6 +116,12 @@ def fresh_demo(shared_folder: Path) -> Run:
     folder = build_once(shared_folder / "fresh-demo", build)
     said = (folder / "said").read_text(encoding="utf-8")
     return Run(said, 0, folder / "results")
+
+
+@pytest.fixture(scope="session")
+def release(shared_folder: Path) -> Path:
+    """A folder with ``dist``: the wheel and the source archive, and ``checkout``: their source."""
+    return build_once(shared_folder / "release", build_dist)
 
 
 @pytest.fixture(scope="session")

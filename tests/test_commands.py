@@ -43,7 +43,7 @@ def fill(folder: Path, *judges: str) -> None:
 def test_info_tells_how_many_answers_of_whom(command: Command, tmp_path: Path) -> None:
     fill(tmp_path, "openai:a", "hf:b")
     said = command("cache", "info").output
-    assert FILE in said
+    assert said.startswith(f"{tmp_path / FILE} (")
     assert "6 replies, from" in said
     for judge in ("openai:a", "hf:b"):
         (line,) = [line for line in said.splitlines() if judge in line]

@@ -91,36 +91,29 @@ def test_no_bundled_image_is_unused() -> None:
     assert {path.name for path in (DEMO / "images").iterdir()} == used
 
 
+def files_below(checkout: Path, *folders: str) -> set[str]:
+    return {
+        path.relative_to(checkout).as_posix()
+        for folder in folders
+        for path in (checkout / folder).rglob("*")
+        if path.is_file()
+    }
+
+
 @pytest.mark.slow
-def test_the_wheel_holds_all_that_is_needed(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(tmp_path)]
-    done = run([*command, str(ROOT)])
-    assert done.returncode == 0, done.stdout
-    (wheel,) = tmp_path.glob("*.whl")
+def test_the_wheel_holds_all_that_is_needed(release: Path) -> None:
+    (wheel,) = (release / "dist").glob("*.whl")
     inside = set(zipfile.ZipFile(wheel).namelist())
-    data = [
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "lmms_rpts").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    ]
-    assert set(data) <= inside
+    assert files_below(release / "checkout", "lmms_rpts") <= inside
     assert not [name for name in inside if name.startswith("tests")]
 
 
 @pytest.mark.slow
-def test_the_source_archive_holds_docs_tests_and_benchmarks(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(tmp_path)]
-    done = run([*command, str(ROOT)])
-    assert done.returncode == 0, done.stdout
-    (archive,) = tmp_path.glob("*.tar.gz")
+def test_the_source_archive_holds_docs_tests_and_benchmarks(release: Path) -> None:
+    (archive,) = (release / "dist").glob("*.tar.gz")
     with tarfile.open(archive) as packed:
         inside = {name.partition("/")[2] for name in packed.getnames()}
-    wanted = {
-        path.relative_to(ROOT).as_posix()
-        for folder in ("docs", "tests", "benchmarks", "lmms_rpts")
-        for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    wanted = files_below(release / "checkout", "docs", "tests", "benchmarks", "lmms_rpts")
     assert wanted | {"Makefile", "CHANGELOG.md", "README.md", "LICENSE"} <= inside
 
 

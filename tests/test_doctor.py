@@ -8,6 +8,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from importlib.metadata import EntryPoint, PackageNotFoundError, version
@@ -43,6 +44,7 @@ from tests.support.rome import write_rome
 from tests.support.tables import table
 from tests.support.tiny_lm import build_tiny_lm
 from tests.support.validity import make_set, make_validity, write_validity
+from tests.support.waiting import LONGEST
 
 KEY = "sk-verysecret0123456789abcdef"
 RIGHT = constant("It follows.\nScore: 1")
@@ -160,7 +162,14 @@ def test_the_address_of_openai_without_a_connection(
 
 def test_a_server_that_hangs(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
-    result, server = ask(lambda body: ServerReply("Score: 1", delay=4.0))
+    over = threading.Event()
+
+    def answer(body: Any) -> str:
+        over.wait(LONGEST)
+        return "Score: 1"
+
+    result, server = ask(answer)
+    over.set()
     said = about(result.output, "judge openai:m")
     assert result.exit_code == 1
     assert "no answer within 1 s" in said or "too long" in said
@@ -559,11 +568,11 @@ def test_the_command_of_another_environment(
     ("import no_such_thing", "No module named 'no_such_thing'"),
     ("raise SystemExit(3)", "status 3"),
     ("import os; os.abort()", "status -6"),
-    ("import time; time.sleep(9)", "over 1 s"),
+    ("import time; time.sleep(3600)", "over 1 s"),
 )
 def test_a_python_that_ends_otherwise(code: str, reason: str) -> None:
     with pytest.raises(installation.ProbeError, match=reason):
-        installation._ask_python(code, 1.0 if "sleep" in code else 30.0)
+        installation._ask_python(code, 1.0 if "sleep" in code else LONGEST)
 
 
 def test_what_lies_in_the_working_folder_is_not_imported(
@@ -572,7 +581,7 @@ def test_what_lies_in_the_working_folder_is_not_imported(
     (tmp_path / "rich.py").write_text("raise RuntimeError('not this one')")
     monkeypatch.chdir(tmp_path)
     code = "print('noise'); import rich; found = [rich.__name__]"
-    assert installation._ask_python(code, 30.0) == ["rich"]
+    assert installation._ask_python(code, LONGEST) == ["rich"]
 
 
 def test_lmms_eval_really_finds_our_tasks(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:

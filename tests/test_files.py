@@ -39,6 +39,26 @@ def test_errors_name_the_file_and_not_its_draft(tmp_path: Path) -> None:
     assert raised.value.filename == str(tmp_path / "other")
 
 
+def test_a_file_that_another_process_deletes_meanwhile_is_no_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As thumbnails are, that one report stores while another one deletes the oldest."""
+    path, exists = tmp_path / "a.svg", Path.exists
+    path.write_text("old")
+
+    def raced(found: Path) -> bool:
+        there = exists(found)
+        if found == path:
+            path.unlink(missing_ok=True)
+        return there
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "exists", raced)
+        with draft_of(path) as draft:
+            draft.write_text("new")
+    assert path.read_text() == "new"
+
+
 def test_a_link_keeps_its_place_and_its_file_is_replaced(tmp_path: Path) -> None:
     file, link = tmp_path / "file.svg", tmp_path / "link.svg"
     file.write_text("old")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) 
     assert form_of(str(folder), "shop") == form
     assert len((folder / "README.md").read_text().splitlines()) <= 11
     assert "lmms-eval --model replay" in said
-    assert f"--include_path {folder} --tasks shop" in said
+    assert f"--include_path {shlex.quote(str(folder))} --tasks shop" in said
 
 
 @table(

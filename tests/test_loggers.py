@@ -19,6 +19,7 @@ from tests.support import cmmath, rome
 from tests.support.foreign_task import OWN_FILTERS, response_to, write_foreign_task
 from tests.support.instances import write_folder
 from tests.support.lmms import TASKS_DIR, run_lmms_eval
+from tests.support.waiting import LONGEST
 
 PLAIN = """\
 task: plain
@@ -42,6 +43,17 @@ def write_data(folder: Path) -> dict[str, str]:
         "ROME_PATH": str(rome.write_rome(folder / "rome")),
         "CMMATH_PATH": str(cmmath.write_cmmath(folder / "cmmath")),
         "LMMS_RPTS_JUDGE": "lexical",
+    }
+
+
+def offline(folder: Path) -> dict[str, str]:
+    """The settings of W&B for a run without a server; on a busy machine its process starts late."""
+    limit = f"{LONGEST:.0f}"
+    return {
+        "WANDB_MODE": "offline",
+        "WANDB_DIR": str(folder),
+        "WANDB__SERVICE_WAIT": limit,
+        "WANDB_INIT_TIMEOUT": limit,
     }
 
 
@@ -73,7 +85,7 @@ def read_offline_run(folder: Path) -> dict[str, Any]:
 
 def test_wandb_files_the_metrics_of_all_tasks(tmp_path: Path) -> None:
     """A mixed run: a task of ours, a group of ours, and another package's task."""
-    env = write_data(tmp_path) | {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path / "wandb")}
+    env = write_data(tmp_path) | offline(tmp_path / "wandb")
     (tmp_path / "plain.yaml").write_text(PLAIN.format(folder=env["RPTS_PATH"]), encoding="utf-8")
     mine = [f"{STEPS}agree", f"{STEPS}disagree", "no idea"]
     answers = {"plain": ["agree", "no", "agree"], "rpts_eval_en": mine, "rpts_eval_zh": mine}
@@ -107,7 +119,7 @@ HOSTILE = "=1+1 <script>alert(1)</script> \ud800 \x00 \u202e \x1b[31m \n"
 
 def test_wandb_shows_scored_responses_in_tables(tmp_path: Path) -> None:
     """With --wandb_log_samples, where lmms-eval's own logger fails on the other task."""
-    env = write_data(tmp_path) | {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path / "wandb")}
+    env = write_data(tmp_path) | offline(tmp_path / "wandb")
     task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
     (tmp_path / "task" / "plain.yaml").write_text(
         PLAIN.format(folder=env["RPTS_PATH"]), encoding="utf-8"

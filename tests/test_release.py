@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,41 +17,18 @@ import pytest
 import yaml
 
 import lmms_rpts
+from tests.support.dist import command as run
 from tests.support.fork_client import ROOT
-from tests.support.lmms import clean_environment
 from tests.support.tables import table
 
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-_SKIPPED = shutil.ignore_patterns(
-    ".git", ".venv", "build", "dist", "site", "shared", "*.egg-info", "__pycache__", ".*_cache",
-    ".hypothesis", "demo-results",
-)  # fmt: skip
 _MADE = re.compile(r"(PKG-INFO|setup\.cfg|lmms_rpts\.egg-info(/.*)?|)$")
 
 
-def run(command: list[str], folder: Path, **changes: str) -> str:
-    """The output of a command, which must succeed."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=clean_environment() | changes,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the source archive, and that archive; from a copy of the checkout."""
-    folder = tmp_path_factory.mktemp("release")
-    copy = shutil.copytree(ROOT, folder / "checkout", ignore=_SKIPPED)
-    command = [sys.executable, "-m", "build", "--no-isolation", "-o", str(folder / "dist")]
-    run([*command, str(copy)], folder)
-    return folder / "dist"
+@pytest.fixture
+def dist(release: Path) -> Path:
+    """The wheel, built from the source archive, and that archive."""
+    return release / "dist"
 
 
 def wheel_of(dist: Path) -> Path:
@@ -80,15 +56,22 @@ def test_the_metadata(dist: Path) -> None:
     assert "lmms-eval<0.8,>=0.7.3" in found.get_all("Requires-Dist", [])
 
 
+def git_files(*options: str) -> list[str]:
+    """The tracked files of the checkout, or others; skips the test if Git cannot say."""
+    command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", *options]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("Git is not installed")
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return listed.stdout.split("\0")
+
+
 @pytest.mark.slow
 def test_the_source_archive_holds_tracked_files_alone(dist: Path) -> None:
     """Without other files in the checkout, such as data of other projects."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    untracked = ["git", "ls-files", "--others", "--exclude-standard"]
-    new = subprocess.run(untracked, cwd=ROOT, capture_output=True, text=True).stdout
-    tracked = {*listed.stdout.splitlines(), *new.splitlines()}
+    tracked = {*git_files(), *git_files("--others", "--exclude-standard")}
     (archive,) = dist.glob("*.tar.gz")
     with tarfile.open(archive) as packed:
         inside = {each.name.partition("/")[2] for each in packed.getmembers() if each.isfile()}

@@ -64,7 +64,9 @@ def _print_answers(place: Path) -> None:
         answers[group] += 1
         tokens[group] += answer.usage.tokens if answer.usage else 0
         times.append(answer.created)
-    table = Table(title=f"{place / FILE} ({(place / FILE).stat().st_size / 1e6:,.1f} MB)")
+    # A line, not the table's title: a title is wrapped to the width of the table.
+    typer.echo(f"{place / FILE} ({(place / FILE).stat().st_size / 1e6:,.1f} MB)")
+    table = Table()
     for name in ("judge", "question", "prompts"):
         table.add_column(name)
     for name in ("answers", "tokens"):

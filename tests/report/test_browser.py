@@ -12,7 +12,14 @@ from playwright.sync_api import expect
 
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.browser import Opened, expect_accessible, expect_listed, open_page, watched
+from tests.support.browser import (
+    Opened,
+    expect_accessible,
+    expect_listed,
+    expect_title,
+    open_page,
+    watched,
+)
 from tests.support.instances import make_doc, write_folder
 from tests.support.runs import make_record, write_run
 
@@ -75,10 +82,6 @@ def folder_report(runs: Path) -> Path:
 def opened(browser: Any, report: Path) -> Iterator[Opened]:
     with watched(browser, report) as found:
         yield found
-
-
-def expect_title(page: Any, part: str) -> None:
-    expect(page).to_have_title(re.compile(re.escape(part)))
 
 
 def test_right_for_the_wrong_reason_comes_first(opened: Opened) -> None:
@@ -150,8 +153,8 @@ def test_opening_an_instance_and_going_on(opened: Opened) -> None:
     expect_title(page, "q4")
     expect(page.locator("article.open h1")).to_be_focused()
     article = page.locator("article.instance.open")
-    assert article.locator(".step.first").count() == 1
-    assert "First error: Conclusion 0" in article.inner_text()
+    expect(article.locator(".step.first")).to_have_count(1)
+    expect(article).to_contain_text("First error: Conclusion 0", use_inner_text=True)
     article.get_by_text("Judge request and reply").nth(2).click()
     expect(article.locator("pre.reply:visible")).to_have_count(1)
     # The next instance is the next one that the filter shows.
@@ -159,7 +162,7 @@ def test_opening_an_instance_and_going_on(opened: Opened) -> None:
     expect_title(page, "q2")
     page.locator("article.open").get_by_role("link", name="Next").click()
     expect_title(page, "q0")
-    assert page.locator("article.open").get_by_role("link", name="Next").count() == 0
+    expect(page.locator("article.open").get_by_role("link", name="Next")).to_have_count(0)
     page.go_back()
     expect_title(page, "q2")
     page.keyboard.press("Escape")
@@ -196,7 +199,8 @@ def test_the_skip_link_keeps_the_open_instance(opened: Opened) -> None:
     page = opened.page
     page.get_by_role("link", name="q3", exact=True).click()
     expect_title(page, "q3")
-    page.evaluate("location.hash = 'main'")
+    page.evaluate("document.activeElement.blur(); location.hash = 'main'")
+    expect(page.locator("article.open h1")).to_be_focused()
     expect(page.locator("article.instance.open")).to_be_visible()
 
 
@@ -207,6 +211,7 @@ def test_back_to_a_page_that_was_filtered(browser: Any, folder_report: Path) -> 
     page.get_by_label("Outcome").select_option("right_unsound")
     expect(page.locator("#instances .shown")).to_have_text("1 of 5 shown")
     page.get_by_role("link", name="q2", exact=True).click()
+    expect_title(page, "q2")
     page.go_back()
     expect(page.get_by_label("Outcome")).to_have_value("right_unsound")
     expect(page.locator("#instances .shown")).to_have_text("1 of 5 shown")
@@ -221,6 +226,8 @@ def test_several_responses_to_an_instance(browser: Any, tmp_path: Path) -> None:
     assert "1 of 2 responses" in page.locator("#table tbody").inner_text()
     for outcome in ("right_unsound", "right_sound"):
         page.get_by_label("Outcome").select_option(outcome)
+        # The address is written after the rows have been filtered.
+        expect(page).to_have_url(re.compile(f"outcome={outcome}$"))
         expect(page.locator("#instances .shown")).to_have_text("1 of 1 shown")
     page.get_by_label("Outcome").select_option("wrong_sound")
     expect(page.locator("#instances .shown")).to_have_text("0 of 1 shown")

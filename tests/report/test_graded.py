@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 from pydantic import Field
 
 from lmms_rpts.report.graded_pages import bounded, cell_parts
@@ -463,6 +464,7 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
         assert page.locator("iframe, object, embed, article img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         page.evaluate("location.hash = ''")
+        expect(page.locator("article.open")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         assert found.complaints == []
         page.context.close()

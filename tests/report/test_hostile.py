@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.view import make_view
@@ -90,6 +91,7 @@ def test_it_shows_as_text(hostile_runs: list[Run], tmp_path: Path, browser: Any)
         assert page.locator("iframe, object, embed, article img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         page.evaluate("location.hash = ''")
+        expect(page.locator("article.open")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         assert found.complaints == []
         assert all(url.startswith(("file:", "data:")) for url in found.requests)

@@ -15,7 +15,9 @@ from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.browser import (
     Opened,
     expect_listed,
+    expect_title,
     find_browser,
+    launch,
     open_page,
     send_to_document,
     watched,
@@ -106,7 +108,7 @@ def test_keys_of_the_index_page(browser: Any, index: Path) -> None:
         expect(page).to_have_url(re.compile(r"/index\.html#\?q=q4&sort=instance$"))
         page.locator("#table tbody tr:visible th a").focus()
         page.keyboard.press("Enter")
-        expect(page).to_have_title(re.compile("rpts_eval_en q4 "))
+        expect_title(page, "rpts_eval_en q4 ")
         page.go_back()
         expect_listed(page, "q4")
 
@@ -118,7 +120,7 @@ def test_a_word_typed_on_the_index_page_is_there_after_going_back(
         page = found.page
         link = "#table a[href$='rpts-eval-en-3.html']"
         at_once(page, ("input", "#search", "q3"), ("click", link))
-        expect(page).to_have_title(re.compile("rpts_eval_en q3 "))
+        expect_title(page, "rpts_eval_en q3 ")
         page.go_back()
         expect_listed(page, "q3")
 
@@ -228,9 +230,9 @@ def test_the_link_to_the_content_keeps_the_address(opened: Opened) -> None:
 
 def test_a_key_that_is_held_down(report: Path, browser: Any) -> None:
     """Chromium ignores changes of the address if there are more than 200 in ten seconds."""
-    own = browser.browser_type.launch(
-        executable_path=find_browser(),
-        args=["--no-sandbox"],
+    own = launch(
+        browser.browser_type,
+        find_browser(),
         ignore_default_args=["--disable-ipc-flooding-protection"],
     )
     page = open_page(own, report, "#rpts-eval-en-0?sort=instance").page

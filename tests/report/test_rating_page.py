@@ -22,6 +22,7 @@ from tests.report.test_hostile import ATTACKS, hostile_record
 from tests.support.browser import (
     Opened,
     expect_accessible,
+    new_context,
     open_page,
     send_to_document,
     watched,
@@ -309,6 +310,20 @@ def test_two_windows_do_not_undo_each_other(browser: Any, page_file: Path) -> No
     page.context.close()
 
 
+def test_a_late_event_of_another_window_brings_back_nothing_old(opened: Opened) -> None:
+    """A window that was opened a moment ago stores what it found, and the event comes later."""
+    page = opened.page
+    press(page, "1")
+    key, before = page.evaluate("Object.entries(localStorage)[0]")
+    press(page, "2")
+    page.evaluate(
+        "([key, newValue]) => dispatchEvent(new StorageEvent('storage', {key, newValue}))",
+        [key, before],
+    )
+    expect_counts(page, 3, 2, 0, 4, 6)
+    expect(page.locator("#told")).to_have_text("Scored 0.25.")
+
+
 @pytest.mark.parametrize("state", ["", "[]", "null", '{"ratings": 7}', '{"ratings": [[0, null]]}'])
 def test_broken_local_storage_is_ignored(browser: Any, page_file: Path, state: str) -> None:
     found = open_page(browser, page_file)
@@ -322,7 +337,7 @@ def test_broken_local_storage_is_ignored(browser: Any, page_file: Path, state: s
 
 
 def test_missing_local_storage_is_reported(browser: Any, page_file: Path, tmp_path: Path) -> None:
-    context = browser.new_context()
+    context = new_context(browser)
     context.add_init_script(
         "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } });"
     )

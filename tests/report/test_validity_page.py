@@ -181,9 +181,10 @@ def test_reading_in_a_browser(browser: Any, both: Validation, tmp_path: Path) ->
     assert page.locator("details.miss[open]").count() == 0
     long = page.locator("#set-1 details.miss").nth(1)
     long.locator("summary").first.click()
-    assert long.locator("pre:visible").count() == 0
+    expect(long).to_have_attribute("open", "")
+    expect(long.locator("pre:visible")).to_have_count(0)
     long.get_by_text("The whole text").first.click()
-    assert long.locator("pre:visible").count() == 1
+    expect(long.locator("pre:visible")).to_have_count(1)
     assert page.locator("#set-1 [lang=zh]").count() > 0
     page.get_by_role("button", name="Dark colours").click()
     assert found.complaints == []
@@ -276,5 +277,7 @@ def test_a_reply_of_a_million_characters(browser: Any, tmp_path: Path) -> None:
     page.locator("details.miss summary").first.click()
     whole = page.get_by_text("The whole text (1,000,000 characters, the first 200,000 are shown)")
     whole.click()
-    assert page.locator("pre:visible").inner_text().startswith("<b>x<b>x")
+    shown = page.locator("pre:visible")
+    expect(shown).to_have_count(1)
+    assert shown.inner_text().startswith("<b>x<b>x")
     page.context.close()

@@ -16,7 +16,15 @@ from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.report.view import MOST_RAW, make_view
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.browser import Opened, expect_accessible, expect_listed, open_page, watched
+from tests.support.browser import (
+    Opened,
+    expect_accessible,
+    expect_listed,
+    expect_title,
+    open_page,
+    wait_until_drawn,
+    watched,
+)
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
@@ -130,13 +138,16 @@ def test_an_enlarged_image_by_mouse(opened: Opened) -> None:
     go(page, "rpts-eval-en-0")
     page.locator("article.open .images img").nth(0).click()
     page.mouse.move(900, 500)
+    wait_until_drawn(page)
     page.mouse.wheel(0, -200)
     expect(page.locator(".stage.zoomed")).to_be_visible()
-    before = page.locator("dialog.zoom img").get_attribute("style")
+    image = page.locator("dialog.zoom img")
+    before = image.get_attribute("style")
+    assert before
     page.mouse.down()
     page.mouse.move(940, 530)
     page.mouse.up()
-    assert page.locator("dialog.zoom img").get_attribute("style") != before
+    expect(image).not_to_have_attribute("style", before)
     page.get_by_role("button", name="Fit to the window").click()
     assert scale(page) == 1
     page.get_by_role("button", name="Next image").click()
@@ -159,7 +170,7 @@ def test_images_of_a_folder_are_larger(browser: Any, pages: Path) -> None:
     expect(page.locator("dialog.zoom")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("k")
-    expect(page).to_have_title(re.compile("rpts_eval_en q3"))
+    expect_title(page, "rpts_eval_en q3")
     page.keyboard.press("Escape")
     expect(page.locator("#table")).to_be_visible()
     assert found.complaints == []
@@ -473,9 +484,14 @@ def test_a_leaf_by_touch(browser: Any, report: Path) -> None:
     page.locator("article.open .card.run .premises [data-leaf='image:0']").first.tap()
     preview = page.locator("#preview")
     expect(preview.locator("img")).to_be_visible()
-    box = preview.bounding_box()
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= 390
+    # The box gets its place once more when its image has been loaded.
+    page.wait_for_function(
+        """() => {
+          const box = document.querySelector("#preview"), around = box.getBoundingClientRect();
+          const image = box.querySelector("img");
+          return image.complete && image.naturalWidth && around.left >= 0 && around.right <= 390;
+        }"""
+    )
     page.locator("article.open h1").tap()
     expect(preview).to_be_hidden()
     assert found.complaints == []
@@ -504,12 +520,19 @@ def test_steps_are_shown_with_gold_steps_of_the_same_evidence(opened: Opened) ->
 # --- accessibility
 
 
+# What a reader does, and what then appears.
 STATES = {
-    "overview": lambda page: None,
-    "help": lambda page: page.keyboard.press("?"),
-    "zoom": lambda page: page.locator("article.open .images img").first.click(),
-    "preview": lambda page: page.locator("article.open .tree [data-leaf]").first.focus(),
-    "record": lambda page: page.locator("article.open .record summary").first.click(),
+    "overview": (lambda page: None, "#table"),
+    "help": (lambda page: page.keyboard.press("?"), "dialog.help"),
+    "zoom": (lambda page: page.locator("article.open .images img").first.click(), "dialog.zoom"),
+    "preview": (
+        lambda page: page.locator("article.open .tree [data-leaf]").first.focus(),
+        "#preview",
+    ),
+    "record": (
+        lambda page: page.locator("article.open .record summary").first.click(),
+        "article.open .record-tools button",
+    ),
 }
 
 
@@ -520,7 +543,9 @@ def test_no_accessibility_violations_in_any_state(
 ) -> None:
     place = "" if state == "overview" else "#rpts-eval-en-2"
     page = open_page(browser, report, place, color_scheme=scheme).page
-    STATES[state](page)
-    page.wait_for_timeout(100)
+    act, appears = STATES[state]
+    act(page)
+    expect(page.locator(appears)).to_be_visible()
+    wait_until_drawn(page)
     expect_accessible(page)
     page.context.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,12 @@ def find_browser() -> str:
     return found
 
 
+def launch(chromium: Any, path: str, **options: Any) -> Any:
+    """Starts a browser; ``options`` are those of Playwright's ``launch``."""
+    limit = 1000 * LONGEST
+    return chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=limit, **options)
+
+
 @contextmanager
 def launched() -> Iterator[Any]:
     """A running browser."""
@@ -41,16 +48,22 @@ def launched() -> Iterator[Any]:
     expect.set_options(timeout=1000 * LONGEST)
     path = find_browser()
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = launch(play.chromium, path)
         yield browser
         browser.close()
+
+
+def new_context(browser: Any, **options: Any) -> Any:
+    """A context whose pages have the time limit of all tests."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(1000 * LONGEST)
+    return context
 
 
 def open_page(browser: Any, path: Path, place: str = "", **context: Any) -> Opened:
     """Opens a file; ``context`` has the options of Playwright's ``new_context``."""
     context.setdefault("viewport", {"width": 1280, "height": 900})
-    page = browser.new_context(**context).new_page()
-    page.set_default_timeout(1000 * LONGEST)
+    page = new_context(browser, **context).new_page()
     opened = Opened(page)
     page.on("console", lambda said: opened.complaints.append(f"{said.type}: {said.text}"))
     page.on("pageerror", lambda error: opened.complaints.append(f"error: {error}"))
@@ -86,6 +99,24 @@ def send_to_document(page: Any) -> None:
         for (const name of ["click", "toggle", "focusin", "pointerover", "scroll"])
             document.dispatchEvent(new Event(name));
     }""")
+
+
+def expect_title(page: Any, part: str) -> None:
+    """The title contains this text, and the scripts of the page have run.
+
+    A page has its title as soon as its first lines are read, but its keys only at its end.
+    """
+    from playwright.sync_api import expect
+
+    expect(page).to_have_title(re.compile(re.escape(part)))
+    page.wait_for_load_state()
+
+
+def wait_until_drawn(page: Any) -> None:
+    """Returns after the next frame. Chromium sends wheel events only to listeners that it drew."""
+    page.evaluate(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+    )
 
 
 def expect_listed(page: Any, *names: str) -> None:

@@ -25,6 +25,7 @@ from lmms_rpts.tasks.reform_eval.captions import (
 from lmms_rpts.tasks.reform_eval.java import JavaError, close_java, meteor_score, tokenise
 from tests.support.reference import reference
 from tests.support.tables import table
+from tests.support.waiting import LONGEST
 
 ROWS: list[dict[str, Any]] = [
     {"prediction": "a dog\nruns", "references": ["a dog runs", "the dog is running"]},
@@ -76,7 +77,7 @@ def fake_java(monkeypatch: pytest.MonkeyPatch, folder: Path, program: str) -> Pa
 def is_running(pid: Path) -> bool:
     try:
         os.kill(int(pid.read_text()), 0)
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, ValueError):  # killed before it wrote its id
         return False
     return True
 
@@ -133,7 +134,7 @@ def _tokens() -> dict[str, str]:
     has_java()
     if not _TOLD:
         texts = [row["text"] for row in test_tokens.rows]  # type: ignore[attr-defined]
-        _TOLD.update(zip(texts, tokenise(texts, 60), strict=True))
+        _TOLD.update(zip(texts, tokenise(texts, LONGEST), strict=True))
     return _TOLD
 
 
@@ -187,6 +188,7 @@ def test_meteor_of_two_sets_from_one_process(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Line breaks are collapsed, so that requests and replies stay in sync."""
+    monkeypatch.setattr(java, "IDLE_SECONDS", LONGEST)
     pid = fake_java(monkeypatch, tmp_path, FAKE_METEOR)
     assert published.captions(ROWS)[METEOR] == 0.5
     first = pid.read_text()
@@ -202,37 +204,37 @@ def test_meteor_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch, tmp_path:
     published.captions(ROWS)
     waiting = java._METEORS._idle
     assert waiting is not None
-    waiting.join(10)
+    waiting.join(LONGEST)
     assert not is_running(pid)
 
 
 @table(
-    "program, reason",
-    ("time.sleep(60)", "took more than 0.5 s"),
-    ("sys.exit(3)", "METEOR failed"),
-    ("print('rubbish\\n' * 9)", "METEOR failed"),
+    "program, seconds, reason",
+    ("time.sleep(3600)", 0.5, "took more than 0.5 s"),
+    ("sys.exit(3)", LONGEST, "METEOR failed"),
+    ("print('rubbish\\n' * 9)", LONGEST, "METEOR failed"),
 )
 def test_meteor_that_fails(
-    program: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    program: str, seconds: float, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pid = fake_java(monkeypatch, tmp_path, program)
-    scores = caption_scores(ROWS, seconds=0.5)
+    scores = caption_scores(ROWS, seconds=seconds)
     assert math.isnan(scores.values[METEOR])
     assert reason in scores.missing[METEOR]
     assert not is_running(pid)
 
 
 @table(
-    "program, reason",
-    ("time.sleep(60)", "the tokenizer took more than 0.5 s"),
-    ("sys.exit(3)", "exit status 3"),
-    ("print('a line')", "returned 1 lines for 5"),
+    "program, seconds, reason",
+    ("time.sleep(3600)", 0.5, "the tokenizer took more than 0.5 s"),
+    ("sys.exit(3)", LONGEST, "exit status 3"),
+    ("print('a line')", LONGEST, "returned 1 lines for 5"),
 )
 def test_tokeniser_that_fails(
-    program: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    program: str, seconds: float, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pid = fake_java(monkeypatch, tmp_path, program)
-    scores = caption_scores(ROWS, meteor=False, seconds=0.5)
+    scores = caption_scores(ROWS, meteor=False, seconds=seconds)
     assert all(math.isnan(scores.values[name]) for name in TOKENISED)
     assert all(reason in scores.missing[name] for name in TOKENISED), scores.missing
     assert not is_running(pid)
@@ -245,7 +247,7 @@ def test_tokenised_scores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     scores = caption_scores(rows[:1], meteor=False)
     assert scores.values["rouge_l_ptb"] == pytest.approx(1)
     assert not scores.missing
-    assert tokenise(["", "A.", " "], 10) == ["", "a", ""]
+    assert tokenise(["", "A.", " "], LONGEST) == ["", "a", ""]
 
 
 def test_a_set_without_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@
   let current = 0;
   let undone = [];           // how to undo each change, the latest at the end
   let kept = true;           // whether the browser has stored all ratings
+  let stored = null;         // what this window stored or restored last
   let filed = true;          // whether a file contains them
   const ratingOf = (index) => ratings.get(index) || empty;
   const isDone = (index) => ratingOf(index).score !== null || ratingOf(index).skipped;
@@ -238,9 +239,10 @@
 
   // --- storing in the browser
   function keep() {
-    const state = { rater: found("rater").value, current, filed, ratings: [...ratings] };
+    const state = JSON.stringify({ rater: found("rater").value, current, filed, ratings: [...ratings] });
     try {
-      localStorage.setItem(storageKey, JSON.stringify(state));
+      localStorage.setItem(storageKey, state);
+      stored = state;
       kept = true;
     } catch { kept = false; }
     found("no-storage").hidden = kept;
@@ -367,7 +369,12 @@
   });
   window.addEventListener("storage", (event) => {
     if (event.key !== storageKey || event.newValue === null) return;
-    if (restore(event.newValue) === false) return;
+    // The event comes late: this window may have stored something newer.
+    let latest = null;
+    try { latest = localStorage.getItem(storageKey); } catch { /* it stores nothing */ }
+    if (latest === null || latest === stored) return;
+    stored = latest;
+    if (restore(latest) === false) return;
     show();
     say("Updated from another window.");
   });

@@ -1,0 +1,26 @@
+"""Variables of the machine that change what commands print or do: tests run without them."""
+
+from __future__ import annotations
+
+import os
+
+from tests.support.reference import VARIABLE as REFERENCE
+
+_KEPT = (REFERENCE, "LMMS_RPTS_REFORM_CHECKOUT")
+_SETTINGS = ("LMMS_", "RPTS_", "ROME_", "CMMATH_", "REFORM_", "COLOURS_", "OPENAI_", "MASTER_")
+_OF_OTHERS = ("LOGURU_", "TQDM_", "WANDB_")
+_PROCESSES = {"RANK", "WORLD_SIZE", "LOCAL_RANK"}
+# Typer colours its messages under GitHub's CI, too.
+_COLOURS = {"CLICOLOR_FORCE", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "PY_COLORS"}
+_TERMINAL = {"COLUMNS", "LINES", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
+# The servers of tests are on this machine.
+_PROXIES = {"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"}
+
+
+def forget_machine() -> None:
+    """Removes them from the environment of this process, and so of those that it starts."""
+    dropped = _PROCESSES | _COLOURS | _TERMINAL | _PROXIES
+    for name in list(os.environ):
+        of_somebody = name.startswith((*_SETTINGS, *_OF_OTHERS)) and name not in _KEPT
+        if of_somebody or name.upper() in dropped:
+            del os.environ[name]
