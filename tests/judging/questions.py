@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -110,11 +108,3 @@ def values(verdicts: Sequence[Verdict]) -> list[float | str | None]:
     for verdict in verdicts:
         assert (verdict.value is None) == (verdict.error is not None), verdict
     return [verdict.value for verdict in verdicts]
-
-
-def free_port() -> int:
-    """A port of localhost on which nothing listens."""
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

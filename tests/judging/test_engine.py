@@ -40,7 +40,6 @@ from tests.judging.questions import (
     REMINDER,
     Said,
     ScriptedJudge,
-    free_port,
     in_order,
     in_turn,
     question,
@@ -594,9 +593,9 @@ def test_a_fatal_error_ends_waiting_retries(short_pauses: None) -> None:
 
 
 def test_an_unreachable_server_is_given_up(
-    monkeypatch: pytest.MonkeyPatch, short_pauses: None
+    monkeypatch: pytest.MonkeyPatch, short_pauses: None, closed_port: int
 ) -> None:
-    address = f"http://127.0.0.1:{free_port()}/v1"
+    address = f"http://127.0.0.1:{closed_port}/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     with open_engine("openai:m", concurrency=8, progress=False) as asked:
         verdicts = asked.run(questions(300))
