@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -228,6 +229,11 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
     daemon_threads = True
     judge: JudgeServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignores clients that left: the traceback would be in the output of any other test."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
