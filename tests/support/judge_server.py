@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.support.waiting import LONGEST
+
 Body = dict[str, Any]
 PATH = "/v1/chat/completions"
 
@@ -152,6 +154,29 @@ def blind(complaint: str, status: int = 400, otherwise: Answer | None = None) ->
         return (otherwise or by_prompt())(body)
 
     return answer
+
+
+class Paused:
+    """An answer that is given to the first ``calls`` requests; later ones wait for ``resume``.
+
+    A run that a test kills cannot end before, however slow the machine.
+    """
+
+    def __init__(self, answer: Answer, calls: int) -> None:
+        self._answer, self._left = answer, calls
+        self._lock = threading.Lock()
+        self._resumed = threading.Event()
+
+    def __call__(self, body: Body) -> str | ServerReply:
+        with self._lock:
+            self._left -= 1
+            waits = self._left < 0
+        if waits:
+            self._resumed.wait(LONGEST)
+        return self._answer(body)
+
+    def resume(self) -> None:
+        self._resumed.set()
 
 
 class JudgeServer:
