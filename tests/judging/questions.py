@@ -47,13 +47,16 @@ class ScriptedJudge:
         self.active += 1
         self.most_at_once = max(self.most_at_once, self.active)
         try:
-            await asyncio.sleep(self.pause)
+            await self.wait(call)
             said = self.answer(request.messages[0]["content"], call)
         finally:
             self.active -= 1
         if isinstance(said, Exception):
             raise said
         return said if isinstance(said, Reply) else Reply(said)
+
+    async def wait(self, call: int) -> None:
+        await asyncio.sleep(self.pause)
 
     async def aclose(self) -> None:
         self.closed += 1
@@ -62,6 +65,27 @@ class ScriptedJudge:
     def texts(self) -> list[str]:
         """The texts of all requests, in order."""
         return [request.messages[0]["content"] for request in self.asked]
+
+
+class Gathering(ScriptedJudge):
+    """A judge that answers only once ``count`` calls have been in progress at one time.
+
+    Args:
+        answer: as for ``ScriptedJudge``.
+        count: number of calls.
+        alone: number of the first calls, which are answered at once.
+    """
+
+    def __init__(self, answer: Callable[[str, int], Said], count: int, alone: int = 0) -> None:
+        super().__init__(answer)
+        self.count, self.alone = count, alone
+        self.gathered = asyncio.Event()
+
+    async def wait(self, call: int) -> None:
+        if self.active == self.count:
+            self.gathered.set()
+        if call >= self.alone:
+            await asyncio.wait_for(self.gathered.wait(), LONGEST)
 
 
 def in_order(*said: Said) -> Callable[[str, int], Said]:

@@ -359,7 +359,9 @@ def test_what_changes_no_answer_is_not_asked_again(
 WORKER = """
 import asyncio, sys
 from pathlib import Path
-from lmms_rpts.judging import JudgeEngine, JudgeRequest, Member, Reply
+from lmms_rpts.judging import JudgeEngine, JudgeRequest, Member, Reply, cache_file
+
+cache_file.LOCKED_FOR = 300.0  # on a slow machine, too, each waits for the others' writes
 
 class Judge:
     async def ask(self, request):
@@ -417,9 +419,10 @@ RACE = """
 import multiprocessing, sys
 from pathlib import Path
 from loguru import logger
-from lmms_rpts.judging import JudgeRequest
+from lmms_rpts.judging import JudgeRequest, cache_file
 from lmms_rpts.judging.cache import AnswerCache
 
+cache_file.LOCKED_FOR = cache_file.REPAIRED_FOR = 300.0  # also on a slow machine
 request = JudgeRequest("image", [{"role": "user", "content": "q"}])
 fork = multiprocessing.get_context("fork")
 start = fork.Barrier(6)
@@ -544,6 +547,7 @@ def waited_for_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cache.AnswerCache, "_give_up", noted)
+        patch.setattr(cache, "RESUMED_AFTER", LONGEST)  # a slow test is no reason to retry
         yield
     assert len(faults) <= 2, faults  # once to write, once to read
 

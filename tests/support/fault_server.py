@@ -97,9 +97,8 @@ class Served:
 
     def settle(self) -> None:
         """Waits for the end of all connections: calls of a killed client may still be read."""
-        asked = urllib.request.Request(f"{self.url}{_SETTLED}", data=b"")
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, None, LONGEST):
-            pass
+        directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        directly.open(f"{self.url}{_SETTLED}", b"", LONGEST).close()
 
 
 def _limit_beside(log: Path) -> Path:
