@@ -42,6 +42,7 @@ from tests.support.rome import write_rome
 from tests.support.tables import table
 from tests.support.tiny_lm import build_tiny_lm
 from tests.support.validity import make_set, make_validity, write_validity
+from tests.support.waiting import LONGEST
 
 KEY = "sk-verysecret0123456789abcdef"
 RIGHT = constant("It follows.\nScore: 1")
@@ -564,7 +565,7 @@ def test_the_command_of_another_environment(
 )
 def test_a_python_that_ends_otherwise(code: str, reason: str) -> None:
     with pytest.raises(installation.ProbeError, match=reason):
-        installation._ask_python(code, 1.0 if "sleep" in code else 30.0)
+        installation._ask_python(code, 1.0 if "sleep" in code else LONGEST)
 
 
 def test_what_lies_in_the_working_folder_is_not_imported(
@@ -573,7 +574,7 @@ def test_what_lies_in_the_working_folder_is_not_imported(
     (tmp_path / "rich.py").write_text("raise RuntimeError('not this one')")
     monkeypatch.chdir(tmp_path)
     code = "print('noise'); import rich; found = [rich.__name__]"
-    assert installation._ask_python(code, 30.0) == ["rich"]
+    assert installation._ask_python(code, LONGEST) == ["rich"]
 
 
 def test_lmms_eval_really_finds_our_tasks(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -885,7 +885,10 @@ def test_a_file_locked_later_is_waited_for_once(
     assert str(tmp_path / cache.FILE) in warnings[0]
 
 
-def test_a_file_locked_for_a_moment_is_waited_for(tmp_path: Path, warnings: list[str]) -> None:
+def test_a_file_locked_for_a_moment_is_waited_for(
+    tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_file, "LOCKED_FOR", LONGEST)
     filled(tmp_path, 5)
     with opened(ScriptedJudge(last_digit), tmp_path) as asked, ThreadPoolExecutor(1) as pool:
         with held(tmp_path / cache.FILE):
@@ -903,6 +906,7 @@ def test_a_file_locked_for_a_moment_costs_no_call(
     pauses = in_turn(*(ServerReply("Score: 0.5", delay=tenths / 10) for tenths in (0, 1, 2, 3, 4)))
     server = serve(pauses)
     monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "2")
+    monkeypatch.setattr(cache_file, "LOCKED_FOR", LONGEST)
     filled(tmp_path, 5)
     with (
         open_engine("openai:m", concurrency=4, progress=False, cache_dir=tmp_path) as asked,

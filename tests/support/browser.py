@@ -41,7 +41,9 @@ def launched() -> Iterator[Any]:
     expect.set_options(timeout=1000 * LONGEST)
     path = find_browser()
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = play.chromium.launch(
+            executable_path=path, args=["--no-sandbox"], timeout=1000 * LONGEST
+        )
         yield browser
         browser.close()
 

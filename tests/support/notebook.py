@@ -6,11 +6,15 @@ FOLDER holds ``results/careful`` and ``results/lucky``, created as in docs/tutor
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
+
+from tests.support.waiting import LONGEST
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
 
@@ -19,15 +23,20 @@ def execute(folder: Path) -> Any:
     """Runs the notebook in ``folder``; returns it with the outputs of this Python version."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(notebook)
-    client = NotebookClient(
-        notebook,
-        timeout=300,
-        kernel_name="python3",
-        coalesce_streams=True,
-        record_timing=False,
-        resources={"metadata": {"path": str(folder)}},
-    )
-    client.execute()
+    with tempfile.TemporaryDirectory() as sockets:
+        # Not on ports: they are chosen before the kernel listens, and others may take them.
+        connection = {"transport": "ipc", "ip": f"{sockets}/kernel"}
+        client = NotebookClient(
+            notebook,
+            config=Config(KernelManager=connection),
+            timeout=int(LONGEST),
+            startup_timeout=int(LONGEST),
+            kernel_name="python3",
+            coalesce_streams=True,
+            record_timing=False,
+            resources={"metadata": {"path": str(folder)}},
+        )
+        client.execute()
     return notebook
 
 
