@@ -239,8 +239,16 @@ def deaf_address() -> Iterator[str]:
 
 
 def raised_by(judge: OpenAIJudge) -> BaseException:
+    """The exception of one call; closes the judge, so that no later test is told about it."""
+
+    async def once() -> None:
+        try:
+            await judge.ask(question("q"))
+        finally:
+            await judge.aclose()
+
     with pytest.raises(Exception) as caught:  # noqa: PT011 - the caller looks at it
-        asyncio.run(judge.ask(question("q")))
+        asyncio.run(once())
     return caught.value
 
 
