@@ -34,6 +34,7 @@ LMMS_EVAL = ("lmms_eval", "lmms_rpts.models.evaluate")
 _SUPPORT = ("tests.support.score_gold", "tests.support.tiny_llava")
 _MODULES = (*LMMS_EVAL, "torch.distributed.run", *_SUPPORT)
 _PACKAGE = "benchmarks."
+_LONGEST_PLACE = 80
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _SCRIPTS = {str(Path(sys.executable).with_name(name)) for name in ("lmms-eval", "lmms-rpts")}
 
@@ -103,7 +104,9 @@ class ForkServer(ForkClient):
     """
 
     def __init__(self, environment: Mapping[str, str], bare: bool = False) -> None:
-        super().__init__(Path(tempfile.mkdtemp(prefix="rpts-fork-")))
+        # The address of a socket has at most 107 bytes.
+        place = "/tmp" if len(os.fsencode(tempfile.gettempdir())) > _LONGEST_PLACE else None
+        super().__init__(Path(tempfile.mkdtemp(prefix="rpts-fork-", dir=place)))
         for name, python in PYTHON.items():
             _write_stand_in(self.folder / python, self.folder / name)
         # A thread of jemalloc (in pyarrow) would exist when the server forks.
