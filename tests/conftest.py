@@ -20,6 +20,7 @@ from tests.support.lmms import Run, run, stop_server, the_server, use_server
 from tests.support.machine import forget_machine
 from tests.support.once import build_once
 from tests.support.order import LONG, deal
+from tests.support.ports import reserved_port
 from tests.support.readme import TRY_IT
 
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
@@ -70,6 +71,13 @@ def no_garbage_collection() -> Iterator[None]:
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port of localhost that refuses connections: no server of another test can take it."""
+    with reserved_port() as port:
+        yield port
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,6 @@ from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.examination import plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
-from tests.judging.questions import free_port
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
@@ -140,9 +139,11 @@ def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
     assert passed.exit_code == 0
 
 
-def test_a_server_that_is_not_there(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there(
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch, closed_port: int
+) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)  # no need to wait in this test
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
     result = doctor("--judge", "openai:m")
     said = about(result.output, "judge openai:m")
     assert (result.exit_code, "no connection to http://127.0.0.1" in said) == (1, True)
@@ -150,11 +151,11 @@ def test_a_server_that_is_not_there(doctor: Doctor, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_address_of_openai_without_a_connection(
-    doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch, closed_port: int
 ) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{closed_port}")
     said = about(doctor("--judge", "openai:gpt-4o-mini").output, "judge openai:gpt-4o-mini")
     assert said.startswith("problem      judge openai:gpt-4o-mini\n             no connection to")
     assert "-> check the internet connection or proxy; for your own server, set" in said

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support import oracle
-from tests.support.judge_server import JudgeServer, ServerReply, by_prompt
+from tests.support.judge_server import JudgeServer, Paused, ServerReply, by_prompt
 from tests.support.lmms import Run, clean_environment, forked, run_lmms_eval
 from tests.support.reference import reference
 from tests.support.waiting import wait_until
@@ -120,7 +120,8 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, gold: Path, subse
         *("--model", "replay", "--model_args", f"samples={gold}"),
         *("--tasks", "rpts_eval_en", "--limit", "8", "--use_cache", str(tmp_path / "responses")),
     ]
-    with JudgeServer(oracle.answer, latency=0.1) as server:
+    answer = Paused(oracle.answer, 10)
+    with JudgeServer(answer) as server:
         env = settings(server, subset, tmp_path / "cache", LMMS_RPTS_CONCURRENCY="2")
         process = subprocess.Popen(
             forked([sys.executable, "-m", "lmms_eval", *arguments]),
@@ -132,6 +133,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, gold: Path, subse
         wait_until(lambda: server.calls >= 8, process.poll)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+        answer.resume()
         killed = server.calls
         done = run_lmms_eval(tmp_path / "done", *arguments, env=env)
         resumed = server.calls - killed

@@ -16,7 +16,7 @@ import pytest
 
 from lmms_rpts.models.kept_arguments import KeptArguments
 from tests.support.foreign_task import SeeingJudge, write_foreign_task
-from tests.support.judge_server import JudgeServer
+from tests.support.judge_server import JudgeServer, Paused
 from tests.support.lmms import clean_environment, forked, run_lmms_eval
 from tests.support.waiting import wait_until
 from tests.test_any_task_end_to_end import records_of, settings
@@ -77,7 +77,8 @@ def test_a_run_of_any_task_that_was_ended_goes_on(tmp_path: Path, ending: signal
         *("--tasks", "colours_rpts", "--include_path", task.include_path),
         *("--use_cache", str(tmp_path / "responses")),
     ]
-    with JudgeServer(answer=SeeingJudge().answer, latency=0.1) as server:
+    answer = Paused(SeeingJudge().answer, 8)
+    with JudgeServer(answer) as server:
         env = settings(server, LMMS_RPTS_CACHE=str(tmp_path / "cache"), LMMS_RPTS_CONCURRENCY="2")
         process = subprocess.Popen(
             forked([sys.executable, "-m", "lmms_eval", *arguments]),
@@ -89,6 +90,7 @@ def test_a_run_of_any_task_that_was_ended_goes_on(tmp_path: Path, ending: signal
         wait_until(lambda: server.calls >= 6, process.poll)
         os.killpg(process.pid, ending)
         process.communicate()
+        answer.resume()
         ended = server.calls
         resumed = run_lmms_eval(tmp_path / "resumed", *arguments, env=env)
         asked = server.calls - ended

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fork_client import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import LONGEST, wait_until
 
 SCRIPT = ROOT / "docs" / "slurm.sh"
 COMMANDS = {
@@ -23,7 +23,7 @@ mkdir -p "$OUTPUT/generated" && touch "$OUTPUT/generated/1_results.json"
     "lmms-rpts": """
 echo "lmms-rpts $*" >> "$CALLS"
 echo reply >> "$LMMS_RPTS_CACHE/answers.sqlite"
-[ -z "$JUDGE_SLEEPS" ] || exec sleep 60
+[ -z "$JUDGE_SLEEPS" ] || exec sleep 600
 """,
 }
 
@@ -59,7 +59,7 @@ def test_the_syntax_is_valid() -> None:
 
 def test_both_stages_and_a_job_that_is_submitted_again(tmp_path: Path, job: dict[str, str]) -> None:
     for _ in range(2):
-        subprocess.run(["bash", str(SCRIPT)], env=job, check=True, timeout=60)
+        subprocess.run(["bash", str(SCRIPT)], env=job, check=True, timeout=LONGEST)
     generated, *scored = calls(tmp_path)
     assert generated.startswith("torchrun none --nnodes 2 --node_rank 1 --nproc_per_node 8")
     assert "--master_addr first-node" in generated
@@ -74,5 +74,5 @@ def test_the_time_limit_keeps_the_cache(tmp_path: Path, job: dict[str, str]) -> 
     with subprocess.Popen(["bash", str(SCRIPT)], env=job | {"JUDGE_SLEEPS": "1"}) as process:
         wait_until(lambda: cache.is_file() and cache.stat().st_size > 0)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 128 + signal.SIGTERM
+        assert process.wait(LONGEST) == 128 + signal.SIGTERM
     assert (tmp_path / "judge-cache" / "answers.sqlite").read_text() == "reply\n"

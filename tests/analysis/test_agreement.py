@@ -40,7 +40,10 @@ from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table
 
-pytestmark = pytest.mark.filterwarnings("error")
+# Except warnings about objects of earlier tests, which may be collected at any time.
+pytestmark = pytest.mark.filterwarnings(
+    "error", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 
 HUNDREDTHS = st.integers(0, 100).map(lambda each: each / 100)
 TWENTIETHS = st.integers(0, 20).map(lambda each: each / 20)  # half of them between levels

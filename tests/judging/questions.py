@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,13 +47,16 @@ class ScriptedJudge:
         self.active += 1
         self.most_at_once = max(self.most_at_once, self.active)
         try:
-            await asyncio.sleep(self.pause)
+            await self.wait(call)
             said = self.answer(request.messages[0]["content"], call)
         finally:
             self.active -= 1
         if isinstance(said, Exception):
             raise said
         return said if isinstance(said, Reply) else Reply(said)
+
+    async def wait(self, call: int) -> None:
+        await asyncio.sleep(self.pause)
 
     async def aclose(self) -> None:
         self.closed += 1
@@ -64,6 +65,27 @@ class ScriptedJudge:
     def texts(self) -> list[str]:
         """The texts of all requests, in order."""
         return [request.messages[0]["content"] for request in self.asked]
+
+
+class Gathering(ScriptedJudge):
+    """A judge that answers only once ``count`` calls have been in progress at one time.
+
+    Args:
+        answer: as for ``ScriptedJudge``.
+        count: number of calls.
+        alone: number of the first calls, which are answered at once.
+    """
+
+    def __init__(self, answer: Callable[[str, int], Said], count: int, alone: int = 0) -> None:
+        super().__init__(answer)
+        self.count, self.alone = count, alone
+        self.gathered = asyncio.Event()
+
+    async def wait(self, call: int) -> None:
+        if self.active == self.count:
+            self.gathered.set()
+        if call >= self.alone:
+            await asyncio.wait_for(self.gathered.wait(), LONGEST)
 
 
 def in_order(*said: Said) -> Callable[[str, int], Said]:
@@ -105,16 +127,18 @@ class Held:
         self._over.set()
 
 
+class AfterAllTasks(threading.Thread):
+    """A thread, started by a task, that begins once all tasks that are ready have run.
+
+    In a local judge it finds all requests that were made together, however slow the machine.
+    """
+
+    def start(self) -> None:
+        asyncio.get_running_loop().call_soon(super().start)
+
+
 def values(verdicts: Sequence[Verdict]) -> list[float | str | None]:
     """The values of ``verdicts``; checks that each has a value or an error, never both."""
     for verdict in verdicts:
         assert (verdict.value is None) == (verdict.error is not None), verdict
     return [verdict.value for verdict in verdicts]
-
-
-def free_port() -> int:
-    """A port of localhost on which nothing listens."""
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -17,7 +17,7 @@ from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, 
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
 from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
 from lmms_rpts.settings import Price
-from tests.judging.questions import ScriptedJudge, in_order, question, values
+from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
 from tests.support.tables import table
 from tests.support.waiting import LONGEST
 
@@ -416,17 +416,19 @@ def test_a_budget_in_money_stops_the_asking() -> None:
 
 @table("concurrency", 1, 4, 32)
 def test_many_calls_at_a_time_share_a_budget(concurrency: int) -> None:
-    judge, budget = judge_of(Usage(50, 50), pause=0.01), Budget(max_tokens=1000)
+    # The first call goes alone, to find out how many tokens the others will take.
+    most = min(concurrency, 9)
+    budget = Budget(max_tokens=1000)
+    judge = Gathering(in_order(Reply("Score: 0.5", Usage(50, 50))), most, alone=1)
     with opened(judge, budget, concurrency) as asked:
         verdicts = asked.run(texts(100))
     assert values(verdicts).count(0.5) == 10
     assert budget.usage.tokens == 1000
-    # The first call goes alone, to find out how many tokens the others will take.
-    assert judge.most_at_once == min(concurrency, 9)
+    assert judge.most_at_once == most
 
 
 def test_only_the_first_call_of_a_kind_goes_alone_however_it_ends() -> None:
-    judge = ScriptedJudge(in_order(RefusedError("no")), pause=0.01)
+    judge = Gathering(in_order(RefusedError("no")), 4, alone=1)
     with opened(judge, Budget(max_tokens=10_000), 4) as asked:
         asked.run(texts(9))
     assert judge.most_at_once == 4
@@ -440,15 +442,17 @@ def test_a_first_call_that_is_put_off_is_made_again(short_pauses: None) -> None:
 
 def test_what_another_engine_learnt_need_not_be_found_out_again() -> None:
     budget = Budget(max_tokens=10_000)
-    judges = [judge_of(Usage(50, 50), pause=0.05) for _ in range(2)]
-    for judge, count in zip(judges, (1, 4), strict=True):
+    counts = (1, 4)
+    said = in_order(Reply("Score: 0.5", Usage(50, 50)))
+    judges = [Gathering(said, count) for count in counts]
+    for judge, count in zip(judges, counts, strict=True):
         with opened(judge, budget, 4) as asked:
             asked.run(texts(count))
     assert judges[1].most_at_once == 4
 
 
 def test_a_judge_that_costs_nothing_need_not_be_found_out() -> None:
-    judge = judge_of(None, pause=0.05)
+    judge = Gathering(in_order("Score: 0.5"), 4)
     free = Member("free", judge, kept=False)
     budget = Budget(max_tokens=10_000)
     with JudgeEngine([free], concurrency=4, progress=False, budget=budget) as asked:

@@ -359,7 +359,9 @@ def test_what_changes_no_answer_is_not_asked_again(
 WORKER = """
 import asyncio, sys
 from pathlib import Path
-from lmms_rpts.judging import JudgeEngine, JudgeRequest, Member, Reply
+from lmms_rpts.judging import JudgeEngine, JudgeRequest, Member, Reply, cache_file
+
+cache_file.LOCKED_FOR = 300.0  # on a slow machine, too, each waits for the others' writes
 
 class Judge:
     async def ask(self, request):
@@ -417,9 +419,10 @@ RACE = """
 import multiprocessing, sys
 from pathlib import Path
 from loguru import logger
-from lmms_rpts.judging import JudgeRequest
+from lmms_rpts.judging import JudgeRequest, cache_file
 from lmms_rpts.judging.cache import AnswerCache
 
+cache_file.LOCKED_FOR = cache_file.REPAIRED_FOR = 300.0  # also on a slow machine
 request = JudgeRequest("image", [{"role": "user", "content": "q"}])
 fork = multiprocessing.get_context("fork")
 start = fork.Barrier(6)
@@ -544,6 +547,7 @@ def waited_for_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cache.AnswerCache, "_give_up", noted)
+        patch.setattr(cache, "RESUMED_AFTER", LONGEST)  # a slow test is no reason to retry
         yield
     assert len(faults) <= 2, faults  # once to write, once to read
 
@@ -881,7 +885,10 @@ def test_a_file_locked_later_is_waited_for_once(
     assert str(tmp_path / cache.FILE) in warnings[0]
 
 
-def test_a_file_locked_for_a_moment_is_waited_for(tmp_path: Path, warnings: list[str]) -> None:
+def test_a_file_locked_for_a_moment_is_waited_for(
+    tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_file, "LOCKED_FOR", LONGEST)
     filled(tmp_path, 5)
     with opened(ScriptedJudge(last_digit), tmp_path) as asked, ThreadPoolExecutor(1) as pool:
         with held(tmp_path / cache.FILE):
@@ -899,6 +906,7 @@ def test_a_file_locked_for_a_moment_costs_no_call(
     pauses = in_turn(*(ServerReply("Score: 0.5", delay=tenths / 10) for tenths in (0, 1, 2, 3, 4)))
     server = serve(pauses)
     monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "2")
+    monkeypatch.setattr(cache_file, "LOCKED_FOR", LONGEST)
     filled(tmp_path, 5)
     with (
         open_engine("openai:m", concurrency=4, progress=False, cache_dir=tmp_path) as asked,

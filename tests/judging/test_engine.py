@@ -38,9 +38,9 @@ from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     REMINDER,
+    Gathering,
     Said,
     ScriptedJudge,
-    free_port,
     in_order,
     in_turn,
     question,
@@ -393,13 +393,16 @@ def test_pauses_grow_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert client._pause(1, 0.0) <= 1.0
 
 
-def test_a_waiting_retry_holds_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE", 0.4)
+def test_a_waiting_retry_holds_no_slot() -> None:
     judge = ScriptedJudge(
         lambda text, call: TransientError("busy") if call == 0 else "Score: 0.3", pause=0.01
     )
-    with opened(judge, concurrency=1) as asked:
-        assert values(asked.run([question("a"), question("b"), question("c")])) == [0.3] * 3
+
+    async def work() -> list[Verdict]:
+        client = client_of(judge)
+        return await asyncio.gather(*(client.ask(question(text)) for text in "abc"))
+
+    assert values(run(work())) == [0.3] * 3
     assert judge.texts == ["a", "b", "c", "a"]
     assert judge.most_at_once == 1
 
@@ -407,36 +410,16 @@ def test_a_waiting_retry_holds_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- limits
 
 
-class Gathering(ScriptedJudge):
-    """A judge that answers only once ``count`` requests are in progress."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(last_digit)
-        self.count, self.inside, self.most_inside = count, 0, 0
-        self.gathered = asyncio.Event()
-
-    async def ask(self, request: JudgeRequest) -> Reply:
-        self.inside += 1
-        self.most_inside = max(self.most_inside, self.inside)
-        if self.inside == self.count:
-            self.gathered.set()
-        try:
-            await asyncio.wait_for(self.gathered.wait(), LONGEST)
-            return await super().ask(request)
-        finally:
-            self.inside -= 1
-
-
 @table("concurrency", 1, 3, 16)
 def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
-    judge = Gathering(concurrency)
+    judge = Gathering(last_digit, concurrency)
     with opened(judge, concurrency) as asked:
         assert None not in values(asked.run(questions(40)))
-    assert judge.most_inside == concurrency
+    assert judge.most_at_once == concurrency
 
 
 def test_concurrency_is_bounded_over_threads() -> None:
-    judge = Gathering(3)
+    judge = Gathering(last_digit, 3)
     with opened(judge, 3) as asked, ThreadPoolExecutor(4) as pool:
         runs = [
             pool.submit(asked.run, [question(f"{run} {number}") for number in range(5)])
@@ -444,7 +427,7 @@ def test_concurrency_is_bounded_over_threads() -> None:
         ]
         for run in runs:
             assert values(run.result(LONGEST)) == [0.0, 0.1, 0.2, 0.3, 0.4]
-    assert judge.most_inside == 3
+    assert judge.most_at_once == 3
     assert len(judge.asked) == 20
 
 
@@ -503,8 +486,7 @@ def test_dialogues_may_ask_nothing_and_see_failures() -> None:
 
 
 def test_dialogues_run_side_by_side() -> None:
-    judge = Gathering(10)
-    judge.answer = in_order("Score: 0.5")
+    judge = Gathering(in_order("Score: 0.5"), 10)
     with opened(judge, concurrency=10) as asked:
         assert asked.converse([twice(str(number)) for number in range(10)]) == [(0.5, "0.5")] * 10
     assert len(judge.asked) == 20
@@ -594,9 +576,9 @@ def test_a_fatal_error_ends_waiting_retries(short_pauses: None) -> None:
 
 
 def test_an_unreachable_server_is_given_up(
-    monkeypatch: pytest.MonkeyPatch, short_pauses: None
+    monkeypatch: pytest.MonkeyPatch, short_pauses: None, closed_port: int
 ) -> None:
-    address = f"http://127.0.0.1:{free_port()}/v1"
+    address = f"http://127.0.0.1:{closed_port}/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     with open_engine("openai:m", concurrency=8, progress=False) as asked:
         verdicts = asked.run(questions(300))

@@ -27,6 +27,7 @@ from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.settings import Price
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
+from tests.judging.test_concurrency import run
 from tests.support.tables import table
 
 
@@ -385,8 +386,12 @@ def test_each_judge_has_its_own_places() -> None:
         return "Score: 0.5"
 
     slow = ScriptedJudge(answer, pause=0.1)
-    with ensemble([slow, quick]) as asked:
-        asked.run(questions(4))
+
+    async def ask() -> None:
+        asked = panel_of([slow, quick])
+        await asyncio.gather(*map(asked.ask, questions(4)))
+
+    run(ask())
     assert asked_meanwhile == [4] * 4
     assert (slow.most_at_once, quick.most_at_once) == (1, 1)
 
@@ -423,7 +428,7 @@ def test_an_urgent_question_is_put_before_those_that_wait(kind: str, count: int)
             asked.ask(question("urgent", kind=kind), urgency=1),
         )
 
-    asyncio.run(ask())
+    run(ask())
     orders = [judge.texts for judge in judges if judge.texts]
     assert orders == [["first", "urgent", "second"]] * (1 if kind == "transform" else count)
 

@@ -7,8 +7,10 @@ import functools
 import io
 import json
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,9 +25,11 @@ from lmms_rpts.judging.backends.hf import HFJudge, check_hf
 from lmms_rpts.judging.backends.hf_sight import sees_hf, vision_of
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.settings import load_settings
+from tests.judging.questions import AfterAllTasks
 from tests.support.tables import table
 from tests.support.tiny_llava import build_tiny_llava
 from tests.support.tiny_lm import build_tiny_lm
+from tests.support.waiting import LONGEST
 
 transformers: Any = typed_transformers
 LIMIT = 12
@@ -43,7 +47,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(hf_model, "most_tokens", lambda kind: LIMIT)
     monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
-    monkeypatch.setattr(hf, "_LINGER", 0.1)
+    threads = SimpleNamespace(Lock=threading.Lock, Thread=AfterAllTasks)
+    monkeypatch.setattr(hf, "threading", threads)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -61,7 +66,7 @@ def ask(folder: Path, requests: Sequence[JudgeRequest], size: int = 8) -> Asked:
         await judge.aclose()
         return answers
 
-    return asyncio.run(asyncio.wait_for(together(), 60))
+    return asyncio.run(asyncio.wait_for(together(), LONGEST))
 
 
 def picture(number: int, side: int = 40) -> Any:

@@ -28,6 +28,7 @@ from tests.judging.questions import question, questions, values
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 from tests.support.raw_server import Line, RawServer, Script, repeated, response, silent
 from tests.support.tables import table
+from tests.support.waiting import LONGEST, wait_until
 
 KEY = "sk-proj-T3BlbkFJ0aZ9yX8wV7uT6sR5qP4"
 SAID = ServerReply("Score: 0.7").payload("m")
@@ -44,7 +45,7 @@ def _transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def asked(
-    server: RawServer | JudgeServer, timeout: float = 20.0, key: str = KEY, number: int = 1
+    server: RawServer | JudgeServer, timeout: float = LONGEST, key: str = KEY, number: int = 1
 ) -> list[Verdict]:
     """The verdicts on some questions, after checks of their error messages."""
     judge = OpenAIJudge("m", server.url, key, timeout, headers={"OpenAI-Organization": "org-Qx71c"})
@@ -58,7 +59,7 @@ def asked(
     return verdicts
 
 
-def raised(server: RawServer | JudgeServer, timeout: float = 20.0) -> Exception:
+def raised(server: RawServer | JudgeServer, timeout: float = LONGEST) -> Exception:
     """The exception of one call."""
 
     async def once() -> None:
@@ -210,7 +211,7 @@ NO_COUNT = ["-1", "1e999", "-Infinity", "NaN", "true", '"12"', str(2**70), "[1]"
 def test_a_count_that_can_not_be_is_none(serve: Serve, count: str, name: str) -> None:
     body = re.sub(f'(?<="{name}": )[0-9]+', count, SAID.decode())
     server = serve(lambda _: ServerReply(body=body))
-    judge = OpenAIJudge("m", server.url, KEY, 5.0)
+    judge = OpenAIJudge("m", server.url, KEY, LONGEST)
     with JudgeEngine(judge, progress=False) as engine:
         (verdict,) = engine.run([question("q")])
         assert (verdict.value, verdict.usage) == (0.7, None)
@@ -290,7 +291,7 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("no_proxy")
     with RawServer(GOOD) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
-        judge = OpenAIJudge("m", "http://judge.example/v1", KEY, 5.0)
+        judge = OpenAIJudge("m", "http://judge.example/v1", KEY, LONGEST)
         with JudgeEngine(judge, progress=False) as engine:
             assert values(engine.run([question("q")])) == [0.7]
     assert proxy.requests[0].startswith(b"POST http://judge.example/v1/chat/completions ")
@@ -364,6 +365,7 @@ def test_what_never_ends_is_a_failure_of_that_call(
     monkeypatch.setattr(client, "CALLS", 1)
     with RawServer(script) as server:
         (verdict,) = asked(server, timeout=0.5)
+        wait_until(lambda: server.calls)  # a slow server reads the request after its time
     assert verdict.attempts == server.calls == 1
     assert verdict.error
 
@@ -372,7 +374,7 @@ def test_other_questions_are_answered_all_the_same(short_pauses: None) -> None:
     """One server that sends broken replies one after another, and valid ones in between."""
     scripts = [each for broken in BROKEN.values() for each in (broken, GOOD)]
     with RawServer(*scripts) as server:
-        judge = OpenAIJudge("m", server.url, KEY, 5.0)
+        judge = OpenAIJudge("m", server.url, KEY, LONGEST)
         with JudgeEngine(judge, concurrency=1, progress=False) as engine:
             for asking_now in questions(len(BROKEN)):
                 assert values(engine.run([asking_now])) == [0.7]

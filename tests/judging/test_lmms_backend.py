@@ -24,7 +24,7 @@ from loguru import logger
 from lmms_rpts.judging import JudgeEngine, JudgeRequest, RefusedError, Reply, TransientError, Usage
 from lmms_rpts.judging.backends.lmms import LmmsJudge, check_lmms
 from lmms_rpts.judging.types import AdaptedError, FatalJudgeError, JudgeConfigurationError
-from tests.judging.questions import Held, free_port, in_turn, question, questions, values
+from tests.judging.questions import Held, in_turn, question, questions, values
 from tests.support.judge_server import PATH, Answer, Body, JudgeServer, ServerReply, constant
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
@@ -244,6 +244,7 @@ def test_a_slow_server_times_out(serve: Serve, judge: Open, api_type: str, slow:
         error = raised(judge(api_type, server.url, timeout=0.5))
         assert time.perf_counter() - started > 0.4
         assert late.answered == 0, "closing must not wait either"
+        wait_until(lambda: server.calls)  # a slow server reads the request after its time
     assert isinstance(error, TransientError)
     assert not error.unreachable
     assert "too long" in str(error)
@@ -315,8 +316,8 @@ def test_rate_limits_say_how_long_to_wait(serve: Serve, judge: Open, api_type: s
 
 
 @table("api_type", *ALL)
-def test_no_server_is_unreachable(judge: Open, api_type: str) -> None:
-    error = raised(judge(api_type, f"http://127.0.0.1:{free_port()}/v1"))
+def test_no_server_is_unreachable(judge: Open, closed_port: int, api_type: str) -> None:
+    error = raised(judge(api_type, f"http://127.0.0.1:{closed_port}/v1"))
     assert isinstance(error, TransientError)
     assert error.unreachable
     assert "127.0.0.1" in str(error)
@@ -535,7 +536,7 @@ def test_the_key_is_told_to_nobody(
 
 
 def test_credentials_in_an_address_are_hidden(
-    serve: Serve, judge: Open, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, judge: Open, monkeypatch: pytest.MonkeyPatch, closed_port: int
 ) -> None:
     server = serve(lambda body: ServerReply("user pa%24s-word pa$s-word q-secret", status=400))
     address = server.url.replace("://", "://someone:pa%24s-word@") + "/chat/completions"
@@ -545,7 +546,7 @@ def test_credentials_in_an_address_are_hidden(
     error = str(raised(secretive))
     assert "pa%24s-word" not in error
     assert "pa$s-word" not in error
-    nobody = f"http://someone:pass-word@127.0.0.1:{free_port()}/chat/completions?key=q-secret"
+    nobody = f"http://someone:pass-word@127.0.0.1:{closed_port}/chat/completions?key=q-secret"
     monkeypatch.setenv("LLM_JUDGE_URL", nobody)
     secretive = judge("local")
     assert secretive.identity["endpoint"] == nobody.replace("someone:pass-word@", "").split("?")[0]
@@ -625,7 +626,7 @@ def calls_ended() -> None:
     """Waits for calls left by earlier tests, which keep the providers silent."""
     for thread in threading.enumerate():
         if "_work" in thread.name:
-            thread.join(10)
+            thread.join(LONGEST)
 
 
 def provider_logs(url: str) -> bool:
@@ -640,8 +641,10 @@ def provider_logs(url: str) -> bool:
     return bool(said)
 
 
-def test_providers_are_silent_while_a_judge_is_open(judge: Open, calls_ended: None) -> None:
-    url = f"http://127.0.0.1:{free_port()}/"
+def test_providers_are_silent_while_a_judge_is_open(
+    judge: Open, calls_ended: None, closed_port: int
+) -> None:
+    url = f"http://127.0.0.1:{closed_port}/"
     assert provider_logs(url)
     first, second = judge("dummy"), judge("dummy")
     assert not provider_logs(url)
@@ -652,10 +655,12 @@ def test_providers_are_silent_while_a_judge_is_open(judge: Open, calls_ended: No
     assert provider_logs(url)
 
 
-def test_a_judge_that_can_not_be_opened_silences_nobody(judge: Open, calls_ended: None) -> None:
+def test_a_judge_that_can_not_be_opened_silences_nobody(
+    judge: Open, calls_ended: None, closed_port: int
+) -> None:
     with pytest.raises(JudgeConfigurationError):
         judge("openai", key=None)
-    assert provider_logs(f"http://127.0.0.1:{free_port()}/")
+    assert provider_logs(f"http://127.0.0.1:{closed_port}/")
 
 
 def test_calls_that_were_given_up_stay_silent(serve: Serve, judge: Open) -> None:

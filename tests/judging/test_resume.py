@@ -31,6 +31,8 @@ CHAINS = 200
 KILLS = 10
 CONCURRENCY = 8
 LATENCY = 0.02
+HELD_AFTER = 20
+"""Further calls that are answered before a kill; as a rule the kill comes first."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Setting:
     def run_killed(self, after: int, wait: float, command: Sequence[str]) -> None:
         """Starts a run and kills it ``wait`` seconds after its call number ``after``."""
         before = self.server.count()
+        self.server.hold_after(before + after + HELD_AFTER)
         process = subprocess.Popen(
             command,
             env=self.environment,
@@ -88,6 +91,7 @@ class Setting:
         said, noise = process.communicate(timeout=LONGEST)
         assert process.returncode == -signal.SIGKILL, "the run had already ended"
         assert (said, noise) == ("", "")
+        self.server.settle()
 
 
 @contextlib.contextmanager
@@ -127,6 +131,7 @@ def test_ten_kills_cost_only_what_was_under_way(tmp_path: Path) -> None:
             assert 0 <= now_lost - lost <= CONCURRENCY, f"kill {number}"
             lost = now_lost
         before = killed.server.count()
+        killed.server.answer_all()
         scores, calls = killed.run()
         assert calls == killed.server.count() - before == total - found
         served = Counter(call.body for call in killed.server.calls())

@@ -16,13 +16,17 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import math
 import subprocess
 import sys
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
+
+from tests.support.waiting import LONGEST
 
 SHARES = {"throttled": 0.10, "failed": 0.05, "dropped": 0.02, "hung": 0.02, "unusable": 0.03}
 REFUSED = 0.01
@@ -33,6 +37,8 @@ PASSING = {"throttled", "failed", "dropped", "hung"}
 """Faults after which a call must be retried."""
 
 _LONGEST_HANG = 60.0
+_SETTLED = "/settled"
+_POLL = 0.005
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _PHRASES = {200: "OK", 400: "Bad Request", 429: "Too Many Requests", 500: "Internal Server Error"}
 
@@ -73,8 +79,30 @@ class Served:
 
     def calls(self, since: int = 0) -> list[Call]:
         """The calls in order of arrival, without the first ``since``."""
-        lines = self._log.read_text(encoding="utf-8").splitlines()[since:]
+        lines = self._log.read_bytes().split(b"\n")[since:-1]  # the last line may be incomplete
         return [Call(**json.loads(line)) for line in lines]
+
+    def hold_after(self, calls: int) -> None:
+        """Holds back the answers to all calls after the first ``calls``.
+
+        A run that a test kills then cannot end before, however slow the machine.
+        """
+        draft = _limit_beside(self._log).with_suffix(".draft")
+        draft.write_text(str(calls), encoding="utf-8")
+        draft.replace(_limit_beside(self._log))
+
+    def answer_all(self) -> None:
+        """Answers all calls again."""
+        _limit_beside(self._log).unlink()
+
+    def settle(self) -> None:
+        """Waits for the end of all connections: calls of a killed client may still be read."""
+        directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        directly.open(f"{self.url}{_SETTLED}", b"", LONGEST).close()
+
+
+def _limit_beside(log: Path) -> Path:
+    return log.with_name(f"{log.name}.limit")
 
 
 @contextlib.contextmanager
@@ -84,21 +112,20 @@ def serving(
     """Runs the server while the ``with`` block lasts."""
     log.touch()
     options = ["--log", str(log), "--seed", str(seed), "--latency", str(latency)]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", __spec__.name, *options, *(["--faulty"] if faulty else [])],
         cwd=Path(__file__).parents[2],
         stdout=subprocess.PIPE,
         text=True,
-    )
-    try:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert url, "the server did not start"
-        yield Served(url, process.pid, log)
-        assert process.poll() is None, "the server has ended"
-    finally:
-        process.kill()
-        process.wait()
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            assert url, "the server did not start"
+            yield Served(url, process.pid, log)
+            assert process.poll() is None, "the server has ended"
+        finally:
+            process.kill()
 
 
 def outcome_of(body: str, question: str, before: int, seed: int) -> str:
@@ -138,19 +165,32 @@ class _Server:
     seed: int
     latency: float
     seen: Counter[str] = field(default_factory=Counter)
+    connections: int = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answers the calls of one connection until either side closes it."""
+        self.connections += 1
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while await self._answer(reader, writer):
                 await writer.drain()
+        self.connections -= 1
         writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answers one call; returns whether the connection stays open."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         length = int(head.split("content-length:")[1].split("\r\n")[0])
-        call = self._write_down(json.loads(await reader.readexactly(length)))
+        content = await reader.readexactly(length)
+        if _SETTLED in head.split("\r\n")[0]:
+            while self.connections > 1:
+                await asyncio.sleep(_POLL)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            return True
+        call = self._write_down(json.loads(content))
+        while self.seen.total() > self._limit():
+            if reader.at_eof() or writer.is_closing():
+                return False
+            await asyncio.sleep(_POLL)
         if call.outcome == "hung":
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(reader.read(1), _LONGEST_HANG)
@@ -167,6 +207,11 @@ class _Server:
             + payload
         )
         return True
+
+    def _limit(self) -> float:
+        with contextlib.suppress(FileNotFoundError):
+            return float(_limit_beside(Path(self.log.name)).read_text(encoding="utf-8"))
+        return math.inf
 
     def _write_down(self, body: dict[str, Any]) -> Call:
         digest, question = _digest(body), question_of(body["messages"])

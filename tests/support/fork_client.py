@@ -34,6 +34,8 @@ LMMS_EVAL = ("lmms_eval", "lmms_rpts.models.evaluate")
 _SUPPORT = ("tests.support.score_gold", "tests.support.tiny_llava")
 _MODULES = (*LMMS_EVAL, "torch.distributed.run", *_SUPPORT)
 _PACKAGE = "benchmarks."
+_LONGEST_PLACE = 80
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _SCRIPTS = {str(Path(sys.executable).with_name(name)) for name in ("lmms-eval", "lmms-rpts")}
 
 
@@ -102,7 +104,9 @@ class ForkServer(ForkClient):
     """
 
     def __init__(self, environment: Mapping[str, str], bare: bool = False) -> None:
-        super().__init__(Path(tempfile.mkdtemp(prefix="rpts-fork-")))
+        # The address of a socket has at most 107 bytes.
+        place = "/tmp" if len(os.fsencode(tempfile.gettempdir())) > _LONGEST_PLACE else None
+        super().__init__(Path(tempfile.mkdtemp(prefix="rpts-fork-", dir=place)))
         for name, python in PYTHON.items():
             _write_stand_in(self.folder / python, self.folder / name)
         # A thread of jemalloc (in pyarrow) would exist when the server forks.
@@ -211,9 +215,17 @@ def main(address: str, python: str, *arguments: str) -> None:
         os.execv(python, [python, *arguments])
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"} if unbuffered else os.environ
     content = _content(served, environment, None, Path(address))
+    # The run may begin, and be interrupted, before this process can forward the signal.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     with _ask(Path(address), content, (0, 1, 2)) as run:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, lambda number, _: run.sendall(bytes([number])))
+
+        def forward(number: int, frame: object) -> None:
+            with suppress(OSError):  # the run has just ended
+                run.sendall(bytes([number]))
+
+        for number in _FORWARDED:
+            signal.signal(number, forward)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
         code = _status(run)
     if code < 0:
         if -code != signal.SIGKILL:

@@ -7,6 +7,7 @@ processor times of one function, taken one after the other, show how it grows.
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -44,9 +45,10 @@ def assert_linear(
     """
     small, large = make_input(size), make_input(factor * size)
     most = ROOM * factor**power
+    few = many = math.inf  # the shortest times: disturbances only lengthen them
     for _ in range(_TRIES):
-        before, many, after = (processor_time(function, each) for each in (small, large, small))
-        few = (before + after) / 2
+        before, later, after = (processor_time(function, each) for each in (small, large, small))
+        few, many = min(few, before, after), min(many, later)
         if many <= most * few:
             return
     raise AssertionError(

@@ -13,12 +13,15 @@ import hashlib
 import io
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.support.waiting import LONGEST
 
 Body = dict[str, Any]
 PATH = "/v1/chat/completions"
@@ -153,6 +156,29 @@ def blind(complaint: str, status: int = 400, otherwise: Answer | None = None) ->
     return answer
 
 
+class Paused:
+    """An answer that is given to the first ``calls`` requests; later ones wait for ``resume``.
+
+    A run that a test kills cannot end before, however slow the machine.
+    """
+
+    def __init__(self, answer: Answer, calls: int) -> None:
+        self._answer, self._left = answer, calls
+        self._lock = threading.Lock()
+        self._resumed = threading.Event()
+
+    def __call__(self, body: Body) -> str | ServerReply:
+        with self._lock:
+            self._left -= 1
+            waits = self._left < 0
+        if waits:
+            self._resumed.wait(LONGEST)
+        return self._answer(body)
+
+    def resume(self) -> None:
+        self._resumed.set()
+
+
 class JudgeServer:
     """A server on a port of localhost; runs while its ``with`` block lasts.
 
@@ -228,6 +254,11 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
     daemon_threads = True
     judge: JudgeServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignores clients that left: the traceback would be in the output of any other test."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fork_client import AVAILABLE, ForkClient, ForkServer, served_part
+from tests.support.ports import reserved_port
 from tests.support.reference import VARIABLE as REFERENCE
 
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
@@ -76,17 +76,16 @@ def run_lmms_eval(
     torchrun starts several processes. ``importing`` and ``cold`` are as in ``run``, except that a
     torchrun of importing processes is started afresh.
     """
-    env = dict(env or {})
-    launcher: Sequence[str] = [sys.executable, "-m", "lmms_eval"]
-    if processes > 1:
-        launcher = [
-            *(sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", str(processes)),
-            *("--master_port", str(free_port()), "-m", "lmms_eval"),
-        ]
-        if importing and AVAILABLE:
-            env, cold = env | {"PYTHON_EXEC": the_server().python(importing)}, True
-    command = [*launcher, *arguments, "--log_samples", "--output_path", str(folder)]
-    done = run(command, env=env, importing=importing, cold=cold)
+    words = ["-m", "lmms_eval", *arguments, "--log_samples", "--output_path", str(folder)]
+    if processes == 1:
+        done = run([sys.executable, *words], env=env, importing=importing, cold=cold)
+        return Run(done.stdout, done.returncode, folder)
+    if importing and AVAILABLE:
+        env, cold = dict(env or {}) | {"PYTHON_EXEC": the_server().python(importing)}, True
+    with reserved_port() as port:
+        place = ("--nproc_per_node", str(processes), "--master_port", str(port))
+        launcher = (sys.executable, "-m", "torch.distributed.run", *place)
+        done = run([*launcher, *words], env=env, importing=importing, cold=cold)
     return Run(done.stdout, done.returncode, folder)
 
 
@@ -191,11 +190,3 @@ def clean_environment() -> dict[str, str]:
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a start without compiled modules takes longer
     ours = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "160"}
     return kept | ours | {"LMMS_RPTS_CACHE": "off"}
-
-
-def free_port() -> int:
-    """A port on localhost on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

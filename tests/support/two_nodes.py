@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.support.lmms import Run, free_port, run
+from tests.support.lmms import Run, run
+from tests.support.ports import reserved_port
 
 
 def run_on_two_nodes(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Run:
@@ -17,15 +18,14 @@ def run_on_two_nodes(folder: Path, *arguments: str, env: Mapping[str, str] | Non
     Returns:
         The run, with what the first agent printed and the larger exit status.
     """
-    port = str(free_port())
     saving = ("--log_samples", "--output_path", str(folder))
 
-    def agent(rank: int) -> subprocess.CompletedProcess[str]:
+    def agent(rank: int, port: int) -> subprocess.CompletedProcess[str]:
         place = ("--nnodes", "2", "--node_rank", str(rank), "--nproc_per_node", "1")
-        meeting = ("--master_addr", "127.0.0.1", "--master_port", port)
+        meeting = ("--master_addr", "127.0.0.1", "--master_port", str(port))
         launcher = (sys.executable, "-m", "torch.distributed.run", *place, *meeting)
         return run([*launcher, "-m", "lmms_eval", *arguments, *saving], env)
 
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(agent, range(2))
+    with reserved_port() as port, ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(agent, range(2), (port, port))
     return Run(first.stdout, max(first.returncode, second.returncode), folder)
