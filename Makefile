@@ -27,7 +27,7 @@ NOTICE := "Installing lmms-eval and its dependencies (about 7 GB, several minute
 # files that cannot be compiled.
 define install
 	$(BIN)/python -m pip install --quiet --no-compile --editable '$(1)'
-	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
 endef
 
 # Hide the theme's notice about MkDocs 2.
