@@ -35,7 +35,7 @@ def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
     """Histogram of the RPTS of right answers (upwards) and wrong ones (downwards)."""
     right, wrong = _counts(responses, True), _counts(responses, False)
     most = max(*right, *wrong, 1)
-    width, half, left, bottom = 370, 84, 44, 34
+    width, half, left, bottom = 264, 62, 46, 34
     column = (width - left) / _BINS
     parts = []
     for at in range(_BINS):
@@ -51,8 +51,8 @@ def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
     parts += [
         path(f"M{left} {half}H{width}", "axis"),
         path(f"M{threshold:.1f} 0V{2 * half}", "threshold"),
-        text(left - 6, half - 30, "right", "side"),
-        text(left - 6, half + 36, "wrong", "side"),
+        text(left - 6, half - 22, "right", "side"),
+        text(left - 6, half + 28, "wrong", "side"),
         *ticks(left, width, 2 * half + 14),
         text((left + width) / 2, 2 * half + bottom - 6, "RPTS", "name"),
     ]
@@ -65,7 +65,7 @@ def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
 
 def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
     """Scatter plot: one point per run, with both intervals; runs without a score are left out."""
-    width, height, left, bottom = 420, 320, 44, 40
+    width, height, left, bottom = 300, 216, 50, 38
     across, up = width - left - 14, height - bottom - 12
     parts = [*grid(left, 12, across, up)]
     said = []
