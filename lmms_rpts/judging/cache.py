@@ -40,10 +40,11 @@ _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 # As bytes: a reply that is no longer UTF-8 is ignored, and the file is still used.
 _FIND = "SELECT CAST(reply AS BLOB) FROM answers WHERE key = ?"
 # A claim that expires too late is also invalid: the clock of another host may be wrong.
-_CLAIM = """INSERT INTO claims VALUES (?1, ?2, ?3 + ?4) ON CONFLICT (key) DO UPDATE
+_CLAIM = """INSERT INTO claims VALUES (:key, :owner, :now + :long) ON CONFLICT (key) DO UPDATE
     SET owner = excluded.owner, expires = excluded.expires
-    WHERE expires NOT BETWEEN ?3 AND ?3 + 2 * ?4"""
-_CLAIMANT = "SELECT owner FROM claims WHERE key = ?1 AND expires BETWEEN ?2 AND ?2 + 2 * ?3"
+    WHERE expires NOT BETWEEN :now AND :now + 2 * :long"""
+_CLAIMANT = """SELECT owner FROM claims
+    WHERE key = :key AND expires BETWEEN :now AND :now + 2 * :long"""
 _RENEW = "UPDATE claims SET expires = ? WHERE key = ? AND owner = ?"
 _RELEASE = "DELETE FROM claims WHERE key = ? AND owner = ?"
 _FORGET = "DELETE FROM claims WHERE owner = ?"
@@ -110,10 +111,9 @@ class AnswerCache:
         """
 
         def write(connection: sqlite3.Connection) -> bool:
-            now = time.time()
+            given = {"key": key, "owner": self._owner, "now": time.time(), "long": CLAIMED_FOR}
             with connection:
-                claimed = connection.execute(_CLAIM, (key, self._owner, now, CLAIMED_FOR))
-                return claimed.rowcount > 0
+                return connection.execute(_CLAIM, given).rowcount > 0
 
         claimed = self._change(write)
         if claimed is False and not self.is_claimed(key):
@@ -124,7 +124,8 @@ class AnswerCache:
         """Whether an owner that is alive, as far as known, is asking this question now."""
 
         def read(connection: sqlite3.Connection) -> str | None:
-            row = connection.execute(_CLAIMANT, (key, time.time(), CLAIMED_FOR)).fetchone()
+            given = {"key": key, "now": time.time(), "long": CLAIMED_FOR}
+            row = connection.execute(_CLAIMANT, given).fetchone()
             return row and str(row[0])
 
         owner = self._run(read) if self._writes else None

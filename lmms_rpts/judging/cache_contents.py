@@ -21,7 +21,8 @@ from lmms_rpts.judging.cache_file import (
 )
 from lmms_rpts.judging.types import Usage
 
-_CHOSEN = "FROM answers WHERE (?1 IS NULL OR judge = ?1) AND (?2 IS NULL OR created < ?2)"
+_CHOSEN = """FROM answers
+    WHERE (:judge IS NULL OR judge = :judge) AND (:before IS NULL OR created < :before)"""
 _DELETE, _COUNT = f"DELETE {_CHOSEN}", f"SELECT COUNT(*) {_CHOSEN}"
 
 
@@ -71,7 +72,7 @@ def count_answers(folder: Path, judge: str | None = None, before: float | None =
         CacheError: if there is no cache file, or it cannot be read.
     """
     with _reading(folder, only=True) as connection:
-        found: int = connection.execute(_COUNT, (judge, before)).fetchone()[0]
+        found: int = connection.execute(_COUNT, {"judge": judge, "before": before}).fetchone()[0]
         return found
 
 
@@ -86,7 +87,7 @@ def remove_answers(folder: Path, judge: str | None = None, before: float | None 
     """
     with _reading(folder) as connection:
         with connection:
-            deleted = connection.execute(_DELETE, (judge, before)).rowcount
+            deleted = connection.execute(_DELETE, {"judge": judge, "before": before}).rowcount
         connection.execute("VACUUM")
     return deleted
 
