@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmms_rpts.analysis.rating_types import Rating, RatingsOfFile
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -208,8 +209,7 @@ class _Places:
         if not task and len(self.tasks) == 1:
             return self.tasks[0]
         if task not in self.tasks:
-            near = difflib.get_close_matches(task, self.tasks, n=1)
-            hint = f" Did you mean {near[0]}?" if near else f" It has: {', '.join(self.tasks)}"
+            hint = did_you_mean(task, self.tasks) or f" It has: {', '.join(self.tasks)}"
             raise row.error(f"the run has no task {_short(task)}.{hint}")
         return task
 

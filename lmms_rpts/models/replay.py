@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from lmms_eval.api.instance import GenerationResult, TokenCounts
 from lmms_eval.api.model import lmms
 from lmms_eval.api.registry import register_model
 
-from lmms_rpts.escaping import listed
+from lmms_rpts.escaping import did_you_mean, listed
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.settings import load_settings
 
@@ -45,9 +44,8 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     ) -> None:
         super().__init__()
         for argument in unknown:
-            near = get_close_matches(argument, _ARGUMENTS, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"Use: {', '.join(_ARGUMENTS)}"
-            raise ResponsesError(f"replay: unknown argument {argument!r}. {hint}")
+            hint = did_you_mean(argument, _ARGUMENTS) or f" Use: {', '.join(_ARGUMENTS)}"
+            raise ResponsesError(f"replay: unknown argument {argument!r}.{hint}")
         if not samples:
             raise ResponsesError(
                 "replay needs saved responses: set --model_args samples=FILE (or a folder)"

@@ -7,7 +7,6 @@ on first access.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
 from lmms_rpts.variables import SettingError
 
@@ -172,9 +172,8 @@ def get_benchmark(name: str) -> Benchmark:
     """
     known = benchmarks()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known benchmarks: {', '.join(known)}"
-        raise BenchmarkError(f"Unknown benchmark {name!r}. {hint}")
+        hint = did_you_mean(name, known) or f" Known benchmarks: {', '.join(known)}"
+        raise BenchmarkError(f"Unknown benchmark {name!r}.{hint}")
     return known[name]
 
 

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fork_client import AVAILABLE, ForkClient, ForkServer, served_part
+from tests.support.machine import OF_BENCHMARKS, PROCESSES, SETTINGS
 from tests.support.ports import reserved_port
 from tests.support.reference import VARIABLE as REFERENCE
 
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
-_OF_BENCHMARKS = ("RPTS_", "ROME_", "CMMATH_", "REFORM_", "COLOURS_")
 # Variables that are not read at import: a run may differ from the server only in these.
-_READ_LATE = ("LMMS_RPTS_", *_OF_BENCHMARKS, "OPENAI_", "COLUMNS", "PYTEST_", "WANDB_")
+_READ_LATE = ("LMMS_RPTS_", *OF_BENCHMARKS, "OPENAI_", "COLUMNS", "PYTEST_", "WANDB_")
 
 
 @dataclass(frozen=True)
@@ -181,12 +181,11 @@ def _check_read_late(names: Iterable[str], others: Sequence[str]) -> None:
 
 def clean_environment() -> dict[str, str]:
     """This process's environment, offline, without variables that could change an evaluation."""
-    dropped = ("LMMS_", *_OF_BENCHMARKS, "OPENAI_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
+    dropped = (*SETTINGS, *PROCESSES)
     kept = {
         name: value
         for name, value in os.environ.items()
         if name == REFERENCE or not name.startswith(dropped)
     }
-    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a start without compiled modules takes longer
     ours = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "160"}
     return kept | ours | {"LMMS_RPTS_CACHE": "off"}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.judging.backends.failures import shown
 from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.settings import load_settings
@@ -35,8 +35,7 @@ def open_provider(
 
     kinds = ProviderFactory._provider_classes
     if api_type not in kinds:
-        near = difflib.get_close_matches(api_type.lower(), kinds, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(api_type.lower(), kinds)
         known = ", ".join(kinds)
         raise JudgeConfigurationError(f"Unknown API type {api_type!r}.{hint} Known types: {known}")
     config = ServerConfig(**options)

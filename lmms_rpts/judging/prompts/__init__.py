@@ -6,7 +6,6 @@ see `lmms_rpts.judging.fencing`.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.judging.fencing import fence
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
@@ -131,8 +131,7 @@ class Prompts:
     def _fault(self, name: str, text: str) -> str | None:
         """The error in a custom template; None if it is valid."""
         if name not in _known():
-            near = difflib.get_close_matches(name, _known(), n=1)
-            hint = f" Did you mean {near[0]}?" if near else f" Known prompts: {', '.join(_known())}"
+            hint = did_you_mean(name, _known()) or f" Known prompts: {', '.join(_known())}"
             return f"unknown prompt.{hint}"
         language, _, file = name.partition("/")
         kind = request_kinds().get(file.removesuffix(".jinja"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
+from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.layouts.every_step import DELTABENCH, PRMBENCH
 from lmms_rpts.validation.layouts.first_error import (
@@ -56,6 +56,5 @@ def layout_named(name: str) -> Layout:
     names = [layout.name for layout in LAYOUTS]
     if name in names:
         return LAYOUTS[names.index(name)]
-    near = difflib.get_close_matches(name.lower(), names, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"Known sets: {', '.join(names)}"
-    raise LookupError(f"Unknown set {name!r}. {hint}")
+    hint = did_you_mean(name.lower(), names) or f" Known sets: {', '.join(names)}"
+    raise LookupError(f"Unknown set {name!r}.{hint}")
