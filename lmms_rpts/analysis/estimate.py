@@ -23,12 +23,12 @@ from lmms_rpts.filters.score import (
     has_root_question,
     repaired,
 )
-from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
+from lmms_rpts.judging import Dialogue, JudgeRequest, Reply, Usage, Verdict
 from lmms_rpts.judging.client import ASKED_AGAIN
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.questions import root_request
-from lmms_rpts.judging.request_kinds import SCORED, most_tokens
+from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.tokens import guess_image_tokens, guess_input_tokens
 from lmms_rpts.reasoning import plan_steps
 from lmms_rpts.reasoning.evidence import Evidence
@@ -264,7 +264,7 @@ def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int, shown: int
 
 def _asked_in_vain(request: JudgeRequest, *more: int) -> Need:
     """Requests and their retries after unreadable replies; ``more``: extra tokens of each."""
-    most, again = most_tokens(request.kind), request.asked_again("x")
+    most, again = request.most_tokens, request.asked_again(Reply("x"))
     first = guess_input_tokens(request)
     retries = ASKED_AGAIN * (guess_input_tokens(again) + most)
     calls = len(more) * (1 + ASKED_AGAIN)

@@ -180,13 +180,15 @@ class JudgeClient:
             reply, error = await self._call(asked, tries, urgency + again)
             if reply is None:
                 return replace(verdict, attempts=tries.calls, usage=tries.usage, error=error)
-            value, fault = read_reply(request, reply)
+            value, fault = read_reply(asked, reply)
             verdict = Verdict(
                 reply.text, value, attempts=tries.calls, usage=tries.usage, error=fault
             )
             if value is not None:
                 return verdict
-            asked = request.asked_again(reply.text)
+            before, asked = asked, request.asked_again(reply, again + 1)
+            if asked == before and not self._identity.get("temperature"):
+                break  # it would get the same reply
         return verdict
 
     async def _call(

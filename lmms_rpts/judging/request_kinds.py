@@ -18,6 +18,8 @@ class RequestKind:
         fields: the fields of its templates, with values for a trial rendering.
         wanted: the expected value of a reply, for messages.
         templates: the folder of its templates, by language.
+        words: the possible verdicts as the prompts name them, if they are a few words.
+        longest_reason: most characters of the reason in a structured reply; 0: no reason.
     """
 
     name: str
@@ -25,10 +27,20 @@ class RequestKind:
     fields: Mapping[str, object]
     wanted: str
     templates: Path
+    words: tuple[str, ...] = ()
+    longest_reason: int = 300
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether it asks for a score or for one of its words, and not for a longer text."""
+        return self.name in SCORED or bool(self.words)
 
 
 SCORED = frozenset({"image", "image_seen", "inference", "inference_seen", "root"})
 """The kinds that ask for a score."""
+
+QUOTING = 800
+"""Most characters of a reason that quotes the answer in question."""
 
 _SCORE = "a score from 0 to 1"
 _TEMPLATES = Path(__file__).parent / "prompts"
@@ -84,8 +96,18 @@ _KINDS = {
             {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"},
             "<Yes> or <No>",
             _TEMPLATES,
+            words=("<Yes>", "<No>"),
+            longest_reason=QUOTING,
         ),
-        RequestKind("answer", 64, {"statement": "⟦1⟧", "response": "⟦2⟧"}, "an answer", _TEMPLATES),
+        RequestKind(
+            "answer",
+            64,
+            {"statement": "⟦1⟧", "response": "⟦2⟧"},
+            "an answer",
+            _TEMPLATES,
+            words=("agree", "disagree", "undetermined", "同意", "不同意", "无法判断"),
+            longest_reason=0,
+        ),
     )
 }
 
@@ -104,8 +126,3 @@ def add_request_kinds(kinds: Iterable[RequestKind]) -> None:
 def request_kinds() -> Mapping[str, RequestKind]:
     """The known kinds by name."""
     return _KINDS
-
-
-def most_tokens(kind: str) -> int:
-    """Maximum tokens of a judge's reply to a request of this kind."""
-    return _KINDS[kind].most_tokens

@@ -17,6 +17,12 @@ from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.schema import Share, Text, Whole
 from lmms_rpts.settings import Price, Settings
 
+BRIEF = 64
+"""Maximum tokens of a reply that should hold only a score or a word."""
+
+_CHARACTERS = 4
+"""Characters of a token, about."""
+
 Message = dict[str, str]
 Parser = Callable[[str], float | str | None]
 
@@ -86,6 +92,9 @@ class JudgeRequest:
         prompt_version: version of the prompt of the messages.
         sample: number of the sample for this question, from 0.
         images: the images for the judge; they precede the text of the first user message.
+        attempt: number of replies that could not be parsed: first, a reason and a verdict are
+            wanted; then the verdict alone; then the same without a schema.
+        brief: whether the reply may have a few tokens only.
     """
 
     kind: str
@@ -97,6 +106,8 @@ class JudgeRequest:
     prompt_version: str = ""
     sample: int = 0
     images: tuple[JudgeImage, ...] = ()
+    attempt: int = 0
+    brief: bool = False
 
     def __post_init__(self) -> None:
         known = request_kinds()
@@ -124,18 +135,42 @@ class JudgeRequest:
             content["images"] = [[image.name, image.digest] for image in self.images]
         return digest(content)
 
-    def asked_again(self, reply: str) -> JudgeRequest:
-        """The same question after a reply that could not be parsed."""
+    @property
+    def most_tokens(self) -> int:
+        """Maximum tokens of the reply; judges with hidden thinking get more."""
+        most = request_kinds()[self.kind].most_tokens
+        return min(most, BRIEF) if self.brief else most
+
+    def asked_again(self, reply: Reply, attempt: int = 1) -> JudgeRequest:
+        """The same question after a reply that could not be parsed.
+
+        Only the verdict is asked for, since the reason may have no end. A long reply is not quoted
+        if it was cut off: it would be continued. White space without end comes from the schema.
+
+        Args:
+            reply: the reply.
+            attempt: number of replies so far.
+        """
         messages = [dict(message) for message in self.messages]
-        said = storable(reply)
-        if said.strip():
+        said = storable(reply.text)
+        kind = request_kinds()[self.kind]
+        longest = _CHARACTERS * (kind.most_tokens if reply.complete else BRIEF)
+        if said.strip() and len(said) <= longest:
             messages.append({"role": "assistant", "content": said})
             if self.reminder:
                 messages.append({"role": "user", "content": self.reminder})
         elif self.reminder:
             # Some servers refuse two messages of one role in a row.
             messages[-1]["content"] += f"\n\n{self.reminder}"
-        return replace(self, messages=messages)
+        if not kind.has_verdict:
+            return replace(self, messages=messages)
+        stuck = not reply.complete and len("".join(said.split())) < len(said) / 2
+        return replace(
+            self,
+            messages=messages,
+            attempt=2 if stuck else attempt,
+            brief=not reply.complete,
+        )
 
 
 def digest(content: object) -> str:
@@ -167,11 +202,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A judge's reply to one request; ``complete`` is false if it was cut off."""
+    """A judge's reply to one request.
+
+    ``complete`` is false if it was cut off; ``limit``: most tokens that it could have, if known.
+    """
 
     text: str
     usage: Usage | None = None
     complete: bool = True
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,16 +25,21 @@ _BROKEN_OFF = (
     *("abort", "cancelled", "error", "network_error", "timeout"),
     "insufficient_system_resource",
 )
+_STUCK = 100
 _THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply; ``thought_too_long``: it was cut off before the visible part began."""
+    """A reply; ``thought_too_long``: it was cut off before the visible part began.
+
+    ``model`` is the name that the server gives its model, if any.
+    """
 
     reply: Reply
     thought_too_long: bool
+    model: str | None = None
 
 
 def read_completion(said: object) -> Completion:
@@ -58,9 +63,13 @@ def read_completion(said: object) -> Completion:
         raise TransientError(f"the judge stopped early: {finish}")
     cut = finish in _CUT
     thinks = bool(message.get("reasoning_content") or message.get("reasoning"))
-    silent = not text.strip() or bool(_THINKING.search(text) and not _SPOKEN.search(text))
-    usage = read_usage(said.get("usage") if isinstance(said, Mapping) else None)
-    return Completion(Reply(text, usage, complete=not cut), cut and (silent or thinks))
+    # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
+    silent = not text.strip() and len(text) < _STUCK
+    silent = silent or bool(_THINKING.search(text) and not _SPOKEN.search(text))
+    told = said if isinstance(said, Mapping) else {}
+    usage, model = read_usage(told.get("usage")), told.get("model")
+    reply = Reply(text, usage, complete=not cut)
+    return Completion(reply, cut and (silent or thinks), model if isinstance(model, str) else None)
 
 
 def read_usage(counted: object) -> Usage | None:

@@ -15,6 +15,11 @@ from lmms_rpts.judging.backends.masking import hide
 from lmms_rpts.judging.types import FatalJudgeError, RefusedError, TransientError
 
 _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key"}
+# A wrong model name with status 400: `transformers serve`, OpenRouter, DeepSeek, LiteLLM.
+_WRONG_MODEL = re.compile(
+    r"Server is pinned to .{1,200}; requested |is not a valid model ID\b|^Model Not Exist$"
+    r"|Invalid model name passed in model="
+)
 _FATAL_STATUS = (401, 402, 403, 404)
 _TRANSIENT_STATUS = (408, 409, 425, 429)
 _THROTTLED = 429
@@ -39,7 +44,8 @@ def classify(
         headers: headers of the response, names in lower case; ``retry-after`` is used.
     """
     said = said[:_LONGEST_SAID]
-    if status in _FATAL_STATUS or code in _FATAL_CODES:
+    wrong_model = status in (400, 422) and _WRONG_MODEL.search(said)
+    if status in _FATAL_STATUS or code in _FATAL_CODES or wrong_model:
         return FatalJudgeError(f"the judge's server reports ({status}): {said}")
     if status in _TRANSIENT_STATUS or status >= 500:
         return TransientError(

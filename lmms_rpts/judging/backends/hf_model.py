@@ -14,7 +14,6 @@ from loguru import logger
 
 from lmms_rpts.judging.backends.hf_chat import THOUGHT, Chat, UnusableError, said
 from lmms_rpts.judging.backends.hf_sight import SeenPrompt, Vision, vision_of, with_template
-from lmms_rpts.judging.request_kinds import most_tokens
 from lmms_rpts.judging.types import (
     FatalJudgeError,
     JudgeRequest,
@@ -81,7 +80,7 @@ class Model:
                 f"the prompt has {len(ids)} tokens, but the judge's model takes {self.context} "
                 "including its reply: choose a model with a longer context"
             )
-        limit = most_tokens(request.kind) + (_THINKING if self._chat.thinks else 0)
+        limit = request.most_tokens + (_THINKING if self._chat.thinks else 0)
         return Prompt(ids, min(room, limit), seen)
 
     def _seen(self, request: JudgeRequest) -> tuple[SeenPrompt, list[int]]:

@@ -26,7 +26,6 @@ from lmms_rpts.judging.backends.lmms_providers import (
     secrets_of,
 )
 from lmms_rpts.judging.backends.masking import hide_in_reply
-from lmms_rpts.judging.request_kinds import most_tokens
 from lmms_rpts.judging.types import (
     AdaptedError,
     JudgeConfigurationError,
@@ -126,7 +125,7 @@ class LmmsJudge:
     async def _call(self, request: JudgeRequest) -> Any:
         from lmms_eval.llm_judge import Request, ServerConfig
 
-        room = most_tokens(request.kind) + (HIDDEN_THINKING if self._thinks else 0)
+        room = request.most_tokens + (HIDDEN_THINKING if self._thinks else 0)
         messages = [dict(message) for message in request.messages]
         asked = Request(
             messages=fold(messages) if self._api_type == "bedrock" else messages,

@@ -18,13 +18,14 @@ from lmms_rpts.judging.backends.completions import (
     read_fault,
 )
 from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected, shown
+from lmms_rpts.judging.backends.forms import TEXT, FormLadder, has_form, response_format, with_shape
 from lmms_rpts.judging.backends.image_masking import hide_images
 from lmms_rpts.judging.backends.masking import hide_in_reply
 from lmms_rpts.judging.backends.openai_images import Sight, with_images
 from lmms_rpts.judging.images import ImageError
-from lmms_rpts.judging.request_kinds import SCORED, most_tokens
 from lmms_rpts.judging.types import (
     AdaptedError,
+    FatalJudgeError,
     JudgeRequest,
     RefusedError,
     Reply,
@@ -46,28 +47,14 @@ _NEVER_CONNECTED = {
     "ConnectionTimeoutError",
 }
 _SCHEMA = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
-_VERDICT = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "verdict",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"reason": {"type": "string"}, "score": {"type": "number"}},
-            "required": ["reason", "score"],
-            "additionalProperties": False,
-        },
-    },
-}
-"""The reason comes first, so that the score is based on it."""
 
 
 class OpenAIJudge:
     """One model behind a server that uses the OpenAI chat protocol.
 
     The options that a server supports are learned from its error messages:
-    ``max_completion_tokens`` instead of ``max_tokens``, no temperature, no JSON schema, more tokens
-    for a model with hidden thinking.
+    ``max_completion_tokens`` instead of ``max_tokens``, no temperature, a weaker JSON schema or
+    none, more tokens for a model with hidden thinking.
 
     Args:
         model: the model's name, as the server knows it.
@@ -75,8 +62,11 @@ class OpenAIJudge:
         api_key: the key; servers without keys accept any value. It is hidden in all messages.
         timeout: seconds that one call may take in total.
         temperature: sampling temperature; 0: greedy.
-        structured: whether to request scores as JSON with a schema.
+        structured: whether to request scores and verdicts as JSON with a schema.
         headers: additional headers.
+
+    Attributes:
+        served_model: the name of the model in the server's replies; None before the first one.
     """
 
     def __init__(
@@ -104,11 +94,10 @@ class OpenAIJudge:
         self._address: Any = None
         self._tokens_field = "max_tokens"
         self._temperature: float | None = temperature
-        self._structured = structured
-        self._took_schema = False
-        self._schema_on_trial = False
+        self._forms = FormLadder(structured)
         self._thinks = False
         self._sight = Sight(model)
+        self.served_model: str | None = None
         self.identity: dict[str, object] = {
             "endpoint": base_url or _OPENAI,
             "model": model,
@@ -120,7 +109,9 @@ class OpenAIJudge:
         if self._client is None:
             self._client = _http_client(self._timeout)
             self._address = self._client.build_request("POST", self._url).url  # parsed once
-        body, content = await self._content(request)
+        form = self._forms.form if has_form(request) else TEXT
+        body = self._body(request, form)
+        content = await self._encoded(request, body)
         try:
             # The client limits each part of a call only; a slow server could take forever.
             response, answer = await asyncio.wait_for(self._post(content), self._timeout + GRACE)
@@ -132,27 +123,26 @@ class OpenAIJudge:
             target = redirect_target(self._url, response.headers.get("location"))
             raise redirected(response.status_code, self._shown(target, request))
         if response.status_code >= 400:
-            raise self._failure(response, answer.content, body, request)
+            raise self._failure(response, answer.content, body, form, request)
         if answer.fault is not None:
             raise type(answer.fault)(self._shown(str(answer.fault), request))
-        self._note_success(request, body)
-        return self._read(answer.content, request)
+        if has_form(request):
+            self._forms.accepted(form)
+        return self._read(answer.content, body, request)
 
-    async def _content(self, request: JudgeRequest) -> tuple[dict[str, Any], bytes]:
-        """The body of a call, without its images, and its encoded form."""
+    async def _encoded(self, request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
         if not request.images:
-            body = self._body(request)
-            return body, json.dumps(body).encode()
+            return json.dumps(body).encode()
+
+        def encode() -> bytes:
+            messages = with_images(body["messages"], request.images)
+            return json.dumps({**body, "messages": messages}).encode()
+
         try:
             # Not in the event loop: encoding images would delay other calls.
-            return await asyncio.to_thread(self._content_with_images, request)
+            return await asyncio.to_thread(encode)
         except ImageError as error:
             raise RefusedError(str(error)) from None
-
-    def _content_with_images(self, request: JudgeRequest) -> tuple[dict[str, Any], bytes]:
-        messages = with_images(request.messages, request.images)
-        body = self._body(request)
-        return body, json.dumps({**body, "messages": messages}).encode()
 
     async def _post(self, content: bytes) -> tuple[Any, Body]:
         """The response and its body; an error is classified by status even if its body breaks."""
@@ -172,29 +162,24 @@ class OpenAIJudge:
         if self._client is not None:
             await self._client.aclose()
 
-    def _body(self, request: JudgeRequest) -> dict[str, Any]:
-        # max_completion_tokens also limits the hidden thinking of a reasoning model.
-        thinks = self._thinks or self._tokens_field == "max_completion_tokens"
+    def _body(self, request: JudgeRequest, form: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [dict(message) for message in request.messages],
-            self._tokens_field: most_tokens(request.kind) + (HIDDEN_THINKING if thinks else 0),
+            "messages": with_shape(request, form),
+            self._tokens_field: request.most_tokens + self._room_to_think,
         }
         if self._temperature is not None:
             body["temperature"] = self._temperature
-        if self._structured and _wants_schema(request):
-            body["response_format"] = _VERDICT
-        return body
+        wanted = response_format(request, form)
+        return body if wanted is None else {**body, "response_format": wanted}
 
-    def _note_success(self, request: JudgeRequest, sent: Mapping[str, Any]) -> None:
-        if "response_format" in sent:
-            self._took_schema = True
-            if self._schema_on_trial:  # by a concurrent call
-                self._structured, self._schema_on_trial = True, False
-        elif _wants_schema(request):
-            self._schema_on_trial = False
+    @property
+    def _room_to_think(self) -> int:
+        # max_completion_tokens also limits the hidden thinking of a reasoning model.
+        thinks = self._thinks or self._tokens_field == "max_completion_tokens"
+        return HIDDEN_THINKING if thinks else 0
 
-    def _read(self, content: bytes, request: JudgeRequest) -> Reply:
+    def _read(self, content: bytes, sent: Mapping[str, Any], request: JudgeRequest) -> Reply:
         try:
             completion = read_completion(json.loads(content))
         except (RefusedError, TransientError) as failure:
@@ -202,6 +187,7 @@ class OpenAIJudge:
         except (ValueError, RecursionError) as error:
             reason = f"the judge's server sent no chat completion ({type(error).__name__})"
             raise TransientError(reason) from None
+        self.served_model = completion.model or self.served_model
         if completion.thought_too_long and not self._thinks:
             self._thinks = True
             reason = "the judge uses hidden thinking and needs a higher token limit"
@@ -210,7 +196,8 @@ class OpenAIJudge:
         if request.images:
             self._sight.took()
             text = hide_images(text)
-        return replace(completion.reply, text=text)
+        limit = sent.get("max_tokens") or sent.get("max_completion_tokens")
+        return replace(completion.reply, text=text, limit=limit)
 
     def _shown(self, said: str, request: JudgeRequest) -> str:
         """A server's message without keys and without the images of the request."""
@@ -236,7 +223,12 @@ class OpenAIJudge:
         return TransientError(f"{said} {self._url}: {reason}", None, unreachable)
 
     def _failure(
-        self, response: Any, content: bytes, sent: Mapping[str, Any], request: JudgeRequest
+        self,
+        response: Any,
+        content: bytes,
+        sent: Mapping[str, Any],
+        form: int,
+        request: JudgeRequest,
     ) -> Exception:
         status = response.status_code
         complaint, code = read_fault(content)
@@ -244,18 +236,17 @@ class OpenAIJudge:
         refusal = None
         if request.images:
             refusal = self._sight.refusal(status, hide_images(complaint), code, said)
-        if status in _NOT_UNDERSTOOD and code not in _THIS_QUESTION:
-            if refusal is None and self._adapt(complaint, sent):
-                return AdaptedError(f"the judge's server refused ({status}): {said}")
-            if self._schema_on_trial:
-                # It is also refused without a schema: the question itself is refused.
-                self._structured, self._schema_on_trial = True, False
-        if refusal is not None:
-            return refusal
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return classify(status, said, code, headers)
+        failure = refusal or classify(status, said, code, headers)
+        fatal = isinstance(failure, FatalJudgeError)
+        if status not in _NOT_UNDERSTOOD or code in _THIS_QUESTION or fatal:
+            return failure
+        # An image was refused, not the form.
+        if self._adapt(complaint, sent, form if refusal is None else TEXT):
+            return AdaptedError(f"the judge's server refused ({status}): {said}")
+        return failure
 
-    def _adapt(self, complaint: str, sent: Mapping[str, Any]) -> bool:
+    def _adapt(self, complaint: str, sent: Mapping[str, Any], form: int) -> bool:
         """Whether another form of the request avoids the complaint.
 
         Concurrent requests get the same complaint, so only what this one sent counts.
@@ -264,17 +255,10 @@ class OpenAIJudge:
             self._tokens_field = "max_completion_tokens"
         elif "temperature" in sent and "temperature" in complaint:
             self._temperature = None
-        elif "response_format" in sent and (_SCHEMA.search(complaint) or not self._took_schema):
-            # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
-            self._structured = False
-            self._schema_on_trial = not _SCHEMA.search(complaint)
         else:
-            return False
+            # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
+            return self._forms.refused(form, named=bool(_SCHEMA.search(complaint)))
         return True
-
-
-def _wants_schema(request: JudgeRequest) -> bool:
-    return request.kind in SCORED and request.parse is None
 
 
 def _http_client(timeout: float) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from typing import Any
 
 PARSER_VERSION = "3"
 """Part of cache keys; increase it whenever a reply may be parsed to a different score."""
@@ -137,13 +138,19 @@ def _is_bound(found: re.Match[str]) -> bool:
     return sign is not None and not (sign[1] == "<" and closed)
 
 
-def _as_verdict(said: str) -> int | float | None:
-    """The score of a reply that is an object with the requested schema."""
+def json_object(reply: str) -> dict[str, Any] | None:
+    """The JSON object that a reply consists of; None if it is something else."""
     try:
-        found = json.loads(said)
+        found = json.loads(strip_thinking(reply))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not found.keys() <= {"reason", "score"}:
+    return found if isinstance(found, dict) else None
+
+
+def _as_verdict(said: str) -> int | float | None:
+    """The score of a reply that is an object with the requested schema."""
+    found = json_object(said)
+    if found is None or not found.keys() <= {"reason", "score"}:
         return None
     score = found.get("score")
     return score if isinstance(score, int | float) and not isinstance(score, bool) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lmms_rpts.judging.request_kinds import RequestKind
+from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -15,6 +15,8 @@ REQUEST_KINDS = (
         {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
         "one of <Yes> and <No>",
         _TEMPLATES,
+        words=("<Yes>", "<No>"),
+        longest_reason=QUOTING,
     ),
     RequestKind(
         "mistake",
@@ -22,6 +24,7 @@ REQUEST_KINDS = (
         {"question": "⟦1⟧", "solution": "⟦2⟧", "answer": "⟦3⟧"},
         "one of perception, reasoning, calculation and reject",
         _TEMPLATES,
+        words=("perception", "reasoning", "calculation", "reject", "感知", "推理", "计算", "拒答"),
     ),
     RequestKind(
         "solution",
