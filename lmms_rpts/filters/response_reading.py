@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from lmms_rpts.filters.documents import as_language
 from lmms_rpts.filters.responses import (
-    NO_RESPONSE,
     READ_BY_RULES,
     AnswerBy,
     Doc,
     ReadBy,
     TransformedResponse,
+    missing_response,
 )
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.scores import strip_thinking
@@ -127,9 +127,10 @@ class Reading:
 
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
         """The conversation that parses a response."""
-        if response is None:
-            return _no_response(doc)
-        part = select_reasoning(response, self.is_answer)
+        missing = missing_response(response)
+        if missing:
+            return _no_response(doc, missing)
+        part = select_reasoning(response or "", self.is_answer)
         return self._read(part, self.read_answer(part, doc), doc)
 
     def _read(
@@ -166,9 +167,9 @@ class Reading:
         return replace(read, chain=ReasoningChain((), doc["language"]), error=verdict.error)
 
 
-def _no_response(doc: Doc) -> Dialogue[TransformedResponse]:
+def _no_response(doc: Doc, reason: str) -> Dialogue[TransformedResponse]:
     yield from ()
-    return nothing_read(doc, NO_RESPONSE)
+    return nothing_read(doc, reason)
 
 
 def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
