@@ -51,6 +51,14 @@ def missing_response(response: str | None) -> str | None:
     return REQUEST_FAILED + (said or "lmms-eval gives no reason")
 
 
+def undecided_note(undecided: int, total: int, low: float, high: float) -> str:
+    """What undecided answers mean for accuracy: its range, as a sentence without its full stop."""
+    return (
+        f"{undecided} of {total} answers are neither right nor wrong, and are left out of "
+        f"accuracy, which is from {low:.3f} (all of them wrong) to {high:.3f} (all right)"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class TransformedResponse:
     """A response after ``rpts_transform`` or a similar filter.
