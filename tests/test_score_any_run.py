@@ -227,7 +227,9 @@ def test_what_a_filter_left_of_responses_is_replaced_from_the_response_cache(
     assert "taken from lmms-eval's cache" in done.output
     assert (lost.code, gone.code) == (1, 1)
     assert "cache has no response, or several, to doc_id 0, 1, 2, 3, 4 and 1 more" in lost.output
-    assert "(--use_cache) does not exist here. Run the task with --reasoning_tags none" in gone.output
+    assert (
+        "(--use_cache) does not exist here. Run the task with --reasoning_tags none" in gone.output
+    )
 
 
 @table(

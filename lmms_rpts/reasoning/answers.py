@@ -131,11 +131,11 @@ _SIDE = re.compile(
 )
 _VERDICT = (
     r"(?:true|false|(?:in)?correct|right|wrong|(?:in)?valid|holds?|supports?|supported|contradict\w*"
-    r"|refuted?|yes|no)(?![A-Za-z])|不?(?:正确|成立|属实|支持|对)|错误?|[是否真假]"
+    r"|refuted?|yes|no)(?![A-Za-z])|不?(?:正确|成立|属实|支持|对)|错误?"
 )
 _OF_THE_STATEMENT = re.compile(
     rf"(?=.*(?:statement|claim|陈述|说法|观点|命题)).*(?<![A-Za-z])(?:{_VERDICT})"
-    rf"|(?:[\w ]{{1,20}}[:：=→–—-]+ ?)?(?:{_VERDICT})(?:$|[,，;])",
+    rf"|(?:[\w ]{{1,20}}[:：=→–—-]+ ?)?(?:{_VERDICT}|[是否真假])(?:$|[,，;])",
     re.IGNORECASE,
 )
 # "Final answer: I don't know": what takes no side is no answer. "无法同意" takes one.
@@ -190,8 +190,10 @@ def stated_words(text: str) -> str | None:
     if markers:
         mark = markers[-1]
         words = text[mark.end() : mark.end() + 200].strip(_FRAME + ":\n").split("\n", 1)[0]
-        prose = re.fullmatch(r"(?:answer|verdict|stance).*is|(?:答案|回答).*[是为]", mark[0], re.I)
-        if re.search(r"\w", words) and not _TAKES_NO_SIDE.search(words) and not prose:
+        # "The answer is in Image 0, which shows a clock."
+        prose = re.fullmatch(r"(?:answer|verdict|stance).*is", mark[0], re.IGNORECASE)
+        in_prose = prose is not None and len(words.split()) > 2
+        if re.search(r"\w", words) and not _TAKES_NO_SIDE.search(words) and not in_prose:
             return words
     said = [part.strip(_FRAME) for part in _SENTENCE_END.split(text[-_TAIL:])]
     last = next(filter(_takes_side, [part for part in said if part][-2:]), None)
