@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.models.kept_arguments import KeptArguments
-from tests.support.foreign_task import SeeingJudge, write_foreign_task
+from tests.support.foreign_task import SeeingJudge, response_to, write_foreign_task
 from tests.support.judge_server import JudgeServer, Paused
 from tests.support.lmms import clean_environment, forked, run_lmms_eval
 from tests.support.waiting import wait_until
@@ -65,6 +65,27 @@ def test_what_a_wrapper_changes_is_restored_for_our_tasks_alone() -> None:
     with pytest.raises(RuntimeError, match="out of memory"):
         model.loglikelihood([ours])
     assert ours.args[1] == {"until": ["\n"], "stop": []}
+
+
+def test_a_failed_request_is_sent_again(tmp_path: Path) -> None:
+    """lmms-eval caches the failure as if it were a response."""
+    task = write_foreign_task(tmp_path)
+    texts = [response_to(doc) for doc in task.documents]
+    arguments = [
+        *("--model", "replay", "--model_args", f"samples={tmp_path / 'said.jsonl'}"),
+        *("--tasks", "colours_rpts", "--include_path", task.include_path),
+        *("--use_cache", str(tmp_path / "cache")),
+    ]
+    failed = ["[LMMS_EVAL_REQUEST_FAILED after 5 retries] busy", *texts[1:]]
+    outcomes, said = [], []
+    with SeeingJudge().server() as server:
+        for turn, answers in enumerate((failed, texts)):
+            task.responses(tmp_path / "said.jsonl", "colours_rpts", answers)
+            done = run_lmms_eval(tmp_path / str(turn), *arguments, env=settings(server))
+            outcomes.append([each["outcome"] for _, each in sorted(records_of(done).items())])
+            said.append(done.output)
+    assert outcomes == [["unscored", *["scored"] * 5], ["scored"] * 6], said
+    assert "5/6 cache hits" in said[1], said[1]
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])

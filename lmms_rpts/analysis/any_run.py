@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from loguru import logger
 
 from lmms_rpts.analysis.rescoring import (
     ByDocument,
@@ -14,7 +16,8 @@ from lmms_rpts.analysis.rescoring import (
     find_extent,
     plan_parts,
 )
-from lmms_rpts.escaping import listed
+from lmms_rpts.escaping import listed, storable
+from lmms_rpts.models.killed_runs import cached_responses
 from lmms_rpts.models.responses import (
     LikelihoodError,
     ResponsesError,
@@ -86,7 +89,7 @@ def plan_any_run(
         )
     results = {file: read_results(file) for file in saved.files}
     for each in tasks:
-        _check_whole(results, each)
+        _make_whole(saved, results, each)
     names = {each: _scored_as(each, own) for each in tasks}
     grades = {names[each]: read_task_grades(saved.files, each) for each in tasks if each not in own}
     _check_correct(correct, grades)
@@ -148,16 +151,20 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
             raise SettingError(no_scale(criterion, greatest))
 
 
-def _check_whole(results: Mapping[Path, Mapping[str, Any]], task: str) -> None:
-    """Check that the samples hold the model's responses, not the output of the task's filters.
+def _make_whole(
+    saved: SavedResponses, results: Mapping[Path, Mapping[str, Any]], task: str
+) -> None:
+    """Replace what the task's filters left of the responses by those in lmms-eval's cache.
+
+    lmms-eval saves the filtered responses if it strips reasoning tags.
 
     Args:
+        saved: the responses; changed in place.
         results: lmms-eval's results by the samples file that they belong to.
         task: the task of the samples.
 
     Raises:
-        ResponsesError: if lmms-eval saved the filtered responses, as it does when it strips
-            reasoning tags.
+        ResponsesError: if the cache does not have the complete responses.
     """
     if split_name(task):
         return
@@ -167,12 +174,44 @@ def _check_whole(results: Mapping[Path, Mapping[str, Any]], task: str) -> None:
         if tags is None:
             tags = _at(found, "config", "resolved_cli_args", "reasoning_tags")
         cut = sorted(_filters(_at(found, "configs", task, "filter_list")) - _LEAVE_WHOLE)
-        if cut and tags not in (None, False, "none"):
+        if not cut or tags in (None, False, "none"):
+            continue
+        why = _from_cache(saved, found, task)
+        if why is not None:
             raise ResponsesError(
                 f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
-                "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
-                f"output, or run {task}{SUFFIX}"
+                f"output{why}. Run the task with --reasoning_tags none, so that lmms-eval saves "
+                f"the output, or run {task}{SUFFIX}"
             )
+
+
+def _from_cache(saved: SavedResponses, results: Mapping[str, Any], task: str) -> str | None:
+    """Take the responses from the cache that the run used; or why this is not possible."""
+    root, model, arguments = (
+        _at(results, "config", name) for name in ("use_cache", "model", "model_args")
+    )
+    if not (isinstance(root, str) and isinstance(model, str)):
+        return ""
+    folder = Path(root).expanduser()
+    folder = folder.parent if folder.suffix == ".db" else folder
+    if not folder.is_dir():
+        return f", and its response cache {root} (--use_cache) does not exist here"
+    try:
+        found = cached_responses(folder, task, model, arguments or "")
+    except OSError as error:
+        return f", and its response cache cannot be read ({error})"
+    ours = {doc_id: each for (of, doc_id), each in saved.by_doc_id.items() if of == task}
+    unclear = [at for at, each in ours.items() if len(each) != 1 or len(found.get(at, ())) != 1]
+    if unclear:
+        return (
+            f", and its response cache {folder} has no response, or several, to doc_id "
+            f"{listed(unclear)}"
+        )
+    for doc_id, (response,) in ours.items():
+        (text,) = found[doc_id]
+        saved.by_doc_id[task, doc_id] = [replace(response, text=storable(text))]
+    logger.info("{}: the responses are taken from lmms-eval's cache in {}", task, folder)
+    return None
 
 
 def _at(value: Any, *names: str) -> Any:

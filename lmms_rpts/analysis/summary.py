@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.metrics import LOWER_IS_BETTER as LOWER_IS_BETTER
-from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER, UNJUDGED
+from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER, UNJUDGED, undecided_notes
 from lmms_rpts.analysis.sweeping import of_task
 from lmms_rpts.escaping import did_you_mean, listed, shorten
 from lmms_rpts.filters.record import Scoring
@@ -153,6 +154,7 @@ def summarize(runs: Sequence[Run], task: str | None = None) -> Summary:
             *same_rounds(models, lambda response: response.rpts),
             *differing_models(models, "documents"),
             *_uncovered(kept),
+            *(note for run in kept for note in undecided_notes(run.label, run.responses)),
         ),
     )
 
@@ -186,12 +188,14 @@ def _figure(rounds: Sequence[Run], name: str) -> Figure:
 def _uncovered(runs: Sequence[Run]) -> list[str]:
     told = []
     for run in runs:
-        unscored = sum(each.rpts is None for each in run.responses)
+        reasons = Counter(each.reason for each in run.responses if each.rpts is None)
+        unscored = reasons.total()
         if unscored:
             share = 1 - unscored / len(run.responses)
             told.append(
                 f"{run.label}: {unscored} of {len(run.responses)} responses were not judged "
-                f"(judge_coverage {share:.3f}) and are left out of the means"
+                f"(judge_coverage {share:.3f}) and are left out of the means (most often: "
+                f"{reasons.most_common(1)[0][0]})"
             )
     return told
 

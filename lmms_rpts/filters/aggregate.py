@@ -29,6 +29,7 @@ from lmms_rpts.filters.record import (
 )
 from lmms_rpts.filters.responses import (
     READ_BY_RULES,
+    REQUEST_FAILED,
     Doc,
     Question,
     ScoredResponse,
@@ -119,7 +120,8 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             judge,
             found and f"; {found}",
         )
-    errors = Counter(scored.error for scored in responses if scored.error)
+    failures = (scored.error for scored in responses if scored.error)
+    errors = Counter(each for each in failures if not each.startswith(REQUEST_FAILED))
     if errors and judge != NO_JUDGE:
         logger.warning(
             "{} of {} responses could not be judged and are left out of the means (judge_coverage);"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from lmms_rpts.filters.documents import (
     gold_faults,
 )
 from lmms_rpts.filters.processes import Processes
-from lmms_rpts.filters.responses import Doc
+from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
 from lmms_rpts.judging import (
     NO_JUDGE,
     Dialogue,
@@ -82,6 +83,8 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
             for responses, doc in zip(resps, docs, strict=True)
             for response in responses
         ]
+        if self.takes is str:
+            _report_missing([response for response, _ in pairs])
         results = iter(work(pairs))
         return [[next(results) for _ in responses] for responses in resps]
 
@@ -185,6 +188,28 @@ def _text_or_none(response: Any) -> Any:
     """The response as text; None for other types, except results of filters in the wrong order."""
     of_ours = type(response).__module__.partition(".")[0] == "lmms_rpts"
     return response if isinstance(response, str) or of_ours else None
+
+
+def _report_missing(responses: Sequence[str | None]) -> None:
+    """Log how many model requests failed, and how many responses are empty."""
+    why = (missing_response(response) for response in responses)
+    failed = Counter(each for each in why if each and each.startswith(REQUEST_FAILED))
+    if failed:
+        logger.warning(
+            "{} of {} model requests failed. Their responses are left out of all means; most "
+            "often: {}",
+            failed.total(),
+            len(responses),
+            failed.most_common(1)[0][0].removeprefix(REQUEST_FAILED),
+        )
+    empty = sum(response is not None and not response.strip() for response in responses)
+    if empty:
+        logger.warning(
+            "{} of {} responses are empty and count as wrong. Some model wrappers of lmms-eval "
+            "return an empty text for a failed request: see its log",
+            empty,
+            len(responses),
+        )
 
 
 def _listed(responses: Any) -> list[Any]:

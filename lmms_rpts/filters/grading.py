@@ -11,7 +11,7 @@ from loguru import logger
 from tqdm import tqdm
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.responses import Doc
+from lmms_rpts.filters.responses import REQUEST_FAILED, Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
 from lmms_rpts.judging.backends.none import NOT_JUDGED
 from lmms_rpts.judging.isolation import Isolation
@@ -166,8 +166,8 @@ def report_ungraded(reasons: Iterable[str], total: int) -> None:
         reasons: one for each response without a score.
         total: number of all responses.
     """
-    counts = Counter(reasons)
-    del counts[NOT_JUDGED]  # as requested
+    counts = Counter(each for each in reasons if not each.startswith(REQUEST_FAILED))
+    del counts[NOT_JUDGED]  # as requested; failed requests have a warning of their own
     if counts:
         logger.warning(
             "{} of {} responses could not be graded and are left out of the means "

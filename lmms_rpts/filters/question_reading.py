@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from lmms_rpts.answers.answer_lines import is_answer_line, without_answer
 from lmms_rpts.filters.documents import as_texts
-from lmms_rpts.filters.response_reading import FinalAnswer, Reading, parse_steps
+from lmms_rpts.filters.response_reading import UNDETERMINED, FinalAnswer, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_yes_no
@@ -20,9 +20,6 @@ ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
 
 Grader = Callable[[str, Mapping[str, Any]], bool | None]
 """A custom function: whether a response is right for its document; None: undecided."""
-
-UNDETERMINED = "undetermined"
-"""The value of an answer if none was found."""
 
 UNDECIDED = "the rules cannot decide whether the answer is right"
 

@@ -126,6 +126,15 @@ class RptsRecord(Record):
             raise FieldError("first_error refers to a step that does not exist")
         return self
 
+    @property
+    def undecided(self) -> bool:
+        """Whether an answer is stated, but neither rules nor a judge decided whether it is right.
+
+        False for answers that the metric of a wrapped task does not grade.
+        """
+        answer = self.answer
+        return answer.correct is None and answer.error is not None and answer.by != "task"
+
     def tree(self) -> ReasoningTree:
         """The tree of its steps."""
         return self._tree

@@ -104,8 +104,8 @@ class Answer(Model):
     """The final answer."""
 
     value: Text | None = Field(
-        description="agree, disagree or undetermined; for other questions the answer that was "
-        "found; null if the judge failed to find it"
+        description="agree, disagree or undetermined (none is stated, or it takes no side); for "
+        "other questions the answer that was found; null if one is stated, but could not be read"
     )
     by: AnswerBy = Field(description="what determined the answer")
     correct: Flag | None = Field(description="whether it is right; null if this can't be decided")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from lmms_rpts.filters.documents import as_language
 from lmms_rpts.filters.responses import (
-    NO_RESPONSE,
     READ_BY_RULES,
     AnswerBy,
     Doc,
     ReadBy,
     TransformedResponse,
+    missing_response,
 )
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.scores import strip_thinking
@@ -27,15 +27,22 @@ from lmms_rpts.reasoning import (
     find_marked_answer,
     parse_chain,
     select_reasoning,
+    stated_words,
 )
 from lmms_rpts.reasoning.answer_lines import is_answer_line
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.limits import distinct_premises, limit_steps
 from lmms_rpts.reasoning.parsing import is_bare_step
+from lmms_rpts.schema import shown
 from lmms_rpts.settings import TransformMode
 
 MAX_STEPS = 64
 """Maximum number of judged steps per response; the longest gold reasoning has 7."""
+
+UNDETERMINED: Answer = "undetermined"
+"""The value of an answer if none was found, or if it takes no side."""
+
+NOT_READ = "the rules cannot read the stated answer"
 
 _NO_STEPS = "NONE"
 _EMPTY = re.compile(r"[\s`\"'*.。]{0,20}(?:none\b|无(?:[\s`\"'*.。，（(]|$))", re.IGNORECASE)
@@ -117,8 +124,11 @@ class Reading:
         """The final answer of a response; called after its steps were parsed."""
         answer = _answer_by_rule(part)
         text = part.spoken if part.spoken.strip() else part.text
+        stated = None if answer or self.can_ask else stated_words(part.spoken)
+        if stated:
+            return FinalAnswer(None, None, error=f"{NOT_READ}: {shown(stated)}")
         if answer is not None or not self.can_ask or not text.strip():
-            answer = answer or "undetermined"
+            answer = answer or UNDETERMINED
             return FinalAnswer(answer, answer == doc["answer"])
         verdict = yield _answer_request(text, doc, self.prompts)
         told = _ANSWER_WORDS.get(str(verdict.value))
@@ -127,9 +137,10 @@ class Reading:
 
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
         """The conversation that parses a response."""
-        if response is None:
-            return _no_response(doc)
-        part = select_reasoning(response, self.is_answer)
+        missing = missing_response(response)
+        if missing:
+            return _no_response(doc, missing)
+        part = select_reasoning(response or "", self.is_answer)
         return self._read(part, self.read_answer(part, doc), doc)
 
     def _read(
@@ -166,9 +177,9 @@ class Reading:
         return replace(read, chain=ReasoningChain((), doc["language"]), error=verdict.error)
 
 
-def _no_response(doc: Doc) -> Dialogue[TransformedResponse]:
+def _no_response(doc: Doc, reason: str) -> Dialogue[TransformedResponse]:
     yield from ()
-    return nothing_read(doc, NO_RESPONSE)
+    return nothing_read(doc, reason)
 
 
 def nothing_read(doc: Doc, reason: str) -> TransformedResponse:

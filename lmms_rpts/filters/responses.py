@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from lmms_rpts.escaping import shorten
 from lmms_rpts.judging import NO_JUDGE, Opinion
 from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
+from lmms_rpts.runs.masking import mask_text
 from lmms_rpts.schema import Number, Several, Share, Text, Whole
 
 Doc = Mapping[str, Any]
@@ -19,7 +22,41 @@ ReadBy = Literal["rule", "llm", "nothing"]
 AnswerBy = Literal["rule", "judge", "function", "task"]
 
 NO_RESPONSE = "the model gave no response"
+REQUEST_FAILED = "the model request failed: "
+"""The beginning of the reason why there is no response, if lmms-eval stored a failure instead."""
+_LONGEST_MESSAGE = 300
+# What the wrappers of lmms-eval 0.7.3 store instead of a response: its OpenAI and Gemini wrappers,
+# those of its world models, batch_gpt4, oryx and llava_vid. Refusals of a provider are responses:
+# "[SAFETY_BLOCKED:PROHIBITED_CONTENT]".
+_FAILED = re.compile(
+    r"\s{0,9}\[(?:LMMS_EVAL_REQUEST_FAILED[^\]\n]{0,60}|GENERATION_FAILED"
+    r"|(?P<budget>LMMS_EVAL_BUDGET_EXCEEDED))\](?P<said>.{0,2000})"
+    r"|(?P<fixed>Batch failed"
+    r"|Video .{1,500} (?:can not load|generate failed), check the source)\Z",
+    re.DOTALL,
+)
 READ_BY_RULES = "read by rules"
+
+
+def missing_response(response: str | None) -> str | None:
+    """Why there is no response; None if there is one, be it empty."""
+    if response is None:
+        return NO_RESPONSE
+    failed = _FAILED.match(response)
+    if failed is None:
+        return None
+    if failed["budget"]:
+        return f"{REQUEST_FAILED}the token budget of the run is spent (--max_tokens)"
+    said = shorten(mask_text(failed["said"] or failed["fixed"] or ""), _LONGEST_MESSAGE)
+    return REQUEST_FAILED + (said or "lmms-eval gives no reason")
+
+
+def undecided_note(undecided: int, total: int, low: float, high: float) -> str:
+    """What undecided answers mean for accuracy: its range, as a sentence without its full stop."""
+    return (
+        f"{undecided} of {total} answers are neither right nor wrong, and are left out of "
+        f"accuracy, which is from {low:.3f} (all of them wrong) to {high:.3f} (all right)"
+    )
 
 
 @dataclass(frozen=True, slots=True)

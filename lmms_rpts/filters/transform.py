@@ -14,8 +14,14 @@ from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import STANCE, as_texts
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.question_reading import ANSWER_FORMS, AnswerForm, Grader, QuestionReading
-from lmms_rpts.filters.response_reading import MAX_STEPS, Reading, nothing_read, tidied
-from lmms_rpts.filters.responses import Doc, TransformedResponse
+from lmms_rpts.filters.response_reading import (
+    MAX_STEPS,
+    UNDETERMINED,
+    Reading,
+    nothing_read,
+    tidied,
+)
+from lmms_rpts.filters.responses import Doc, TransformedResponse, undecided_note
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.schema import shown
@@ -120,8 +126,8 @@ class TransformFilter(JudgingFilter):
             results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Parsing the reasoning stopped: {}", fatal)
-        if type(reading) is QuestionReading:
-            _report_ungraded(results)
+        if type(reading) in (Reading, QuestionReading):  # others have warnings of their own
+            _report_answers(results)
         return results
 
     def _tidied(self, dialogue: Dialogue[TransformedResponse]) -> Dialogue[TransformedResponse]:
@@ -137,14 +143,19 @@ def _ungradable(form: AnswerForm, doc: Doc) -> str | None:
     return answer_fault(form, str(doc["answer"]), as_texts(doc.get("options")))
 
 
-def _report_ungraded(results: Sequence[TransformedResponse]) -> None:
-    """Log how many answers are neither right nor wrong, and why."""
+def _report_answers(results: Sequence[TransformedResponse]) -> None:
+    """Log how many answers are undecided, and why, and how many responses state none."""
     reasons = Counter(each.answer_error for each in results if each.answer_error)
-    if reasons:
+    undecided, right = reasons.total(), sum(each.correct is True for each in results)
+    if undecided:
+        total = undecided + sum(each.correct is not None for each in results)
         logger.warning(
-            "{} of {} answers are neither right nor wrong, and are left out of accuracy; most "
-            "often: {}",
-            sum(reasons.values()),
-            len(results),
+            "{}; most often: {}",
+            undecided_note(undecided, len(results), right / total, (right + undecided) / total),
             visible(reasons.most_common(1)[0][0]),
+        )
+    unstated = sum(each.answer == UNDETERMINED and each.correct is False for each in results)
+    if unstated:
+        logger.warning(
+            "{} of {} responses state no answer, and count as wrong", unstated, len(results)
         )

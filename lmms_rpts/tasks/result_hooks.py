@@ -6,8 +6,9 @@ tasks.
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,23 @@ def execute_cached(
         return original(cache, lm, reqtype, requests)
     from lmms_rpts.models.kept_arguments import KeptArguments
 
-    return original(cache, KeptArguments(lm, ours), reqtype, requests)
+    found = original(cache, KeptArguments(lm, ours), reqtype, requests)
+    _forget_failures(cache, ours, zip(requests, found, strict=True))
+    return found
+
+
+def _forget_failures(cache: Any, ours: Collection[str], pairs: Iterable[tuple[Any, Any]]) -> None:
+    """Remove our failed model requests from the cache, so that the next run sends them again."""
+    from lmms_rpts.filters.responses import missing_response
+
+    for request, response in pairs:
+        text = getattr(response, "text", response)
+        if request.task_name in ours and isinstance(text, str) and missing_response(text):
+            cache.db.execute(
+                "DELETE FROM responses WHERE task_name = ? AND doc_id = ? AND response = ?",
+                (request.task_name, request.doc_id, json.dumps(text, ensure_ascii=False)),
+            )
+    cache.db.commit()
 
 
 def _our_tasks(tasks: Mapping[Any, Any]) -> Iterable[str]:

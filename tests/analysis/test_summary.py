@@ -10,6 +10,7 @@ import pytest
 
 from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary, summarize
 from lmms_rpts.report.plots import points_of
+from lmms_rpts.report.view import make_view
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean
@@ -84,6 +85,23 @@ def test_a_round_without_a_value_is_no_round_of_that_metric(tmp_path: Path) -> N
     assert model.metrics["judge_coverage"].value == 0.5
     (told,) = found.warnings
     assert "a (1): 1 of 1 responses were not judged (judge_coverage 0.000)" in told
+
+
+def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_path: Path) -> None:
+    """Documents 0 (two responses) to 2: from 1/6 (0.5, 0, 0) to 2/3 (1, 0, 1)."""
+    undecided = judged(1.0, right=None)
+    undecided["answer"] |= {"value": None, "error": "the rules cannot read the stated answer"}
+    failed = judged(None, right=None) | {"reason": "the model request failed: busy"}
+    records = {0: [judged(1.0), undecided], 1: judged(0.0, right=False), 2: undecided, 3: failed}
+    found = summary_of(tmp_path, a=[records])
+    assert found.overall.models[0].metrics["accuracy"].value == 0.5
+    assert found.warnings == (
+        "a: 1 of 5 responses were not judged (judge_coverage 0.800) and are left out of the means "
+        "(most often: the model request failed: busy)",
+        "a: 2 of 5 answers are neither right nor wrong, and are left out of accuracy, which is "
+        "from 0.167 (all of them wrong) to 0.667 (all right)",
+    )
+    assert f"{found.warnings[1]}." in make_view(read_runs([tmp_path]), {}).warnings
 
 
 def test_runs_of_other_documents_are_no_rounds(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from loguru import logger
 
 from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter, TransformFilter
 from lmms_rpts.filters.aggregate import build_record
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore, TransformedResponse
 from lmms_rpts.judging import JudgeConfigurationError, prompts
 from lmms_rpts.reasoning import ReasoningChain
@@ -573,6 +574,37 @@ def test_what_the_table_of_results_does_not_tell_is_logged(logged: list[str]) ->
 def test_nothing_is_logged_where_all_is_told(logged: list[str], judge: str) -> None:
     aggregated(scored(asked_about(0.5), asked_about(1.0), judge=judge))
     assert logged == []
+
+
+@pytest.mark.parametrize("judge", ["lexical", "none"])
+def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_that_writes(
+    judge: str, monkeypatch: pytest.MonkeyPatch, logged: list[str]
+) -> None:
+    """Neither right nor wrong: accuracy is from 1/4 to 3/4. What is not stated is wrong."""
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", judge)
+    step = STEPS.splitlines()[0]
+    ends = ("agree", "the claim holds", "I don't know", "I'd side with the statement")
+    docs = [make_doc()] * 4
+    read = TransformFilter().apply([[f"{step}\nFinal answer: {end}"] for end in ends], docs)
+    written = AggregateFilter().apply(ScoreFilter().apply(read, docs), docs)
+    records = [RptsRecord.parse(json.loads(str(each))) for each in written]
+    assert [(each.answer.value, each.answer.correct) for each in records] == [
+        ("agree", True),
+        (None, None),
+        ("undetermined", False),
+        (None, None),
+    ]
+    error = records[1].answer.error
+    assert error == "the rules cannot read the stated answer: 'the claim holds'"
+    values = records[1].metrics
+    assert (values["rpts"] is not None) == (judge == "lexical")
+    unknown = ("accuracy", "accuracy_rpts", "right_for_wrong_reason", "rpts_guarded")
+    assert [values[name] for name in (*unknown, "accuracy_guarded", "root_bears")] == [None] * 6
+    assert logged[:2] == [
+        "WARNING: 2 of 4 answers are neither right nor wrong, and are left out of accuracy, which "
+        f"is from 0.250 (all of them wrong) to 0.750 (all right); most often: {error}",
+        "WARNING: 1 of 4 responses state no answer, and count as wrong",
+    ]
 
 
 def test_the_scoring_is_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from lmms_rpts.reasoning import find_answer
+from lmms_rpts.reasoning import find_answer, stated_words
 from lmms_rpts.reasoning.answer_lines import is_answer_line
 from tests.reasoning.strategies import texts
 from tests.support.tables import table
@@ -346,3 +346,79 @@ FLIPS = [
 @table("text, meant", *FLIPS)
 def test_an_answer_is_read_right_or_not_at_all(text: str, meant: str | None) -> None:
     assert find_answer(text) in (meant, None)
+
+
+# Plain spellings of a final answer, as models write them. The rules read some; a judge is asked
+# about the others, and without one they are undecided, never wrong.
+AGREEING = r"""
+Final answer: agree | Final answer - agree | Final answer → agree | Final: agree
+**Final Answer**\n\nAgree | Final answer: [agree] | Final answer: (agree)
+Final answer: <agree> | Final answer is: Agree | The final answer: agree. | Final answer: Agreed
+Final answer: Agreement | Final answer: I'd agree | Final answer: I strongly agree
+Final answer: I agree with this claim | Final answer: yes | Final answer: Yes, agree
+Final answer: true | Answer = agree | Final answer: the statement holds
+Final answer: supported | Final answer: correct | Final answer: I side with the statement
+Conclusion: agree | Decision: agree | My position: agree | Result: agree
+None of the clues contradict the statement. | I was unsure, but I agree with it.
+Therefore, agree. | Hence the statement holds. | I fully agree with the statement.
+I would agree. | I tend to agree with the statement. | My answer is agree.
+We agree with the claim. | Agree\n\nThe clock shows nine. | Agree. It is nine o'clock.
+The statement is supported by the clues. | Yes. | Yes, the statement is correct.
+{"answer": "agree"} | answer: 'agree' | I agree. I hope that this helps! | 最终答案：同意
+最终答案——同意 | 最终答案：赞成 | 最终答案：是 | 最终答案：对 | 结论：同意 | 判断：正确
+最终答案：该陈述成立 | 最终答案：我认为该陈述正确 | 所以我同意这个说法。 | 答案是肯定的。
+The answer is affirmative.
+"""
+DISAGREEING = r"""
+Final answer: disagree | Final answer - disagree | Final answer: (disagree)
+Final answer: do not agree | Final answer: I can't agree | Final answer: no
+Final answer: No, disagree | Final answer: false | Final answer: not supported
+Final answer: the statement does not hold | Final answer: refuted | Final: disagree
+Final answer: contradicted by Image 0 | Decision: disagree | Conclusion: disagree
+I would disagree. | I strongly disagree with this statement. | Thus: disagree
+The statement is contradicted by the image. | No, the statement is wrong.
+Disagree. The clock shows nine. | Disagree\n\nThe shop is closed. | No. | 最终答案：不同意
+最终答案——不同意 | 最终答案：不赞成 | 最终答案：否 | 最终答案：错 | 结论：不同意 | 判断：错误
+因此我并不同意这一陈述。
+"""
+UNSTATED = r"""
+The clock shows nine. | Conclusion 0: from Image 0, the clock shows nine. | Final answer:
+**Final answer:** | Final answer: ... | 最终答案： | Final answer: \n\n
+Final answer: agree or disagree | Final answer: agree/disagree | Final answer: N/A
+Final answer: none | Final answer: unknown | Final answer: I don't know
+I'm sorry, but I can't help with that. | I can't agree or disagree with this.
+I cannot determine whether the statement is true. | It is unclear if I should agree.
+There is not enough information to say that the statement is true.
+Final answer: unable to determine from the images | Final answer: it depends; unclear
+Do I agree or disagree with the statement? | I must say whether I agree.
+抱歉，我无法回答这个问题。 | 无法判断该陈述是否成立。 | 信息不足，不能确定。 | 是否同意该陈述
+你同意还是不同意这条陈述？ | 最终答案：无法从图片得知 | 最终答案：（同意或不同意）
+I agree with Text 1 that the shop closes. The train left at nine. So it is late.
+End with one line: Final answer: agree, or: Final answer: disagree.
+The answer is in Image 0, which shows a clock. | 该陈述是关于商店的。
+"""
+
+
+def spelt(block: str) -> list[str]:
+    """The texts of a block."""
+    lines = block.strip().splitlines()
+    return [text.replace("\\n", "\n") for line in lines for text in line.split(" | ")]
+
+
+@table(
+    "text, meant",
+    *((text, YES) for text in spelt(AGREEING)),
+    *((text, NO) for text in spelt(DISAGREEING)),
+)
+def test_a_stated_answer_is_read_right_or_left_undecided(text: str, meant: str) -> None:
+    reasons = "Conclusion 0: from Image 0, the clock shows nine.\n"
+    for response in (text, reasons + text):
+        found = find_answer(response)
+        assert found in (meant, None)
+        assert found == meant or stated_words(response)
+
+
+@table("text", "", " \n", *spelt(UNSTATED))
+def test_what_states_no_answer(text: str) -> None:
+    assert find_answer(text) in (None, OPEN)
+    assert stated_words(text) is None

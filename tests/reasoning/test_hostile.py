@@ -19,6 +19,7 @@ from lmms_rpts.reasoning import (
     repair_chain,
     rpts_score,
     select_reasoning,
+    stated_words,
 )
 from tests.support.growth import FACTOR, assert_linear
 from tests.support.tables import table
@@ -53,6 +54,7 @@ def read_all(text: str) -> None:
     picked = select_reasoning(text)
     extract_chain(picked.text)
     find_answer(picked.spoken)
+    stated_words(picked.spoken)
     if picked.spoken != text:
         find_answer(text)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from lmms_rpts.filters.responses import Doc, TransformedResponse
+from lmms_rpts.filters.responses import Doc, TransformedResponse, missing_response
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.settings import parse_choice
 from lmms_rpts.tasks.any_task.host import NOT_TOLD, HostTask
@@ -50,10 +50,10 @@ class AnyTransformFilter(TransformFilter):
             self.host.settle_repeats(doc_id, responses)
         seen: Counter[int] = Counter()
         graded = []
-        for (_, doc), result in zip(pairs, results, strict=True):
-            doc_id = doc["doc_id"]
-            correct = self.host.correct(doc_id, seen[doc_id])
+        for (response, doc), result in zip(pairs, results, strict=True):
+            doc_id, at = doc["doc_id"], seen[doc["doc_id"]]
             seen[doc_id] += 1
+            correct = None if missing_response(response) else self.host.correct(doc_id, at)
             error = NOT_TOLD if correct is None else result.answer_error
             graded.append(replace(result, correct=correct, answer_by="task", answer_error=error))
         return graded

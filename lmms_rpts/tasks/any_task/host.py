@@ -16,6 +16,7 @@ from lmms_rpts.filters.aligned_documents import Document
 from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.responses import REQUEST_FAILED
 from lmms_rpts.schema import shown
 from lmms_rpts.settings import SettingError, load_settings
 from lmms_rpts.tasks.any_task.config import FILTER, add_metrics, metric_name, results_beside
@@ -296,7 +297,8 @@ class HostTask:
             record = RptsRecord.parse(json.loads(text))
         except (TypeError, ValueError, RecursionError):
             return text
-        return with_grade(record, self.correct(doc_id, repeat)).to_json()
+        failed = (record.transform.error or "").startswith(REQUEST_FAILED)
+        return with_grade(record, None if failed else self.correct(doc_id, repeat)).to_json()
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         """The metrics of RPTS, under names that the task's own metrics don't use."""

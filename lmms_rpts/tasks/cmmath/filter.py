@@ -30,7 +30,7 @@ from lmms_rpts.filters.grading import (
     report_failed,
     report_ungraded,
 )
-from lmms_rpts.filters.responses import NO_RESPONSE, Doc
+from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
@@ -129,8 +129,9 @@ class CmmathGradeFilter(GradingFilter):
 
         part = select_reasoning(response or "")
         rules = grade(doc["question"], doc["reference"], part.spoken)
-        if response is None:
-            return self.unread(NO_RESPONSE, rules.answer_type)
+        missing = missing_response(response)
+        if missing:
+            return self.unread(missing, rules.answer_type)
         return Given(part.spoken, part.source, rules, rules.answer_type)
 
     def unread(self, reason: str, answer_type: str = "unknown") -> Given:

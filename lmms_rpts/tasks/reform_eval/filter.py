@@ -20,7 +20,7 @@ from lmms_rpts.filters.documents import (
     as_whole,
 )
 from lmms_rpts.filters.grading import GradingFilter, report_ungraded
-from lmms_rpts.filters.responses import NO_RESPONSE, Doc
+from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import select_reasoning
@@ -96,9 +96,10 @@ class ReformAnswerFilter(GradingFilter):
 
     def read(self, response: str | None, doc: Doc) -> Given:
         """Grade a response; thinking is ignored."""
-        if response is None:
-            return not_given(NO_RESPONSE)
-        part = select_reasoning(response)
+        missing = missing_response(response)
+        if missing:
+            return not_given(missing)
+        part = select_reasoning(response or "")
         kind = data_sets()[doc["set"]].kind
         return replace(grade_text(part.spoken, doc, kind), source=part.source)
 

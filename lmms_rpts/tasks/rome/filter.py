@@ -28,7 +28,7 @@ from lmms_rpts.filters.grading import (
     report_failed,
     report_ungraded,
 )
-from lmms_rpts.filters.responses import NO_RESPONSE, Doc
+from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_consistency, parse_grade
 from lmms_rpts.judging.request_kinds import add_request_kinds
@@ -150,10 +150,11 @@ class RomeAnswerFilter(GradingFilter):
 
     def read(self, response: str | None, doc: Doc) -> Given:
         """The parts of a response, its answer graded by rules."""
-        if response is None:
-            return self.unread(NO_RESPONSE)
-        part = select_reasoning(response)
-        _, thinking, _ = split_thinking(response)
+        missing = missing_response(response)
+        if missing:
+            return self.unread(missing)
+        part = select_reasoning(response or "")
+        _, thinking, _ = split_thinking(response or "")
         rules = _grade_by_rules(doc, part.spoken)
         return Given(part.spoken, part.source, (thinking or "").strip() or None, rules)
 

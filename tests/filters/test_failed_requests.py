@@ -1,0 +1,183 @@
+"""A failed model request, which lmms-eval stores as if it were a response: in every task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loguru import logger
+
+from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
+from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
+from lmms_rpts.tasks.cmmath.reasoning import rpts_fields
+from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
+from lmms_rpts.tasks.reform_eval.dataset import load_documents
+from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter
+from lmms_rpts.tasks.reform_eval.sets import data_sets
+from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
+from lmms_rpts.tasks.rpts_eval import results as rpts_results
+from tests.support import cmmath, rome
+from tests.support.foreign_task import SeeingJudge, response_to, write_foreign_task
+from tests.support.instances import make_doc
+from tests.support.reform import write_reform
+from tests.support.tables import table
+from tests.test_any_task_end_to_end import records_of, replay, settings
+from tests.test_score_any_run import score
+
+Doc = dict[str, Any]
+FAILED = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Error code: 500 - the\x1b[31m model is gone"
+STEPS = "Conclusion 0: from Image 0, the clock shows nine.\nFinal answer: agree"
+
+
+def solution() -> Doc:
+    doc = cmmath.make_doc()
+    return doc | rpts_fields(doc)
+
+
+def sample() -> Doc:
+    found: Doc = json.loads(json.dumps(asdict(load_documents(data_sets()["gqa"], "generation")[0])))
+    return found
+
+
+def by_rpts(transform: Callable[[], Any]) -> Callable[[Sequence[Any], Sequence[Doc]], Any]:
+    def apply(resps: Sequence[Any], docs: Sequence[Doc]) -> Any:
+        read = transform().apply(resps, docs)
+        return AggregateFilter().apply(ScoreFilter().apply(read, docs), docs)
+
+    return apply
+
+
+TASKS: dict[str, tuple[Callable[..., Any], Callable[[], Doc]]] = {
+    "rpts_eval": (by_rpts(TransformFilter), make_doc),
+    "own data": (
+        by_rpts(lambda: TransformFilter(answer="text")),
+        lambda: make_doc(answer="blue", options=[]),
+    ),
+    "any task": (by_rpts(AnyTransformFilter), make_doc),
+    "cmmath_rpts": (by_rpts(CmmathTransformFilter), solution),
+    "cmmath": (lambda *given: CmmathGradeFilter().apply(*given), cmmath.make_doc),
+    "rome": (lambda *given: RomeAnswerFilter().apply(*given), rome.make_doc),
+    "reform_eval": (lambda *given: ReformAnswerFilter().apply(*given), sample),
+}
+
+
+@pytest.fixture(autouse=True)
+def _settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    monkeypatch.setenv("REFORM_PATH", str(write_reform(tmp_path)))
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    """The warnings, one per line."""
+    apply, doc = TASKS["rpts_eval"]
+    apply([[STEPS]], [doc()])  # this imports lmms-eval, which replaces the handlers
+    lines: list[str] = []
+    handler = logger.add(lambda line: lines.append(str(line)), format="{message}", level="WARNING")
+    yield lines
+    logger.remove(handler)
+
+
+@table("task", *TASKS)
+def test_a_failed_request_is_neither_right_nor_wrong(task: str, logged: list[str]) -> None:
+    apply, doc = TASKS[task]
+    logged.clear()
+    found = apply([[FAILED], [STEPS], [FAILED.replace("500", "503")], [FAILED]], [doc()] * 4)
+    record = json.loads(str(found[0]))
+    assert record["outcome"] == "unscored"
+    assert record["reason"] == (
+        "the model request failed: Error code: 500 - the\N{REPLACEMENT CHARACTER}[31m model is gone"
+    )
+    assert record.get("answer", {}) in ("", {}) or record["answer"]["correct"] is None
+    assert record.get("score", record.get("rpts")) is None
+    assert [line for line in logged if "failed" in line] == [
+        "3 of 4 model requests failed. Their responses are left out of all means; most often: "
+        "Error code: 500 - the\N{REPLACEMENT CHARACTER}[31m model is gone\n"
+    ]
+
+
+def test_no_metric_has_a_value_for_it() -> None:
+    apply, doc = TASKS["rpts_eval"]
+    found = rpts_results.process_results(doc(), [str(apply([[FAILED]], [doc()])[0])])
+    assert {name for name, value in found.items() if value is not None} == {"judge_coverage"}
+    assert found["judge_coverage"] == 0
+
+
+@table(
+    "response, message",
+    (FAILED, "Error code: 500"),
+    ("\n[LMMS_EVAL_REQUEST_FAILED after 1 retries] ", "lmms-eval gives no reason"),
+    (
+        "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Incorrect API key provided: sk-abcdefgh12345",
+        "provided: ***",
+    ),
+    ("[LMMS_EVAL_BUDGET_EXCEEDED]", "the token budget of the run is spent (--max_tokens)"),
+    ("[GENERATION_FAILED] CUDA out of memory", "CUDA out of memory"),
+    ("Batch failed", "Batch failed"),
+    ("Video ['a.mp4'] can not load, check the source", "can not load, check the source"),
+    ("Video a.mp4 generate failed, check the source", "generate failed, check the source"),
+    ("[LMMS_EVAL_REQUEST_FAILED after 5 retries] " + "x" * 10_000, "xxx…"),
+)
+def test_what_wrappers_store_for_it(response: str, message: str) -> None:
+    apply, doc = TASKS["rome"]
+    reason = json.loads(str(apply([[response]], [doc()])[0]))["reason"]
+    assert reason.startswith("the model request failed: ")
+    assert message in reason
+    assert "sk-abc" not in reason
+    assert len(reason) < 400
+
+
+@table(
+    "response",
+    "The log says [LMMS_EVAL_REQUEST_FAILED after 5 retries]. Final Answer: B",
+    "[SAFETY_BLOCKED:PROHIBITED_CONTENT]",
+    "Video 3 can not load: check the source of the statement.",
+    "Batch failed, so the machine stands still.",
+    "",
+)
+def test_what_is_a_response(response: str) -> None:
+    apply, doc = TASKS["rome"]
+    assert json.loads(str(apply([[response]], [doc()])[0]))["outcome"] == "scored"
+
+
+@table("task", *TASKS)
+def test_empty_responses_are_wrong_and_counted(task: str, logged: list[str]) -> None:
+    apply, doc = TASKS[task]
+    logged.clear()
+    found = apply([[""], [STEPS], [" \n"]], [doc()] * 3)
+    if task != "any task":  # the task's own metric grades its answers
+        record = json.loads(str(found[0]))
+        assert record.get("score", record["instance"].get("rpts", 0)) == 0
+    assert [line for line in logged if "empty" in line] == [
+        "2 of 3 responses are empty and count as wrong. Some model wrappers of lmms-eval return an "
+        "empty text for a failed request: see its log\n"
+    ]
+
+
+def test_all_is_well_and_nothing_is_said(logged: list[str]) -> None:
+    apply, doc = TASKS["reform_eval"]
+    apply([["(A)"], [None]], [doc()] * 2)
+    assert not [line for line in logged if "empty" in line or "failed" in line]
+
+
+@pytest.mark.slow
+def test_the_metric_of_a_wrapped_task_does_not_grade_it(tmp_path: Path) -> None:
+    """In the harness, and scored from its samples; the metric itself calls the request wrong."""
+    task = write_foreign_task(tmp_path)
+    texts = [response_to(doc) for doc in task.documents]
+    texts[0] = FAILED
+    with SeeingJudge().server() as server:
+        env = settings(server)
+        harness = replay(tmp_path / "harness", task, env, texts=texts)
+        plain = replay(tmp_path / "plain", task, env, name="colours", texts=texts)
+        scored = score(plain.folder, task, tmp_path / "scored", server)
+    for done in (harness, scored):
+        answers = [each["answer"]["correct"] for _, each in sorted(records_of(done).items())]
+        assert answers == [None, False, True, False, True, False], done.output
+        assert done.results["colours_rpts"]["accuracy,rpts"] == pytest.approx(2 / 5)
+        assert "1 of 6 model requests failed" in done.output
