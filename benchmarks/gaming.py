@@ -1,6 +1,6 @@
 """What responses without reasoning gain by the published and the guarded score, on RPTS-Eval.
 
-Two judges are used: an ideal one that knows the gold reasoning (its rules: see
+Two judges are used, each at two depths: an ideal one that knows the gold reasoning (its rules: see
 ``benchmarks.ideal_judge``), and a noisy one that inverts a tenth of these answers. They score
 
 - strategies for a high score without reasoning (``benchmarks.gaming_strategies``), in responses
@@ -35,7 +35,15 @@ from typing import Any
 
 from benchmarks.gaming_strategies import STRATEGIES, Strategy
 from benchmarks.gaming_variety import CORRUPTED, SHAPES, corrupted
-from benchmarks.ideal_judge import AGREE, IdealJudge, Instance, Judge, NoisyJudge
+from benchmarks.ideal_judge import (
+    AGREE,
+    DEPTHS,
+    GOLD_STEPS,
+    IdealJudge,
+    Instance,
+    Judge,
+    NoisyJudge,
+)
 from lmms_rpts.filters.diagnosis import diagnose_chain
 from lmms_rpts.filters.record import is_sound
 from lmms_rpts.reasoning import (
@@ -173,11 +181,13 @@ def ask_about_step(query: StepQuery, judge: Judge) -> float:
     return combine_answers(first, judge.inference(evidence, query.conclusion))
 
 
-def judges_of(instances: Iterable[Instance], noise: float, seed: int) -> dict[Instance, Judge]:
+def judges_of(
+    instances: Iterable[Instance], noise: float, seed: int, depth: int = GOLD_STEPS
+) -> dict[Instance, Judge]:
     """The ideal judge of each instance; with ``noise``, a judge with this error rate."""
     judges: dict[Instance, Judge] = {}
     for instance in instances:
-        judge: Judge = IdealJudge(instance)
+        judge: Judge = IdealJudge(instance, depth)
         if noise:
             name = f"{seed} {instance.language} {instance.doc['id']}"
             judge = NoisyJudge(judge, noise, name)
@@ -266,37 +276,31 @@ def effect(
 
 
 def show_strategies(instances: Sequence[Instance], seed: int) -> None:
-    """Print one row per strategy: its scores from the ideal and from the noisy judge."""
-    ideal, noisy = judges_of(instances, 0.0, seed), judges_of(instances, NOISE, seed)
-    print(_HEADER)
-    for name, strategy in STRATEGIES.items():
-        responses = play(strategy, instances)
-        _show(name, row_of(responses, ideal), row_of(responses, noisy))
+    """Print one row per strategy: its scores from each judge."""
+    _show({name: play(strategy, instances) for name, strategy in STRATEGIES.items()}, seed)
 
 
 def show_shapes(instances: Sequence[Instance], seed: int) -> None:
     """Print one row per shape of honest chains."""
-    ideal, noisy = judges_of(instances, 0.0, seed), judges_of(instances, NOISE, seed)
-    print(_HEADER)
-    for name in SHAPES:
-        responses = shaped(name, instances, seed)
-        _show(name, row_of(responses, ideal), row_of(responses, noisy))
+    _show({name: shaped(name, instances, seed) for name in SHAPES}, seed)
 
 
-_COLUMNS = f"{'publ.':>6} {'guard.':>6} {'g. wrong':>8} {'unsound':>7} {'uns. g.':>7}"
-_HEADER = (
-    f"{'':42} {'ideal judge':^38}    {'noisy judge':^38}\n"
-    f"{'':42} {_COLUMNS}    {_COLUMNS} {'accuracy':>9}"
-)
-
-
-def _show(name: str, *rows: Row) -> None:
-    cells = "    ".join(
-        f"{row.published:6.3f} {row.guarded:6.3f} {row.guarded_wrong:8.3f} "
-        f"{row.wrong_reason:7.3f} {row.wrong_reason_guarded:7.3f}"
-        for row in rows
-    )
-    print(f"{name:42} {cells} {rows[0].accuracy:9.3f}", flush=True)
+def _show(groups: dict[str, list[Response]], seed: int) -> None:
+    instances = [response.instance for response in next(iter(groups.values()))]
+    judges = [judges_of(instances, noise, seed, depth)
+              for noise in (0.0, NOISE) for depth in DEPTHS]  # fmt: skip
+    kinds = [f"{kind}, depth {depth}" for kind in ("ideal", "noisy") for depth in DEPTHS]
+    columns = f"{'publ.':>6} {'guard.':>6} {'g. wrong':>8}"
+    print(f"{'':42} {''.join(f'{kind:^26}' for kind in kinds)} unsound, by ideal judge")
+    print(f"{'':42} {'    '.join([columns] * len(kinds))}    publ. guard. accuracy")
+    for name, responses in groups.items():
+        rows = [row_of(responses, each) for each in judges]
+        cells = "    ".join(
+            f"{row.published:6.3f} {row.guarded:6.3f} {row.guarded_wrong:8.3f}" for row in rows
+        )
+        first = rows[0]
+        unsound = f"{first.wrong_reason:6.3f} {first.wrong_reason_guarded:6.3f}"
+        print(f"{name:42} {cells}   {unsound} {first.accuracy:8.3f}", flush=True)
 
 
 def show_graded(instances: Sequence[Instance], seed: int) -> None:

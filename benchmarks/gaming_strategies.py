@@ -12,11 +12,15 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.ideal_judge import (
     AGREE,
+    EVERYTHING,
     Instance,
     both_sides,
     conditional,
+    either,
     hedged,
+    implies,
     joined,
+    negation,
     nonsense,
     remark,
 )
@@ -296,6 +300,52 @@ def seen_among_remarks(seen: Instance) -> list[str]:
     return [*steps, _line(_earlier(steps)[1:], seen.statement)]
 
 
+# --- rules of the response's own
+
+
+def _ruled(seen: Instance, rule: str, *between: str) -> list[str]:
+    """A rule from all that is given, then the statement from the rule and all that is given."""
+    steps = [_line(_all(seen), rule), *between]
+    return [*steps, _line([*_earlier(steps), *_all(seen)], seen.statement)]
+
+
+def detached_conditional(seen: Instance) -> list[str]:
+    """The statement if all of it applies; so the statement."""
+    return _ruled(seen, conditional(_restated(seen)))
+
+
+def detached_among_remarks(seen: Instance) -> list[str]:
+    """The same, with ten remarks."""
+    remarks = [_line(["Context"], remark(at)) for at in range(10)]
+    return _ruled(seen, conditional(_restated(seen)), *remarks)
+
+
+def detached_with_remark(seen: Instance) -> list[str]:
+    """A remark joined with the statement if all of it applies; so the statement."""
+    return _ruled(seen, joined(remark(0), conditional(_restated(seen))))
+
+
+def detached_from_opposite(seen: Instance) -> list[str]:
+    """If the statement did not hold, not all of it would apply; so the statement."""
+    return _ruled(seen, implies(negation(_restated(seen)), negation(EVERYTHING)))
+
+
+def tautology(seen: Instance) -> list[str]:
+    """The statement holds or does not hold; so the statement."""
+    return _ruled(seen, either(_restated(seen), negation(_restated(seen))))
+
+
+def doubled(seen: Instance) -> list[str]:
+    """The statement, then the statement together with other words for it."""
+    first = _line(_all(seen), seen.statement)
+    return [first, _line(["Conclusion0", *_all(seen)], joined(seen.statement, _restated(seen)))]
+
+
+def giant_step(seen: Instance) -> list[str]:
+    """One step that joins all clues, the context and the statement."""
+    return [_line(_all(seen), joined(*seen.clues, seen.context, seen.statement))]
+
+
 STRATEGIES: dict[str, Strategy] = {
     "copies the context": copies_context,
     "copies a clue with the context": copies_clue,
@@ -333,4 +383,11 @@ STRATEGIES: dict[str, Strategy] = {
     "asserted among remarks, restated": asserted_among_remarks,
     "asserted from nothing, remarks, restated": asserted_from_nothing,
     "seen, restated twice among remarks": seen_among_remarks,
+    "statement if it all applies, statement": detached_conditional,
+    "the same among remarks": detached_among_remarks,
+    "the same joined with a remark": detached_with_remark,
+    "not all applies unless the statement holds": detached_from_opposite,
+    "statement or its opposite, statement": tautology,
+    "statement, then doubled": doubled,
+    "clues, context and statement joined": giant_step,
 }

@@ -25,13 +25,19 @@ from benchmarks.gaming import (
 )
 from benchmarks.gaming_strategies import STRATEGIES
 from benchmarks.ideal_judge import (
+    DEPTHS,
+    EVERYTHING,
+    GOLD_STEPS,
     IdealJudge,
     Instance,
     NoisyJudge,
     both_sides,
     conditional,
+    either,
     hedged,
+    implies,
     joined,
+    negation,
     nonsense,
     remark,
 )
@@ -47,10 +53,11 @@ ABOVE = frozenset(
         "clues reworded, statement",
         "asserted, then restated in other words",
         "asserted among remarks, restated",
+        "statement or its opposite, statement",
     }
 )
-"""Strategies with guarded scores above ``FAILED``, but only for right answers, which do follow from
-the given evidence; wrong answers stay below. See docs/guarded.md.
+"""Strategies with guarded scores above ``FAILED`` at depth 2, but only for right answers, which do
+follow from the given evidence; wrong answers stay below. See docs/guarded.md.
 """
 
 
@@ -62,11 +69,13 @@ def sample() -> tuple[Instance, ...]:
 
 
 @table("name", *STRATEGIES)
-def test_a_strategy_gains_little(name: str) -> None:
-    row = row_of(play(STRATEGIES[name], sample()), judges_of(sample(), 0.0, 0))
-    bound = FAILED + 1e-9
-    assert (row.guarded > bound) == (name in ABOVE), row
-    assert row.guarded_wrong <= bound, row
+def test_a_wrong_answer_gains_little(name: str) -> None:
+    responses = play(STRATEGIES[name], sample())
+    for depth in DEPTHS:
+        row = row_of(responses, judges_of(sample(), 0.0, 0, depth))
+        assert row.guarded_wrong <= FAILED + 1e-9, (depth, row)
+        if depth == GOLD_STEPS:
+            assert (row.guarded > FAILED + 1e-9) == (name in ABOVE), row
 
 
 @table(
@@ -131,9 +140,9 @@ WINDOW, SHORE, WALLS = "The window faces the lake.", *DOC["textual_clue"]
 SIGHT, ROOT, STATEMENT = "The lake is in sight.", "B sees the lake.", str(DOC["statement"])
 
 
-def judge_of(answer: str = "agree") -> IdealJudge:
+def judge_of(answer: str = "agree", depth: int = GOLD_STEPS) -> IdealJudge:
     doc = DOC | {"answer": answer}
-    return IdealJudge(Instance(doc, TRANSLATED | {"answer": answer}, "en"))
+    return IdealJudge(Instance(doc, TRANSLATED | {"answer": answer}, "en"), depth)
 
 
 @table(
@@ -171,15 +180,36 @@ def test_the_ideal_judge_of_images(claim: str, score: float) -> None:
     ((SHORE, WINDOW, WALLS), "agree", 0.0),
     ((nonsense(1),), nonsense(1), 1.0),
     ((SHORE,), nonsense(1), 0.0),
+    # Modus ponens, also with a condition that the premises need not contain, and modus tollens.
+    ((conditional(STATEMENT),), STATEMENT, 1.0),
+    ((implies(SHORE, STATEMENT), SHORE), STATEMENT, 1.0),
+    ((implies(SHORE, STATEMENT),), STATEMENT, 0.0),
+    ((implies(joined(SHORE, WALLS), STATEMENT), SHORE, WALLS), STATEMENT, 1.0),
+    ((implies(SHORE, implies(WALLS, STATEMENT)), SHORE, WALLS), STATEMENT, 1.0),
+    ((implies(negation(STATEMENT), negation(EVERYTHING)),), STATEMENT, 1.0),
+    ((joined(remark(1), conditional(STATEMENT)),), STATEMENT, 1.0),
+    # Tautologies and double negations.
+    ((), either(STATEMENT, negation(STATEMENT)), 1.0),
+    ((either(STATEMENT, negation(STATEMENT)),), STATEMENT, 0.0),
+    ((negation(negation(SHORE)),), SHORE, 1.0),
+    ((SHORE,), negation(SHORE), 0.0),
+    ((SHORE,), either(SHORE, nonsense(1)), 1.0),
+    ((SHORE,), either(STATEMENT, nonsense(1)), 0.0),
 )
 def test_the_ideal_judge_of_inferences(premises: tuple[str, ...], claim: str, score: float) -> None:
     assert judge_of().inference(premises, claim) == score
+
+
+@table("depth, score", (0, 0.0), (1, 0.0), (2, 1.0), (99, 1.0))
+def test_a_judge_follows_as_many_gold_steps_as_its_depth(depth: int, score: float) -> None:
+    assert judge_of(depth=depth).inference((SHORE, WINDOW, WALLS), ROOT) == score
 
 
 @table(
     "claim, score",
     (STATEMENT, 0.0),
     (ROOT, 1.0),
+    (negation(STATEMENT), 1.0),
     (hedged(STATEMENT), 0.0),
 )
 def test_where_the_statement_is_wrong(claim: str, score: float) -> None:
