@@ -52,11 +52,13 @@ from lmms_rpts.reasoning import (
     ImageQuery,
     ReasoningChain,
     ReasoningTree,
+    RootQuery,
     StepQuery,
     build_tree,
     combine_answers,
     guarded_score,
     parse_chain,
+    plan_root,
     plan_steps,
     rpts_score,
 )
@@ -76,6 +78,7 @@ class Response:
     instance: Instance
     tree: ReasoningTree
     queries: tuple[StepQuery, ...]
+    root: RootQuery | None
     diagnosis: Diagnosis
     answer: str
 
@@ -148,14 +151,14 @@ def prepare(instance: Instance, chain: ReasoningChain, answer: str) -> Response:
         DEFAULT_DECAY,
         DEFAULT_FOCUS_HEIGHT,
     )
-    return Response(instance, tree, tuple(plan_steps(repaired, doc)), diagnosis, answer)
+    root = plan_root(tree, doc) if repaired.steps else None
+    return Response(instance, tree, tuple(plan_steps(repaired, doc)), root, diagnosis, answer)
 
 
 def grade(response: Response, judge: Judge) -> Scores:
     """Both scores of a response, given by a judge."""
     scores = [ask_about_step(query, judge) for query in response.queries]
-    steps = response.tree.chain.steps
-    root = judge.root(steps[-1].conclusion, response.answer) if steps else 0.0
+    root = judge.root(response.root, response.answer) if response.root else 0.0
     return scores_of(response, scores, root)
 
 

@@ -22,10 +22,14 @@ Its rules:
   statement is wrong;
 - if the statement is right, it is equivalent to the last conclusion of the gold reasoning; if it
   is wrong, its negation is, and it follows only from a premise that says the same;
-- the root entails the answer if it is the statement and the answer is "agree", its negation and
-  the answer is "disagree", the last conclusion of the gold reasoning and the answer is the gold
-  one, or the bare answer. A bare answer follows from nothing: the judge of a step does not see the
-  statement. The statement under a condition, or with "perhaps", leaves the question open: 0.5.
+- for the question about the root, only the evidence and the context are known. The judge goes
+  through the steps: a conclusion is added to what is known if it follows in ``depth`` rounds of
+  gold steps; a condition only if its last part follows once the rest is granted. The last
+  conclusion must be known in the end, and settle the question: it is the statement and the answer
+  is "agree", its negation and the answer is "disagree", the last conclusion of the gold reasoning
+  and the answer is the gold one, or the bare answer. The statement under a condition, or with
+  "perhaps", leaves the question open: 0.5. A bare answer follows from nothing as a step, because
+  the judge of a step does not see the statement; the judge of the root does.
 
 It scores everything else 0. So its figures show what attackers gain against a strict judge; they do
 not estimate the scores of models.
@@ -44,6 +48,7 @@ from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
     InferenceQuery,
     ReasoningChain,
+    RootQuery,
     StepQuery,
     parse_chain,
     plan_steps,
@@ -120,8 +125,8 @@ class Judge(Protocol):
         """Whether a conclusion follows from premises."""
         ...
 
-    def root(self, conclusion: str, answer: str) -> float:
-        """Whether the last conclusion entails the answer."""
+    def root(self, query: RootQuery, answer: str) -> float:
+        """Whether the evidence leads to a last conclusion that settles the question."""
         ...
 
 
@@ -179,6 +184,7 @@ class IdealJudge:
 
     def __init__(self, instance: Instance, depth: int = GOLD_STEPS) -> None:
         self._depth = depth
+        self._closures: dict[tuple[frozenset[Formula], int], Set[Formula]] = {}
         self._agrees = instance.doc["answer"] == AGREE
         self._answer = str(instance.doc["answer"])
         self._same = _translations(instance)
@@ -207,17 +213,30 @@ class IdealJudge:
         known = self._closure([self._context, *premises], self._depth)
         return float(self._holds(self._meaning(claim), known))
 
-    def root(self, conclusion: str, answer: str) -> float:
-        """1 for the statement or the gold root with the matching answer, 0.5 for a hedge."""
-        return self._bears(self._meaning(conclusion), answer)
+    def root(self, query: RootQuery, answer: str) -> float:
+        """1 for what the evidence leads to and what settles the question, 0.5 for a hedge."""
+        known = {self._context, *map(self._meaning, query.evidence)}
+        for said in map(self._meaning, query.steps):
+            if self._follows(said, known):
+                known.add(said)
+        said = self._meaning(query.conclusion)
+        bears = self._bears(said, answer)
+        stated = self._answered(answer) if said == answer else said
+        return bears if bears < 1.0 or self._follows(stated, known) else 0.0
 
     def _meaning(self, text: Formula) -> Formula:
         return _read(text, self._same) if isinstance(text, str) else text
 
-    def _closure(self, texts: Iterable[Formula], depth: int) -> set[Formula]:
+    def _closure(self, texts: Iterable[Formula], depth: int) -> Set[Formula]:
         """What logic and ``depth`` rounds of gold steps add to the texts."""
-        known: set[Formula] = set()
         new = {self._meaning(text) for text in texts}
+        key = (frozenset(new), depth)
+        if key not in self._closures:
+            self._closures[key] = self._closed(new, depth)
+        return self._closures[key]
+
+    def _closed(self, new: set[Formula], depth: int) -> set[Formula]:
+        known: set[Formula] = set()
         for _ in range(depth + 1):
             while not new <= known:
                 known |= new
@@ -229,7 +248,7 @@ class IdealJudge:
                 break
         return known
 
-    def _holds(self, said: Formula, known: set[Formula]) -> bool:
+    def _holds(self, said: Formula, known: Set[Formula]) -> bool:
         if said in known or _idle(said):
             return True
         match said:
@@ -241,6 +260,22 @@ class IdealJudge:
                 return self._agrees or self._root not in known
         return False
 
+    def _follows(self, said: Formula, known: Iterable[Formula]) -> bool:
+        """Whether a text follows for a judge that grants it no condition of its own."""
+        match said:
+            case ("and", *parts):
+                return all(self._follows(part, known) for part in parts)
+            case ("or", *parts):
+                return any(
+                    self._follows(part, [*known, *map(_opposite, parts[:at] + parts[at + 1 :])])
+                    for at, part in enumerate(parts)
+                )
+        return _idle(said) or said in self._closure(known, self._depth)
+
+    def _answered(self, answer: str) -> Formula | None:
+        """What a bare answer says."""
+        return {AGREE: self._statement, DISAGREE: _opposite(self._statement)}.get(answer)
+
     def _bears(self, said: Formula, answer: str) -> float:
         match said:
             case ("and", *parts):
@@ -248,9 +283,8 @@ class IdealJudge:
                 return 0.0 if opposed else max(self._bears(part, answer) for part in parts)
             case ("or", *parts) | ("perhaps", *parts):
                 return 0.5 * max(self._bears(part, answer) for part in parts)
-        stated = {AGREE: self._statement, DISAGREE: _opposite(self._statement)}.get(answer)
         concluded = said == self._root and answer == self._answer
-        return float(concluded or said in (stated, answer))
+        return float(concluded or said in (self._answered(answer), answer))
 
 
 @dataclass(frozen=True)
@@ -269,9 +303,10 @@ class NoisyJudge:
         """The wrapped judge's score of an inference, perhaps inverted."""
         return self._turned(self.judge.inference(premises, claim), "inference", *premises, claim)
 
-    def root(self, conclusion: str, answer: str) -> float:
+    def root(self, query: RootQuery, answer: str) -> float:
         """The wrapped judge's score of a root, perhaps inverted."""
-        return self._turned(self.judge.root(conclusion, answer), "root", conclusion, answer)
+        texts = (*query.evidence, *query.steps, query.conclusion, answer)
+        return self._turned(self.judge.root(query, answer), "root", *texts)
 
     def _turned(self, score: float, *question: str) -> float:
         digest = hashlib.blake2b("\0".join((self.seed, *question)).encode(), digest_size=6).digest()
