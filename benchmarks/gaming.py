@@ -87,6 +87,11 @@ class Response:
         """Whether the answer is the gold one."""
         return bool(self.answer == self.instance.doc["answer"])
 
+    @property
+    def wrong(self) -> bool:
+        """Whether the answer is wrong by the gold answer and by the gold reasoning."""
+        return not self.correct and not self.instance.contradicts_itself
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -95,6 +100,7 @@ class Scores:
     published: float
     guarded: float
     correct: bool
+    wrong: bool
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,8 @@ class Row:
     Attributes:
         published: the published score.
         guarded: the guarded score.
-        guarded_wrong: the guarded score of responses with a wrong answer.
+        guarded_wrong: the guarded score of responses with a wrong answer, without instances whose
+            gold reasoning concludes the statement that their gold answer rejects.
         accuracy: the share of right answers.
         wrong_reason: the share of the right answers that the published score calls unsound.
         wrong_reason_guarded: the share of the right answers that the guarded score calls unsound.
@@ -168,6 +175,7 @@ def scores_of(response: Response, scores: Sequence[float], root: float) -> Score
         rpts_score(response.tree, scores),
         guarded_score(response.tree, scores, response.diagnosis, root),
         response.correct,
+        response.wrong,
     )
 
 
@@ -233,7 +241,7 @@ def row_of(responses: Sequence[Response], judges: dict[Instance, Judge]) -> Row:
     return Row(
         published=_mean(each.published for each in scores),
         guarded=_mean(each.guarded for each in scores),
-        guarded_wrong=_mean(each.guarded for each in scores if not each.correct),
+        guarded_wrong=_mean(each.guarded for each in scores if each.wrong),
         accuracy=_mean(each.correct for each in scores),
         wrong_reason=_mean(not is_sound(each.published) for each in right),
         wrong_reason_guarded=_mean(not is_sound(each.guarded) for each in right),

@@ -109,6 +109,15 @@ class Instance:
         """The questions to the judge about each gold step."""
         return plan_steps(self.gold, self.doc)
 
+    @cached_property
+    def contradicts_itself(self) -> bool:
+        """Whether the gold reasoning concludes the statement although the answer is "disagree"."""
+        docs = (self.doc, self.translation)
+        ends = (_parsed(tuple(doc["reasoning"])).steps[-1].conclusion for doc in docs)
+        stated = any(doc["statement"].strip() == end.strip()
+                     for doc, end in zip(docs, ends, strict=True))  # fmt: skip
+        return stated and self.doc["answer"] == DISAGREE
+
     def repaired(self, chain: ReasoningChain) -> ReasoningChain:
         """A chain after the published clean-up."""
         return repair_chain(chain, self.clues, restates, n_images=self.n_images)
