@@ -3,8 +3,7 @@
 Two judges are used, each at two depths: an ideal one that knows the gold reasoning (its rules: see
 ``benchmarks.ideal_judge``), and a noisy one that inverts a tenth of these answers. They score
 
-- strategies for a high score without reasoning (``benchmarks.gaming_strategies``), in responses
-  that all answer "agree";
+- strategies for a high score without reasoning (``benchmarks.gaming_strategies``);
 - honest chains of other shapes: the gold reasoning unchanged, reordered, split and merged;
 - five models of graded quality: the gold reasoning with a share of its steps corrupted;
 - the honest chains of ``honest_chains.json``, written and judged manually, because no rule can
@@ -33,11 +32,12 @@ from pathlib import Path
 from statistics import fmean, variance
 from typing import Any
 
-from benchmarks.gaming_strategies import STRATEGIES, Strategy
+from benchmarks.gaming_strategies import DISAGREEING, SECOND_SET, STRATEGIES, Strategy
 from benchmarks.gaming_variety import CORRUPTED, SHAPES, corrupted
 from benchmarks.ideal_judge import (
     AGREE,
     DEPTHS,
+    DISAGREE,
     GOLD_STEPS,
     IdealJudge,
     Instance,
@@ -208,8 +208,9 @@ def judges_of(
 
 def play(strategy: Strategy, instances: Sequence[Instance]) -> list[Response]:
     """The responses that a strategy produces."""
+    answer = DISAGREE if strategy in DISAGREEING else AGREE
     return [
-        prepare(instance, parse_chain(strategy(instance), instance.language), AGREE)
+        prepare(instance, parse_chain(strategy(instance), instance.language), answer)
         for instance in instances
     ]
 
@@ -288,7 +289,8 @@ def effect(
 
 def show_strategies(instances: Sequence[Instance], seed: int) -> None:
     """Print one row per strategy: its scores from each judge."""
-    _show({name: play(strategy, instances) for name, strategy in STRATEGIES.items()}, seed)
+    for strategies in (STRATEGIES, SECOND_SET):
+        _show({name: play(strategy, instances) for name, strategy in strategies.items()}, seed)
 
 
 def show_shapes(instances: Sequence[Instance], seed: int) -> None:

@@ -4,7 +4,8 @@ It does not understand language. It compares texts with those of the instance, i
 text and its published translation have the same meaning for it. What an attacker would write in
 other words is marked, so that the judge recognizes it:
 
-- ``remark``: something true and trivial. Sound as an inference and as a claim about an image;
+- ``remark``: something true and trivial. Sound as an inference and as a claim about an image. So
+  is the opposite of ``nonsense``;
 - ``joined``, ``negation``, ``either``, ``implies`` combine texts; ``EVERYTHING`` stands for "all
   this applies", which the judge grants. ``hedged``: "perhaps <statement>".
 
@@ -16,8 +17,9 @@ Its rules:
   to it from the premises, or if at most ``depth`` rounds of gold steps do; else 0. It can't follow
   a different argument for the same conclusion, nor know which other conclusions follow. Premises
   are taken as true, however they were reached, as the judge prompts require;
-- a step that only states a condition is sound: "if <text>, <text>", in whatever logical form. A
-  real judge may well say so, because the condition is vague or nearly contains the conclusion;
+- a step that only states a condition or alternatives is sound: "if <text>, <text>", in whatever
+  logical form. A real judge may well say so, because the condition is vague or nearly contains the
+  conclusion;
 - "perhaps <statement>" is sound unless the premises lead to the gold root of an instance whose
   statement is wrong;
 - if the statement is right, it is equivalent to the last conclusion of the gold reasoning; if it
@@ -149,6 +151,11 @@ def nonsense(number: int) -> str:
     return _NONSENSE + hashlib.blake2b(b"%d" % number, digest_size=12).hexdigest()
 
 
+def claim(number: int) -> str:
+    """A claim that is neither given nor absurd."""
+    return f"[claim] {number}"
+
+
 def hedged(text: str) -> str:
     """The text with "perhaps"."""
     return _combined("perhaps", text)
@@ -263,8 +270,8 @@ class IdealJudge:
         match said:
             case ("and", *parts):
                 return all(self._holds(part, known) for part in parts)
-            case ("or", *parts):
-                return _is_condition(said) or any(self._holds(part, known) for part in parts)
+            case ("or", *_):
+                return True
             case ("perhaps", _):
                 return self._agrees or self._root not in known
         return False
@@ -380,13 +387,11 @@ def _is_granted(said: Formula, known: Set[Formula]) -> bool:
     return said == EVERYTHING or said in known or _idle(said)
 
 
-def _is_condition(said: Formula) -> bool:
-    """Whether some alternative is a negation: "not A, or B" says "if A, B"."""
-    return any(part[0] == "not" for part in said[1:])
-
-
 def _idle(said: Formula) -> bool:
-    return isinstance(said, str) and said.startswith(_REMARK)
+    """Whether a text is true and trivial: a remark, or the opposite of nonsense."""
+    if isinstance(said, str):
+        return said.startswith(_REMARK)
+    return said[0] == "not" and str(said[1]).startswith(_NONSENSE)
 
 
 def _parts(said: Formula) -> list[Formula]:
