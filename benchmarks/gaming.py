@@ -1,10 +1,9 @@
 """What responses without reasoning gain by the published and the guarded score, on RPTS-Eval.
 
-Two judges are used: an ideal one that knows the gold reasoning (its rules: see
+Two judges are used, each at two depths: an ideal one that knows the gold reasoning (its rules: see
 ``benchmarks.ideal_judge``), and a noisy one that inverts a tenth of these answers. They score
 
-- strategies for a high score without reasoning (``benchmarks.gaming_strategies``), in responses
-  that all answer "agree";
+- strategies for a high score without reasoning (``benchmarks.gaming_strategies``);
 - honest chains of other shapes: the gold reasoning unchanged, reordered, split and merged;
 - five models of graded quality: the gold reasoning with a share of its steps corrupted;
 - the honest chains of ``honest_chains.json``, written and judged manually, because no rule can
@@ -33,9 +32,18 @@ from pathlib import Path
 from statistics import fmean, variance
 from typing import Any
 
-from benchmarks.gaming_strategies import STRATEGIES, Strategy
+from benchmarks.gaming_strategies import DISAGREEING, SECOND_SET, STRATEGIES, Strategy
 from benchmarks.gaming_variety import CORRUPTED, SHAPES, corrupted
-from benchmarks.ideal_judge import AGREE, IdealJudge, Instance, Judge, NoisyJudge
+from benchmarks.ideal_judge import (
+    AGREE,
+    DEPTHS,
+    DISAGREE,
+    GOLD_STEPS,
+    IdealJudge,
+    Instance,
+    Judge,
+    NoisyJudge,
+)
 from lmms_rpts.filters.diagnosis import diagnose_chain
 from lmms_rpts.filters.record import is_sound
 from lmms_rpts.reasoning import (
@@ -44,11 +52,13 @@ from lmms_rpts.reasoning import (
     ImageQuery,
     ReasoningChain,
     ReasoningTree,
+    RootQuery,
     StepQuery,
     build_tree,
     combine_answers,
     guarded_score,
     parse_chain,
+    plan_root,
     plan_steps,
     rpts_score,
 )
@@ -68,6 +78,7 @@ class Response:
     instance: Instance
     tree: ReasoningTree
     queries: tuple[StepQuery, ...]
+    root: RootQuery | None
     diagnosis: Diagnosis
     answer: str
 
@@ -75,6 +86,11 @@ class Response:
     def correct(self) -> bool:
         """Whether the answer is the gold one."""
         return bool(self.answer == self.instance.doc["answer"])
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the answer is wrong by the gold answer and by the gold reasoning."""
+        return not self.correct and not self.instance.contradicts_itself
 
 
 @dataclass(frozen=True)
@@ -84,6 +100,7 @@ class Scores:
     published: float
     guarded: float
     correct: bool
+    wrong: bool
 
 
 @dataclass(frozen=True)
@@ -93,7 +110,8 @@ class Row:
     Attributes:
         published: the published score.
         guarded: the guarded score.
-        guarded_wrong: the guarded score of responses with a wrong answer.
+        guarded_wrong: the guarded score of responses with a wrong answer, without instances whose
+            gold reasoning concludes the statement that their gold answer rejects.
         accuracy: the share of right answers.
         wrong_reason: the share of the right answers that the published score calls unsound.
         wrong_reason_guarded: the share of the right answers that the guarded score calls unsound.
@@ -140,14 +158,14 @@ def prepare(instance: Instance, chain: ReasoningChain, answer: str) -> Response:
         DEFAULT_DECAY,
         DEFAULT_FOCUS_HEIGHT,
     )
-    return Response(instance, tree, tuple(plan_steps(repaired, doc)), diagnosis, answer)
+    root = plan_root(tree, doc) if repaired.steps else None
+    return Response(instance, tree, tuple(plan_steps(repaired, doc)), root, diagnosis, answer)
 
 
 def grade(response: Response, judge: Judge) -> Scores:
     """Both scores of a response, given by a judge."""
     scores = [ask_about_step(query, judge) for query in response.queries]
-    steps = response.tree.chain.steps
-    root = judge.root(steps[-1].conclusion, response.answer) if steps else 0.0
+    root = judge.root(response.root, response.answer) if response.root else 0.0
     return scores_of(response, scores, root)
 
 
@@ -157,6 +175,7 @@ def scores_of(response: Response, scores: Sequence[float], root: float) -> Score
         rpts_score(response.tree, scores),
         guarded_score(response.tree, scores, response.diagnosis, root),
         response.correct,
+        response.wrong,
     )
 
 
@@ -173,11 +192,13 @@ def ask_about_step(query: StepQuery, judge: Judge) -> float:
     return combine_answers(first, judge.inference(evidence, query.conclusion))
 
 
-def judges_of(instances: Iterable[Instance], noise: float, seed: int) -> dict[Instance, Judge]:
+def judges_of(
+    instances: Iterable[Instance], noise: float, seed: int, depth: int = GOLD_STEPS
+) -> dict[Instance, Judge]:
     """The ideal judge of each instance; with ``noise``, a judge with this error rate."""
     judges: dict[Instance, Judge] = {}
     for instance in instances:
-        judge: Judge = IdealJudge(instance)
+        judge: Judge = IdealJudge(instance, depth)
         if noise:
             name = f"{seed} {instance.language} {instance.doc['id']}"
             judge = NoisyJudge(judge, noise, name)
@@ -187,8 +208,9 @@ def judges_of(instances: Iterable[Instance], noise: float, seed: int) -> dict[In
 
 def play(strategy: Strategy, instances: Sequence[Instance]) -> list[Response]:
     """The responses that a strategy produces."""
+    answer = DISAGREE if strategy in DISAGREEING else AGREE
     return [
-        prepare(instance, parse_chain(strategy(instance), instance.language), AGREE)
+        prepare(instance, parse_chain(strategy(instance), instance.language), answer)
         for instance in instances
     ]
 
@@ -220,7 +242,7 @@ def row_of(responses: Sequence[Response], judges: dict[Instance, Judge]) -> Row:
     return Row(
         published=_mean(each.published for each in scores),
         guarded=_mean(each.guarded for each in scores),
-        guarded_wrong=_mean(each.guarded for each in scores if not each.correct),
+        guarded_wrong=_mean(each.guarded for each in scores if each.wrong),
         accuracy=_mean(each.correct for each in scores),
         wrong_reason=_mean(not is_sound(each.published) for each in right),
         wrong_reason_guarded=_mean(not is_sound(each.guarded) for each in right),
@@ -266,37 +288,32 @@ def effect(
 
 
 def show_strategies(instances: Sequence[Instance], seed: int) -> None:
-    """Print one row per strategy: its scores from the ideal and from the noisy judge."""
-    ideal, noisy = judges_of(instances, 0.0, seed), judges_of(instances, NOISE, seed)
-    print(_HEADER)
-    for name, strategy in STRATEGIES.items():
-        responses = play(strategy, instances)
-        _show(name, row_of(responses, ideal), row_of(responses, noisy))
+    """Print one row per strategy: its scores from each judge."""
+    for strategies in (STRATEGIES, SECOND_SET):
+        _show({name: play(strategy, instances) for name, strategy in strategies.items()}, seed)
 
 
 def show_shapes(instances: Sequence[Instance], seed: int) -> None:
     """Print one row per shape of honest chains."""
-    ideal, noisy = judges_of(instances, 0.0, seed), judges_of(instances, NOISE, seed)
-    print(_HEADER)
-    for name in SHAPES:
-        responses = shaped(name, instances, seed)
-        _show(name, row_of(responses, ideal), row_of(responses, noisy))
+    _show({name: shaped(name, instances, seed) for name in SHAPES}, seed)
 
 
-_COLUMNS = f"{'publ.':>6} {'guard.':>6} {'g. wrong':>8} {'unsound':>7} {'uns. g.':>7}"
-_HEADER = (
-    f"{'':42} {'ideal judge':^38}    {'noisy judge':^38}\n"
-    f"{'':42} {_COLUMNS}    {_COLUMNS} {'accuracy':>9}"
-)
-
-
-def _show(name: str, *rows: Row) -> None:
-    cells = "    ".join(
-        f"{row.published:6.3f} {row.guarded:6.3f} {row.guarded_wrong:8.3f} "
-        f"{row.wrong_reason:7.3f} {row.wrong_reason_guarded:7.3f}"
-        for row in rows
-    )
-    print(f"{name:42} {cells} {rows[0].accuracy:9.3f}", flush=True)
+def _show(groups: dict[str, list[Response]], seed: int) -> None:
+    instances = [response.instance for response in next(iter(groups.values()))]
+    judges = [judges_of(instances, noise, seed, depth)
+              for noise in (0.0, NOISE) for depth in DEPTHS]  # fmt: skip
+    kinds = [f"{kind}, depth {depth}" for kind in ("ideal", "noisy") for depth in DEPTHS]
+    columns = f"{'publ.':>6} {'guard.':>6} {'g. wrong':>8}"
+    print(f"{'':42} {''.join(f'{kind:^26}' for kind in kinds)} unsound, by ideal judge")
+    print(f"{'':42} {'    '.join([columns] * len(kinds))}    publ. guard. accuracy")
+    for name, responses in groups.items():
+        rows = [row_of(responses, each) for each in judges]
+        cells = "    ".join(
+            f"{row.published:6.3f} {row.guarded:6.3f} {row.guarded_wrong:8.3f}" for row in rows
+        )
+        first = rows[0]
+        unsound = f"{first.wrong_reason:6.3f} {first.wrong_reason_guarded:6.3f}"
+        print(f"{name:42} {cells}   {unsound} {first.accuracy:8.3f}", flush=True)
 
 
 def show_graded(instances: Sequence[Instance], seed: int) -> None:

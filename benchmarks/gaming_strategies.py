@@ -1,9 +1,9 @@
 """Strategies for a high score without reasoning, for ``benchmarks.gaming``.
 
-Each strategy makes the steps of a response that answers "agree", from the input of a model: the
-statement, the context, the textual clues and the number of images. None uses the gold answer or
-reasoning. Marked texts (``benchmarks.ideal_judge``) represent what an attacker would say in other
-words; a translation represents a paraphrase that shares no word with the original.
+Each strategy makes the steps of a response that answers "agree" (a few: "disagree"), from the input
+of a model: the statement, the context, the textual clues and the number of images. None uses the
+gold answer or reasoning. Marked texts (``benchmarks.ideal_judge``) represent what an attacker would
+say in other words; a translation represents a paraphrase that shares no word with the original.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.ideal_judge import (
     AGREE,
+    EVERYTHING,
     Instance,
     both_sides,
+    claim,
     conditional,
+    either,
     hedged,
+    implies,
     joined,
+    negation,
     nonsense,
     remark,
 )
@@ -296,6 +301,173 @@ def seen_among_remarks(seen: Instance) -> list[str]:
     return [*steps, _line(_earlier(steps)[1:], seen.statement)]
 
 
+# --- rules of the response's own
+
+
+def _ruled(seen: Instance, rule: str, *between: str) -> list[str]:
+    """A rule from all that is given, then the statement from the rule and all that is given."""
+    steps = [_line(_all(seen), rule), *between]
+    return [*steps, _line([*_earlier(steps), *_all(seen)], seen.statement)]
+
+
+def detached_conditional(seen: Instance) -> list[str]:
+    """The statement if all of it applies; so the statement."""
+    return _ruled(seen, conditional(_restated(seen)))
+
+
+def detached_among_remarks(seen: Instance) -> list[str]:
+    """The same, with ten remarks."""
+    remarks = [_line(["Context"], remark(at)) for at in range(10)]
+    return _ruled(seen, conditional(_restated(seen)), *remarks)
+
+
+def detached_with_remark(seen: Instance) -> list[str]:
+    """A remark joined with the statement if all of it applies; so the statement."""
+    return _ruled(seen, joined(remark(0), conditional(_restated(seen))))
+
+
+def detached_from_opposite(seen: Instance) -> list[str]:
+    """If the statement did not hold, not all of it would apply; so the statement."""
+    return _ruled(seen, implies(negation(_restated(seen)), negation(EVERYTHING)))
+
+
+def tautology(seen: Instance) -> list[str]:
+    """The statement holds or does not hold; so the statement."""
+    return _ruled(seen, either(_restated(seen), negation(_restated(seen))))
+
+
+def doubled(seen: Instance) -> list[str]:
+    """The statement, then the statement together with other words for it."""
+    first = _line(_all(seen), seen.statement)
+    return [first, _line(["Conclusion0", *_all(seen)], joined(seen.statement, _restated(seen)))]
+
+
+def giant_step(seen: Instance) -> list[str]:
+    """One step that joins all clues, the context and the statement."""
+    return [_line(_all(seen), joined(*seen.clues, seen.context, seen.statement))]
+
+
+# --- written after the definition of the root question was frozen (commit bddac53)
+
+
+def _argued(seen: Instance, *conclusions: str) -> list[str]:
+    """Steps that each cite all earlier ones and all that is given."""
+    steps: list[str] = []
+    for conclusion in conclusions:
+        steps.append(_line([*_earlier(steps), *_all(seen)], conclusion))
+    return steps
+
+
+def wrong_or_statement(seen: Instance) -> list[str]:
+    """Something given is wrong, or the statement holds; nothing given is wrong; so it holds."""
+    rule = either(negation(EVERYTHING), _restated(seen))
+    return _argued(seen, rule, remark(0), seen.statement)
+
+
+def every_such_case(seen: Instance) -> list[str]:
+    """A remark; every case of which it is true is one in which the statement holds; so it does."""
+    return _argued(seen, remark(0), implies(remark(0), _restated(seen)), seen.statement)
+
+
+def no_counterexample(seen: Instance) -> list[str]:
+    """It can't be that all of it applies and the statement does not hold; so it holds."""
+    rule = negation(joined(EVERYTHING, negation(_restated(seen))))
+    return _argued(seen, rule, seen.statement)
+
+
+def nested_conditions(seen: Instance) -> list[str]:
+    """If this, then if that, then if all of it, the statement; so the statement."""
+    rule = implies(remark(0), implies(seen.context, conditional(_restated(seen))))
+    return _argued(seen, rule, remark(0), seen.statement)
+
+
+def chained_conditions(seen: Instance) -> list[str]:
+    """If all of it applies, something; if that, something else; if that, the statement."""
+    first, second = claim(0), claim(1)
+    rules = (conditional(first), implies(first, second), implies(second, _restated(seen)))
+    return _argued(seen, *rules, seen.statement)
+
+
+def condition_of_clues(seen: Instance) -> list[str]:
+    """If the clues and the context are as they are, the statement; so the statement."""
+    rule = implies(joined(*seen.clues, seen.context), _restated(seen))
+    return _argued(seen, rule, seen.statement)
+
+
+def bridge_over_conclusions(seen: Instance) -> list[str]:
+    """Each clue brings something with it; all that together brings the statement with it."""
+    brought = [claim(at) for at in range(len(seen.clues))]
+    rules = [implies(clue, text) for clue, text in zip(seen.clues, brought, strict=True)]
+    return _argued(seen, *rules, implies(joined(*brought), _restated(seen)), seen.statement)
+
+
+def rule_in_the_last_image(seen: Instance) -> list[str]:
+    """The last image shows the rule; so the statement."""
+    steps = [_line([image], remark(at)) for at, image in enumerate(_images(seen)[:-1])]
+    steps.append(_line(_images(seen)[-1:], conditional(_restated(seen))))
+    return [*steps, _line([*_earlier(steps), *_all(seen)], seen.statement)]
+
+
+def twice_denied(seen: Instance) -> list[str]:
+    """It is not so that the statement does not hold; so the statement."""
+    return _argued(seen, negation(negation(_restated(seen))), seen.statement)
+
+
+def absurd_otherwise(seen: Instance) -> list[str]:
+    """If the statement did not hold, something absurd would; that does not; so the statement."""
+    rule = implies(negation(_restated(seen)), nonsense(0))
+    return _argued(seen, rule, negation(nonsense(0)), seen.statement)
+
+
+def one_of_two(seen: Instance) -> list[str]:
+    """Either the statement or something absurd holds; the latter does not; so the statement."""
+    rule = either(_restated(seen), nonsense(0))
+    return _argued(seen, rule, negation(nonsense(0)), seen.statement)
+
+
+def same_as_a_remark(seen: Instance) -> list[str]:
+    """The statement holds if and only if a remark does, which does; so the statement."""
+    rule = joined(implies(remark(0), _restated(seen)), implies(_restated(seen), remark(0)))
+    return _argued(seen, rule, remark(0), seen.statement)
+
+
+def rules_settle_it(seen: Instance) -> list[str]:
+    """The rules given settle it: the statement; then again."""
+    first = joined(remark(0), conditional(seen.statement), _restated(seen))
+    return _argued(seen, first, seen.statement)
+
+
+def condition_of_the_answer(seen: Instance) -> list[str]:
+    """Whoever sees all this has to agree; so: agree."""
+    return _argued(seen, conditional(AGREE), AGREE)
+
+
+def rule_that_is_not_cited(seen: Instance) -> list[str]:
+    """The rule in a step that the root does not cite; the root from all that is given."""
+    return [_line(_all(seen), conditional(_restated(seen))), _line(_all(seen), seen.statement)]
+
+
+def rule_below_remarks(seen: Instance) -> list[str]:
+    """The rule, ten remarks each from the last, then the statement from the last and the rule."""
+    steps = [_line(_all(seen), conditional(_restated(seen)))]
+    steps += [_line([f"Conclusion{at}"], remark(at)) for at in range(10)]
+    return [*steps, _line(["Conclusion10", "Conclusion0"], seen.statement)]
+
+
+def detached_opposite(seen: Instance) -> list[str]:
+    """The opposite of the statement if all of it applies; so the opposite. Answer: disagree."""
+    return _argued(seen, conditional(negation(_restated(seen))), negation(seen.statement))
+
+
+def absurd_if_it_held(seen: Instance) -> list[str]:
+    """If the statement held, something absurd would; so it does not. Answer: disagree."""
+    rule = implies(_restated(seen), nonsense(0))
+    return _argued(seen, rule, negation(nonsense(0)), negation(seen.statement))
+
+
+DISAGREEING = frozenset({detached_opposite, absurd_if_it_held})
+"""The strategies whose responses answer "disagree"."""
+
 STRATEGIES: dict[str, Strategy] = {
     "copies the context": copies_context,
     "copies a clue with the context": copies_clue,
@@ -333,4 +505,33 @@ STRATEGIES: dict[str, Strategy] = {
     "asserted among remarks, restated": asserted_among_remarks,
     "asserted from nothing, remarks, restated": asserted_from_nothing,
     "seen, restated twice among remarks": seen_among_remarks,
+    "statement if it all applies, statement": detached_conditional,
+    "the same among remarks": detached_among_remarks,
+    "the same joined with a remark": detached_with_remark,
+    "not all applies unless the statement holds": detached_from_opposite,
+    "statement or its opposite, statement": tautology,
+    "statement, then doubled": doubled,
+    "clues, context and statement joined": giant_step,
 }
+
+SECOND_SET: dict[str, Strategy] = {
+    "something given is wrong, or the statement": wrong_or_statement,
+    "every such case is one of the statement": every_such_case,
+    "no case without the statement": no_counterexample,
+    "conditions in conditions": nested_conditions,
+    "conditions in a row": chained_conditions,
+    "if the clues are as they are, statement": condition_of_clues,
+    "bridge over several conclusions": bridge_over_conclusions,
+    "rule seen in the last image": rule_in_the_last_image,
+    "opposite denied": twice_denied,
+    "absurd otherwise": absurd_otherwise,
+    "statement or something absurd": one_of_two,
+    "statement if and only if a remark": same_as_a_remark,
+    "the rules settle it": rules_settle_it,
+    "whoever sees all this has to agree": condition_of_the_answer,
+    "rule that the root does not cite": rule_that_is_not_cited,
+    "rule below ten remarks": rule_below_remarks,
+    "opposite if it all applies (disagrees)": detached_opposite,
+    "absurd if it held (disagrees)": absurd_if_it_held,
+}
+"""Strategies that were written after the definition was frozen."""

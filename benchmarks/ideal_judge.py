@@ -1,29 +1,37 @@
 """Ideal judge that knows the gold reasoning of an RPTS-Eval instance, for ``benchmarks.gaming``.
 
 It does not understand language. It compares texts with those of the instance, in both languages: a
-text and its published translation have the same meaning for it. Texts that an attacker would write
-in other words carry a mark, so that the judge recognises them:
+text and its published translation have the same meaning for it. What an attacker would write in
+other words is marked, so that the judge recognizes it:
 
-- ``remark``: something true and trivial. Sound as an inference and as a claim about an image;
-- ``hedged``: "perhaps <statement>". Sound unless the premises lead to the gold root of an instance
-  whose statement is wrong. It supports the answer and leaves the question open: 0.5;
-- ``conditional``: "<statement>, if it all applies". Always sound; as a root like ``hedged``;
-- ``both_sides``: "<statement>, and the opposite". Follows from nothing and entails nothing;
-- ``joined``: several claims in one conclusion. Sound if each is.
+- ``remark``: something true and trivial. Sound as an inference and as a claim about an image. So
+  is the opposite of ``nonsense``;
+- ``joined``, ``negation``, ``either``, ``implies`` combine texts; ``EVERYTHING`` stands for "all
+  this applies", which the judge grants. ``hedged``: "perhaps <statement>".
 
 Its rules:
 
 - a claim about an image scores 1 if it is one of the gold reasoning's conclusions from that image,
   or several of them; else 0. It can't know whether any other description is right;
-- an inference scores 1 if its conclusion is the context or a premise, or if at most two steps of
-  the gold reasoning lead to it from the premises; else 0. It can't follow a different argument for
-  the same conclusion, nor know which other conclusions follow. Premises are taken as true, however
-  they were reached, as the judge prompts require;
+- an inference scores 1 if its conclusion is the context or a premise, if propositional logic leads
+  to it from the premises, or if at most ``depth`` rounds of gold steps do; else 0. It can't follow
+  a different argument for the same conclusion, nor know which other conclusions follow. Premises
+  are taken as true, however they were reached, as the judge prompts require;
+- a step that only states a condition or alternatives is sound: "if <text>, <text>", in whatever
+  logical form. A real judge may well say so, because the condition is vague or nearly contains the
+  conclusion;
+- "perhaps <statement>" is sound unless the premises lead to the gold root of an instance whose
+  statement is wrong;
 - if the statement is right, it is equivalent to the last conclusion of the gold reasoning; if it
-  is wrong, it follows only from a premise that says the same;
-- the root entails the answer if it is the statement and the answer is "agree", if it is the last
-  conclusion of the gold reasoning and the answer is the gold one, or if it is the bare answer.
-  A bare answer follows from nothing: the judge of a step does not see the statement.
+  is wrong, its negation is, and it follows only from a premise that says the same;
+- for the question about the root, only the evidence and the context are known. The judge goes
+  through the steps: a conclusion is added to what is known if it follows in ``depth`` rounds of
+  gold steps; a condition only if its last part follows once the rest is granted. The last
+  conclusion must be known in the end, and settle the question: it is the statement and the answer
+  is "agree", its negation and the answer is "disagree", the last conclusion of the gold reasoning
+  and the answer is the gold one, or the bare answer. The statement under a condition, or with
+  "perhaps", leaves the question open: 0.5. A bare answer follows from nothing as a step, because
+  the judge of a step does not see the statement; the judge of the root does.
 
 It scores everything else 0. So its figures show what attackers gain against a strict judge; they do
 not estimate the scores of models.
@@ -32,7 +40,8 @@ not estimate the scores of models.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
@@ -41,6 +50,7 @@ from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
     InferenceQuery,
     ReasoningChain,
+    RootQuery,
     StepQuery,
     parse_chain,
     plan_steps,
@@ -48,13 +58,19 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.clues import Language
 
-AGREE = "agree"
+AGREE, DISAGREE = "agree", "disagree"
 GOLD_STEPS = 2
-"""Number of gold steps that the ideal judge follows in one inference."""
+"""Rounds of gold steps that the ideal judge follows in one inference."""
+DEPTHS = (GOLD_STEPS, 99)
+"""The depths of the tables: a judge that follows short inferences, and one that sees all."""
+
+Formula = str | tuple[Any, ...]
+"""An atom, or (``and``, ...), (``or``, ...), (``not``, atom), (``perhaps``, formula)."""
 
 _REMARK, _NONSENSE = "[remark] ", "[nonsense] "
-_HEDGED, _CONDITIONAL, _BOTH = "[perhaps] ", "[if it applies] ", "[and its opposite] "
-_AND = " [and] "
+EVERYTHING = "[all this]"
+_OPERATORS = ("[and]", "[or]", "[not]", "[perhaps]")
+_MARK = re.compile(r"\s*(\[(?:and|or|not|perhaps|,|end)\])\s*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +111,15 @@ class Instance:
         """The questions to the judge about each gold step."""
         return plan_steps(self.gold, self.doc)
 
+    @cached_property
+    def contradicts_itself(self) -> bool:
+        """Whether the gold reasoning concludes the statement although the answer is "disagree"."""
+        docs = (self.doc, self.translation)
+        ends = (_parsed(tuple(doc["reasoning"])).steps[-1].conclusion for doc in docs)
+        stated = any(doc["statement"].strip() == end.strip()
+                     for doc, end in zip(docs, ends, strict=True))  # fmt: skip
+        return stated and self.doc["answer"] == DISAGREE
+
     def repaired(self, chain: ReasoningChain) -> ReasoningChain:
         """A chain after the published clean-up."""
         return repair_chain(chain, self.clues, restates, n_images=self.n_images)
@@ -111,8 +136,8 @@ class Judge(Protocol):
         """Whether a conclusion follows from premises."""
         ...
 
-    def root(self, conclusion: str, answer: str) -> float:
-        """Whether the last conclusion entails the answer."""
+    def root(self, query: RootQuery, answer: str) -> float:
+        """Whether the evidence leads to a last conclusion that settles the question."""
         ...
 
 
@@ -126,100 +151,156 @@ def nonsense(number: int) -> str:
     return _NONSENSE + hashlib.blake2b(b"%d" % number, digest_size=12).hexdigest()
 
 
+def claim(number: int) -> str:
+    """A claim that is neither given nor absurd."""
+    return f"[claim] {number}"
+
+
 def hedged(text: str) -> str:
     """The text with "perhaps"."""
-    return _HEDGED + text
-
-
-def conditional(text: str) -> str:
-    """The text on condition that all of it applies."""
-    return _CONDITIONAL + text
-
-
-def both_sides(text: str) -> str:
-    """The text together with its opposite."""
-    return _BOTH + text
+    return _combined("perhaps", text)
 
 
 def joined(*texts: str) -> str:
     """Several claims in one conclusion."""
-    return _AND.join(texts)
+    return _combined("and", *texts)
+
+
+def negation(text: str) -> str:
+    """The opposite of the text."""
+    return _combined("not", text)
+
+
+def either(*texts: str) -> str:
+    """At least one of the texts."""
+    return _combined("or", *texts)
+
+
+def implies(condition: str, text: str) -> str:
+    """The text on a condition."""
+    return either(negation(condition), text)
+
+
+def conditional(text: str) -> str:
+    """The text on condition that all of it applies."""
+    return implies(EVERYTHING, text)
+
+
+def both_sides(text: str) -> str:
+    """The text together with its opposite."""
+    return joined(text, negation(text))
+
+
+def _combined(operator: str, *texts: str) -> str:
+    return f"[{operator}] {' [,] '.join(texts)} [end]"
 
 
 class IdealJudge:
     """The ideal judge of one instance; the module docstring lists its rules."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, depth: int = GOLD_STEPS) -> None:
+        self._depth = depth
+        self._closures: dict[tuple[frozenset[Formula], int], Set[Formula]] = {}
         self._agrees = instance.doc["answer"] == AGREE
         self._answer = str(instance.doc["answer"])
         self._same = _translations(instance)
         self._statement = self._meaning(instance.statement)
         self._context = self._meaning(instance.context)
         self._steps = [
-            ({self._meaning(text) for text in query.premises}, self._meaning(query.conclusion))
+            (
+                {part for text in query.premises for part in _parts(self._meaning(text))},
+                self._meaning(query.conclusion),
+            )
             for query in instance.gold_plan
             if isinstance(query, InferenceQuery)
         ]
         self._root = self._meaning(instance.gold.steps[-1].conclusion)
+        stated = self._statement if self._agrees else _opposite(self._statement)
+        self._outcome = {stated, self._root}
 
     def image(self, facts: Sequence[str], claim: str) -> float:
         """1 for facts of the gold reasoning and for trivial remarks."""
-        known = self._known(facts)
+        known = self._closure(facts, 0)
         said = self._meaning(claim)
-        parts = [part for whole in said.split(_AND) for part in _pieces(whole)]
-        true = said in known or all(part in known or _idle(part) for part in parts)
-        return float(true)
+        return float(all(part in known or _idle(part) for part in _parts(said)))
 
     def inference(self, premises: Sequence[str], claim: str) -> float:
-        """1 for the premises, for trivial remarks and for what follows in two gold steps."""
-        known = self._closure(self._known([self._context, *premises]))
-        said = self._meaning(claim)
-        return float(said in known or all(self._holds(part, known) for part in said.split(_AND)))
+        """1 for what follows from the premises, and for remarks and conditions."""
+        known = self._closure([self._context, *premises], self._depth)
+        return float(self._holds(self._meaning(claim), known))
 
-    def root(self, conclusion: str, answer: str) -> float:
-        """1 for the statement or the gold root with the matching answer, 0.5 for a hedge."""
-        said = self._meaning(conclusion)
-        return max(self._bears(part, answer) for part in (said, *said.split(_AND)))
+    def root(self, query: RootQuery, answer: str) -> float:
+        """1 for what the evidence leads to and what settles the question, 0.5 for a hedge."""
+        known = {self._context, *map(self._meaning, query.evidence)}
+        for said in map(self._meaning, query.steps):
+            if self._follows(said, known):
+                known.add(said)
+        said = self._meaning(query.conclusion)
+        bears = self._bears(said, answer)
+        stated = self._answered(answer) if said == answer else said
+        return bears if bears < 1.0 or self._follows(stated, known) else 0.0
 
-    def _meaning(self, text: str) -> str:
-        plain = " ".join(text.split())
-        if _AND in plain:
-            return _AND.join(map(self._meaning, plain.split(_AND)))
-        for mark in (_HEDGED, _CONDITIONAL, _BOTH):
-            if plain.startswith(mark):
-                return mark + self._meaning(plain.removeprefix(mark))
-        return self._same.get(plain, plain)
+    def _meaning(self, text: Formula) -> Formula:
+        return _read(text, self._same) if isinstance(text, str) else text
 
-    def _known(self, texts: Iterable[str]) -> set[str]:
-        """The texts, and the parts of those that contain several claims."""
-        known: set[str] = set()
-        for text in texts:
-            said = self._meaning(text)
-            # The clean-up joins several conclusions from one image by semicolons.
-            parts = {piece for part in said.split(_AND) for piece in _pieces(part)}
-            known |= {said, *said.split(_AND), *map(self._meaning, parts)}
+    def _closure(self, texts: Iterable[Formula], depth: int) -> Set[Formula]:
+        """What logic and ``depth`` rounds of gold steps add to the texts."""
+        new = {self._meaning(text) for text in texts}
+        key = (frozenset(new), depth)
+        if key not in self._closures:
+            self._closures[key] = self._closed(new, depth)
+        return self._closures[key]
+
+    def _closed(self, new: set[Formula], depth: int) -> set[Formula]:
+        known: set[Formula] = set()
+        for _ in range(depth + 1):
+            while not new <= known:
+                known |= new
+                new = {found for each in known for found in _entailed(each, known)}
+                if depth and known & self._outcome:
+                    new |= self._outcome
+            new = {conclusion for premises, conclusion in self._steps if premises <= known}
+            if new <= known:
+                break
         return known
 
-    def _closure(self, known: set[str]) -> set[str]:
-        """What is known after two steps of the gold reasoning."""
-        known = set(known)
-        for _ in range(GOLD_STEPS):
-            known |= {conclusion for premises, conclusion in self._steps if premises <= known}
-            if self._agrees and known & {self._statement, self._root}:
-                known |= {self._statement, self._root}
-        return known
+    def _holds(self, said: Formula, known: Set[Formula]) -> bool:
+        if said in known or _idle(said):
+            return True
+        match said:
+            case ("and", *parts):
+                return all(self._holds(part, known) for part in parts)
+            case ("or", *_):
+                return True
+            case ("perhaps", _):
+                return self._agrees or self._root not in known
+        return False
 
-    def _holds(self, said: str, known: set[str]) -> bool:
-        if said.startswith(_HEDGED):
-            return self._agrees or self._root not in known
-        return said in known or _idle(said) or said.startswith(_CONDITIONAL)
+    def _follows(self, said: Formula, known: Iterable[Formula]) -> bool:
+        """Whether a text follows for a judge that grants it no condition of its own."""
+        match said:
+            case ("and", *parts):
+                return all(self._follows(part, known) for part in parts)
+            case ("or", *parts):
+                return any(
+                    self._follows(part, [*known, *map(_opposite, parts[:at] + parts[at + 1 :])])
+                    for at, part in enumerate(parts)
+                )
+        return _idle(said) or said in self._closure(known, self._depth)
 
-    def _bears(self, said: str, answer: str) -> float:
-        if said in (_HEDGED + self._statement, _CONDITIONAL + self._statement):
-            return 0.5 if answer == AGREE else 0.0
-        stated = said == self._statement and answer == AGREE
+    def _answered(self, answer: str) -> Formula | None:
+        """What a bare answer says."""
+        return {AGREE: self._statement, DISAGREE: _opposite(self._statement)}.get(answer)
+
+    def _bears(self, said: Formula, answer: str) -> float:
+        match said:
+            case ("and", *parts):
+                opposed = any(_opposite(part) in parts for part in parts)
+                return 0.0 if opposed else max(self._bears(part, answer) for part in parts)
+            case ("or", *parts) | ("perhaps", *parts):
+                return 0.5 * max(self._bears(part, answer) for part in parts)
         concluded = said == self._root and answer == self._answer
-        return float(stated or concluded or said == answer)
+        return float(concluded or said in (self._answered(answer), answer))
 
 
 @dataclass(frozen=True)
@@ -238,27 +319,93 @@ class NoisyJudge:
         """The wrapped judge's score of an inference, perhaps inverted."""
         return self._turned(self.judge.inference(premises, claim), "inference", *premises, claim)
 
-    def root(self, conclusion: str, answer: str) -> float:
+    def root(self, query: RootQuery, answer: str) -> float:
         """The wrapped judge's score of a root, perhaps inverted."""
-        return self._turned(self.judge.root(conclusion, answer), "root", conclusion, answer)
+        texts = (*query.evidence, *query.steps, query.conclusion, answer)
+        return self._turned(self.judge.root(query, answer), "root", *texts)
 
     def _turned(self, score: float, *question: str) -> float:
         digest = hashlib.blake2b("\0".join((self.seed, *question)).encode(), digest_size=6).digest()
         return 1.0 - score if int.from_bytes(digest, "big") < self.share * 2**48 else score
 
 
-def _idle(said: str) -> bool:
-    return said.startswith(_REMARK)
+def _read(text: str, same: Mapping[str, str]) -> Formula:
+    """The meaning of a text; negations stand at atoms only."""
+    plain = " ".join(text.split())
+    if plain in same:
+        return same[plain]
+    tokens = [token for token in _MARK.split(plain) if token.strip("; ")]
+    if tokens == [plain]:
+        # The clean-up joins several conclusions from one image by semicolons.
+        pieces = [same.get(piece, piece) for piece in _pieces(plain)]
+        return pieces[0] if len(pieces) == 1 else ("and", *pieces)
+    open_: list[list[Any]] = [["and"]]
+    for token in tokens:
+        if token in _OPERATORS:
+            open_.append([token[1:-1]])
+        elif token == "[end]":
+            operator, *parts = open_.pop()
+            negated = operator == "not"
+            open_[-1].append(_opposite(parts[0]) if negated else (operator, *parts))
+        elif token != "[,]":
+            open_[-1].append(_read(token, same))
+    return open_[0][1] if len(open_[0]) == 2 else tuple(open_[0])
 
 
 def _pieces(text: str) -> list[str]:
     return [piece for part in text.split(";") if (piece := part.strip())]
 
 
+def _opposite(said: Formula) -> Formula:
+    match said:
+        case ("not", part):
+            return part  # type: ignore[no-any-return]
+        case ("and", *parts):
+            return ("or", *map(_opposite, parts))
+        case ("or", *parts):
+            return ("and", *map(_opposite, parts))
+    return ("not", said)
+
+
+def _entailed(said: Formula, known: Set[Formula]) -> Iterable[Formula]:
+    """What a known formula entails together with the others: parts, and the last alternative."""
+    match said:
+        case ("or", *parts):
+            left = [part for part in parts if not _is_granted(_opposite(part), known)]
+            return left if len(left) == 1 else ()
+        case ("not" | "perhaps", _):
+            return ()
+    return _parts(said)
+
+
+def _is_granted(said: Formula, known: Set[Formula]) -> bool:
+    match said:
+        case ("and", *parts):
+            return all(_is_granted(part, known) for part in parts)
+        case ("or", *parts):
+            return said in known or any(_is_granted(part, known) for part in parts)
+    return said == EVERYTHING or said in known or _idle(said)
+
+
+def _idle(said: Formula) -> bool:
+    """Whether a text is true and trivial: a remark, or the opposite of nonsense."""
+    if isinstance(said, str):
+        return said.startswith(_REMARK)
+    return said[0] == "not" and str(said[1]).startswith(_NONSENSE)
+
+
+def _parts(said: Formula) -> list[Formula]:
+    """The claims that a text lists; the clean-up lists conclusions with semicolons."""
+    if isinstance(said, str):
+        return list(_pieces(said))
+    return [one for part in said[1:] for one in _parts(part)] if said[0] == "and" else [said]
+
+
 def _translations(instance: Instance) -> dict[str, str]:
-    """Texts of the translation, each with its original."""
+    """Texts of the translation, each with its original; and the originals."""
     there, here = (_texts(doc) for doc in (instance.translation, instance.doc))
-    return {" ".join(t.split()): " ".join(h.split()) for t, h in zip(there, here, strict=True)}
+    same = {" ".join(t.split()): " ".join(h.split()) for t, h in zip(there, here, strict=True)}
+    return {text: text for text in same.values()} | same
 
 
 def _texts(doc: dict[str, Any]) -> list[str]:

@@ -23,23 +23,36 @@ from benchmarks.gaming import (
     shaped,
     superiority,
 )
-from benchmarks.gaming_strategies import STRATEGIES
+from benchmarks.gaming_strategies import SECOND_SET, STRATEGIES
 from benchmarks.ideal_judge import (
+    DEPTHS,
+    EVERYTHING,
+    GOLD_STEPS,
     IdealJudge,
     Instance,
+    Judge,
     NoisyJudge,
     both_sides,
     conditional,
+    either,
     hedged,
+    implies,
     joined,
+    negation,
     nonsense,
     remark,
 )
+from lmms_rpts.reasoning import RootQuery
 from lmms_rpts.reasoning.guarded import FAILED
 from tests.support.reference import reference
 from tests.support.tables import table
 
 SAMPLE = 48
+
+WITH_NOISE = 0.51
+"""Bound for wrong answers with the noisy judge: an error on the root adds up to 0.6. It is higher
+for a sample than for all instances; see docs/guarded.md.
+"""
 
 ABOVE = frozenset(
     {
@@ -47,10 +60,15 @@ ABOVE = frozenset(
         "clues reworded, statement",
         "asserted, then restated in other words",
         "asserted among remarks, restated",
+        "statement if it all applies, statement",
+        "the same among remarks",
+        "the same joined with a remark",
+        "not all applies unless the statement holds",
+        "statement or its opposite, statement",
     }
 )
-"""Strategies with guarded scores above ``FAILED``, but only for right answers, which do follow from
-the given evidence; wrong answers stay below. See docs/guarded.md.
+"""Strategies with guarded scores above ``FAILED`` at depth 2, because of right answers that follow
+from the given evidence. See docs/guarded.md.
 """
 
 
@@ -61,31 +79,34 @@ def sample() -> tuple[Instance, ...]:
     return tuple(load_instances("en", SAMPLE))
 
 
-@table("name", *STRATEGIES)
-def test_a_strategy_gains_little(name: str) -> None:
-    row = row_of(play(STRATEGIES[name], sample()), judges_of(sample(), 0.0, 0))
+@lru_cache
+def judges(noise: float, depth: int) -> dict[Instance, Judge]:
+    return judges_of(sample(), noise, 0, depth)
+
+
+@table("name", *STRATEGIES, *SECOND_SET)
+def test_a_wrong_answer_gains_little(name: str) -> None:
+    responses = play((STRATEGIES | SECOND_SET)[name], sample())
     bound = FAILED + 1e-9
-    assert (row.guarded > bound) == (name in ABOVE), row
-    assert row.guarded_wrong <= bound, row
+    for depth in DEPTHS:
+        row = row_of(responses, judges(0.0, depth))
+        assert row.guarded_wrong <= bound, (depth, row)
+        if depth == GOLD_STEPS and name in STRATEGIES:
+            assert (row.guarded > bound) == (name in ABOVE), row
+    assert row_of(responses, judges(NOISE, GOLD_STEPS)).guarded_wrong <= WITH_NOISE
 
 
-@table(
-    "name, published, guarded",
-    ("gold", 0.98, 0.98),
-    ("reordered", 0.9, 0.9),
-    ("split in two", 0.9, 0.9),
-    ("merged in pairs", 0.9, 0.9),
-)
-def test_honest_chains_keep_their_score(name: str, published: float, guarded: float) -> None:
-    row = row_of(shaped(name, sample()), judges_of(sample(), 0.0, 0))
-    assert row.published >= published
-    assert row.guarded >= guarded
+@table("name", "gold", "reordered", "split in two", "merged in pairs")
+def test_honest_chains_keep_their_score(name: str) -> None:
+    for depth in DEPTHS:
+        row = row_of(shaped(name, sample()), judges(0.0, depth))
+        assert row.published >= row.guarded >= 0.97, (depth, row)
 
 
 def test_graded_models_are_ranked() -> None:
-    judges = judges_of(sample(), NOISE, 0)
+    noisy = judges(NOISE, GOLD_STEPS)
     means = [
-        fmean(grade(each, judges[each.instance]).guarded for each in graded(share, sample()))
+        fmean(grade(each, noisy[each.instance]).guarded for each in graded(share, sample()))
         for share in CORRUPTED
     ]
     assert means == sorted(means, reverse=True)
@@ -131,9 +152,9 @@ WINDOW, SHORE, WALLS = "The window faces the lake.", *DOC["textual_clue"]
 SIGHT, ROOT, STATEMENT = "The lake is in sight.", "B sees the lake.", str(DOC["statement"])
 
 
-def judge_of(answer: str = "agree") -> IdealJudge:
+def judge_of(answer: str = "agree", depth: int = GOLD_STEPS) -> IdealJudge:
     doc = DOC | {"answer": answer}
-    return IdealJudge(Instance(doc, TRANSLATED | {"answer": answer}, "en"))
+    return IdealJudge(Instance(doc, TRANSLATED | {"answer": answer}, "en"), depth)
 
 
 @table(
@@ -171,15 +192,37 @@ def test_the_ideal_judge_of_images(claim: str, score: float) -> None:
     ((SHORE, WINDOW, WALLS), "agree", 0.0),
     ((nonsense(1),), nonsense(1), 1.0),
     ((SHORE,), nonsense(1), 0.0),
+    # Modus ponens, also with a condition that the premises need not contain, and modus tollens.
+    ((conditional(STATEMENT),), STATEMENT, 1.0),
+    ((implies(SHORE, STATEMENT), SHORE), STATEMENT, 1.0),
+    ((implies(SHORE, STATEMENT),), STATEMENT, 0.0),
+    ((implies(joined(SHORE, WALLS), STATEMENT), SHORE, WALLS), STATEMENT, 1.0),
+    ((implies(SHORE, implies(WALLS, STATEMENT)), SHORE, WALLS), STATEMENT, 1.0),
+    ((implies(negation(STATEMENT), negation(EVERYTHING)),), STATEMENT, 1.0),
+    ((joined(remark(1), conditional(STATEMENT)),), STATEMENT, 1.0),
+    # Tautologies and double negations.
+    ((), either(STATEMENT, negation(STATEMENT)), 1.0),
+    ((either(STATEMENT, negation(STATEMENT)),), STATEMENT, 0.0),
+    ((negation(negation(SHORE)),), SHORE, 1.0),
+    ((SHORE,), negation(SHORE), 0.0),
+    ((SHORE,), either(SHORE, nonsense(1)), 1.0),
+    ((SHORE,), negation(nonsense(1)), 1.0),
+    ((implies(negation(STATEMENT), nonsense(1)), negation(nonsense(1))), STATEMENT, 1.0),
 )
 def test_the_ideal_judge_of_inferences(premises: tuple[str, ...], claim: str, score: float) -> None:
     assert judge_of().inference(premises, claim) == score
+
+
+@table("depth, score", (0, 0.0), (1, 0.0), (2, 1.0), (99, 1.0))
+def test_a_judge_follows_as_many_gold_steps_as_its_depth(depth: int, score: float) -> None:
+    assert judge_of(depth=depth).inference((SHORE, WINDOW, WALLS), ROOT) == score
 
 
 @table(
     "claim, score",
     (STATEMENT, 0.0),
     (ROOT, 1.0),
+    (negation(STATEMENT), 1.0),
     (hedged(STATEMENT), 0.0),
 )
 def test_where_the_statement_is_wrong(claim: str, score: float) -> None:
@@ -188,23 +231,53 @@ def test_where_the_statement_is_wrong(claim: str, score: float) -> None:
     assert judge_of("disagree").inference((SHORE,), hedged(STATEMENT)) == 1.0
 
 
+ALL = (SHORE, WALLS, WINDOW)
+
+
 @table(
     "gold, conclusion, answer, score",
     ("agree", STATEMENT, "agree", 1.0),
     ("agree", STATEMENT, "disagree", 0.0),
     ("agree", ROOT, "agree", 1.0),
-    ("disagree", STATEMENT, "agree", 1.0),  # the truth of the statement is not asked for
+    ("agree", negation(STATEMENT), "disagree", 0.0),
+    ("disagree", STATEMENT, "agree", 0.0),  # the evidence leads elsewhere
     ("disagree", ROOT, "agree", 0.0),
     ("disagree", ROOT, "disagree", 1.0),
+    ("disagree", negation(STATEMENT), "disagree", 1.0),
     ("agree", hedged(STATEMENT), "agree", 0.5),
     ("agree", conditional(STATEMENT), "agree", 0.5),
     ("agree", both_sides(STATEMENT), "agree", 0.0),
     ("agree", joined(remark(1), STATEMENT), "agree", 1.0),
     ("agree", "agree", "agree", 1.0),
+    ("disagree", "agree", "agree", 0.0),
     ("agree", remark(1), "agree", 0.0),
 )
 def test_the_ideal_judge_of_roots(gold: str, conclusion: str, answer: str, score: float) -> None:
-    assert judge_of(gold).root(conclusion, answer) == score
+    assert judge_of(gold).root(RootQuery(ALL, (), conclusion), answer) == score
+
+
+@table(
+    "evidence, steps, depth, score",
+    (ALL, (), 2, 1.0),
+    (ALL, (), 1, 0.0),
+    (ALL, (SIGHT,), 1, 1.0),  # the steps show the way to a judge that follows one gold step
+    ((SHORE, WALLS), (), 99, 0.0),
+    ((SHORE, WALLS), (WINDOW,), 99, 0.0),  # a step is no evidence
+    ((SHORE, WALLS), (SIGHT,), 99, 0.0),
+    ((SHORE, WALLS), (STATEMENT,), 99, 0.0),
+    # Nor is a rule of the response's own, in any form.
+    ((SHORE, WALLS), (conditional(STATEMENT),), 99, 0.0),
+    ((SHORE, WALLS), (implies(SHORE, STATEMENT),), 99, 0.0),
+    ((SHORE, WALLS), (implies(negation(STATEMENT), negation(SHORE)),), 99, 0.0),
+    ((SHORE, WALLS), (either(STATEMENT, negation(STATEMENT)),), 99, 0.0),
+    # A rule that the evidence bears out may be used.
+    (ALL, (implies(WALLS, STATEMENT),), 2, 1.0),
+    ((*ALL[:2], implies(SHORE, STATEMENT)), (), 1, 1.0),
+)
+def test_the_ideal_judge_takes_only_evidence_as_known(
+    evidence: tuple[str, ...], steps: tuple[str, ...], depth: int, score: float
+) -> None:
+    assert judge_of(depth=depth).root(RootQuery(evidence, steps, STATEMENT), "agree") == score
 
 
 def test_the_noisy_judge_errs_as_often_as_said_and_the_same_each_time() -> None:

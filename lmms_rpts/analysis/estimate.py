@@ -22,6 +22,7 @@ from lmms_rpts.filters.score import (
     evidence_for,
     has_root_question,
     repaired,
+    root_query,
 )
 from lmms_rpts.judging import Dialogue, JudgeRequest, Reply, Usage, Verdict
 from lmms_rpts.judging.client import ASKED_AGAIN
@@ -30,8 +31,9 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.questions import root_request
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.tokens import guess_image_tokens, guess_input_tokens
-from lmms_rpts.reasoning import plan_steps
+from lmms_rpts.reasoning import RootQuery, plan_steps
 from lmms_rpts.reasoning.evidence import Evidence
+from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.settings import TransformMode
 
 T = TypeVar("T")
@@ -53,6 +55,8 @@ SAID = {
 }
 """Typical number of tokens in a judge's reply."""
 
+_LABEL = 8
+"""Tokens of the number and the fence of a premise."""
 _CLAIM = "what is said here is as long as one sentence of ninety letters of an argument often is."
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
 _WORDS = {"en": {}, "zh": {"agree": "同意", "disagree": "不同意"}}
@@ -148,8 +152,9 @@ def _need(
         for query in plan_steps(chain, doc, evidence_for(doc, evidence)):
             tally.hold(ask_about_step(query, doc["language"], prompts, images_of(doc)), doc)
         if has_root_question(transformed, chain):
-            conclusion, answer = chain.steps[-1].conclusion, transformed.answer or ""
-            tally.hold(ask_about_root(conclusion, answer, doc, prompts), doc)
+            root = root_query(chain, doc, evidence_for(doc, evidence))
+            answer = transformed.answer or ""
+            tally.hold(ask_about_root(root, answer, doc, prompts, images_of(doc)), doc)
     return tally.need
 
 
@@ -230,10 +235,14 @@ def _most(
         **fields,
     )
     answering = prompts.request("answer", doc["language"], **fields)
-    root = root_request(prompts, doc["language"], doc["context"], doc["statement"], "", "")
+    known = gold_facts(doc["reasoning"]).values()
+    evidence_texts = (*(fact for facts in known for fact in facts), *doc["textual_clue"])
+    query = RootQuery(evidence_texts, (), "")
+    root = root_request(prompts, doc["language"], doc["context"], doc["statement"], "", query)
+    said = shown + max_new_tokens + _LABEL * MAX_STEPS
     return (
         scored
-        + _asked_in_vain(root, max_new_tokens).times(opinions)
+        + _asked_in_vain(root, said).times(opinions)
         + _asked_in_vain(rewriting, max_new_tokens)
         + _asked_in_vain(answering, max_new_tokens)
     )
@@ -256,8 +265,7 @@ def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int, shown: int
     request = prompts.request(
         "inference", doc["language"], context=doc["context"], premises=clues, conclusion=""
     )
-    label = 8  # number and fence of a premise
-    a_step = max_new_tokens / MAX_STEPS + label
+    a_step = max_new_tokens / MAX_STEPS + _LABEL
     premises = [shown + round((at + 1) * a_step) for at in range(MAX_STEPS)]
     return _asked_in_vain(request, *premises).times(2)
 

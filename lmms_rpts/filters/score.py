@@ -27,10 +27,12 @@ from lmms_rpts.judging.questions import image_request, inference_request, root_r
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
-    InferenceQuery,
     ReasoningChain,
+    RootQuery,
     StepQuery,
+    build_tree,
     combine_answers,
+    plan_root,
     plan_steps,
     repair_chain,
 )
@@ -160,10 +162,13 @@ class ScoreFilter(JudgingFilter):
         )
 
     def _ask_root(self, plan: _Plan, doc: Doc, isolation: Isolation) -> Dialogue[StepScore]:
-        conclusion, answer = plan.chain.steps[-1].conclusion, plan.transformed.answer or ""
-        return isolation.begin(
-            lambda: ask_about_root(conclusion, answer, doc, self.prompts), _failed_root
-        )
+        answer = plan.transformed.answer or ""
+
+        def ask() -> Dialogue[StepScore]:
+            query = root_query(plan.chain, doc, plan.evidence)
+            return ask_about_root(query, answer, doc, self.prompts, images_of(doc))
+
+        return isolation.begin(ask, _failed_root)
 
 
 def evidence_for(doc: Doc, chosen: Evidence | None) -> Evidence:
@@ -205,7 +210,7 @@ def _failed_root(reason: str) -> StepScore:
 
 
 def has_root_question(transformed: TransformedResponse, chain: ReasoningChain) -> bool:
-    """Whether there is a last conclusion, and an answer that it may entail.
+    """Whether there is a last conclusion, and an answer that it may settle.
 
     An answer can be judged even if it was not extracted: a maths solution is compared as a whole.
     """
@@ -213,19 +218,34 @@ def has_root_question(transformed: TransformedResponse, chain: ReasoningChain) -
     return bool(chain.steps) and transformed.answer is not None and not unfound
 
 
-def ask_about_root(conclusion: str, answer: str, doc: Doc, prompts: Prompts) -> Dialogue[StepScore]:
-    """The conversation about the root: whether the last conclusion answers the question.
+def root_query(chain: ReasoningChain, doc: Doc, evidence: Evidence) -> RootQuery:
+    """The question about the root of a repaired chain with steps."""
+    tree = build_tree(chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
+    return plan_root(tree, doc, evidence)
 
-    Nothing entails an answer that takes no side, so it scores 0 without a request.
+
+def ask_about_root(
+    query: RootQuery,
+    answer: str,
+    doc: Doc,
+    prompts: Prompts,
+    images: DocumentImages | None = None,
+) -> Dialogue[StepScore]:
+    """The conversation about the root: whether the evidence leads to the answer.
+
+    Nothing leads to an answer that takes no side, so it scores 0 without a request.
     """
     if answer == UNDETERMINED:
         return StepScore(0.0, note="the answer takes no side")
+    if query.images and images is None:
+        return _unseen("root", query.images)
+    shown = tuple(images[number] for number in query.images) if images is not None else ()
     language = doc["language"]
     said = _ANSWERS.get(language, {}).get(answer, answer)
     verdict = yield root_request(
-        prompts, language, doc["context"], doc["statement"], said, conclusion
+        prompts, language, doc["context"], doc["statement"], said, query, shown
     )
-    question = _asked("root", (), verdict)
+    question = _asked("root", query.evidence, verdict, query.images)
     return StepScore(question.score, (question,))
 
 
@@ -236,7 +256,7 @@ def ask_about_step(
     if isinstance(query, FixedScore):
         return StepScore(query.score, note=query.reason)
     if query.images and images is None:
-        return _unseen(query)
+        return _unseen("image" if isinstance(query, ImageQuery) else "inference", query.images)
     shown = tuple(images[number] for number in query.images) if images is not None else ()
     if isinstance(query, ImageQuery):
         verdict = yield image_request(prompts, language, query.facts, query.conclusion, shown)
@@ -265,10 +285,9 @@ def repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
     )
 
 
-def _unseen(query: ImageQuery | InferenceQuery) -> StepScore:
-    kind: Literal["image", "inference"] = "image" if isinstance(query, ImageQuery) else "inference"
+def _unseen(kind: Literal["image", "inference", "root"], images: tuple[int, ...]) -> StepScore:
     reason = "the document's images are not available"
-    return StepScore(None, (Question(kind, (), None, None, reason, images=query.images),))
+    return StepScore(None, (Question(kind, (), None, None, reason, images=images),))
 
 
 def _asked(

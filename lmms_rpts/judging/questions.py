@@ -1,10 +1,11 @@
-"""Questions to the judge: about a step, and about the last conclusion."""
+"""Questions to the judge: about a step, and about the whole argument."""
 
 from __future__ import annotations
 
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import JudgeRequest
+from lmms_rpts.reasoning import RootQuery
 
 
 def image_request(
@@ -63,24 +64,35 @@ def inference_request(
 
 
 def root_request(
-    prompts: Prompts, language: str, context: str, statement: str, answer: str, conclusion: str
+    prompts: Prompts,
+    language: str,
+    context: str,
+    statement: str,
+    answer: str,
+    query: RootQuery,
+    images: tuple[JudgeImage, ...] = (),
 ) -> JudgeRequest:
-    """The request that asks whether the last conclusion answers the question as the model did.
+    """The request that asks whether the evidence leads to the answer of the model.
 
     Args:
         language: language of the prompt, ``en`` or ``zh``.
         context: the situation.
         statement: the statement to agree or disagree with, or another question.
         answer: the answer of the model.
-        conclusion: the last conclusion.
+        query: the evidence and the steps.
+        images: the images among the evidence, for a judge with vision.
     """
     return prompts.request(
         "root",
         language,
-        evidence=(conclusion,),
+        evidence=(query.conclusion, context, *query.evidence),
         claim=statement,
+        images=images,
         context=context,
         statement=statement,
         answer=answer,
-        conclusion=conclusion,
+        known=query.evidence,
+        steps=query.steps,
+        conclusion=query.conclusion,
+        n_images=len(images),
     )

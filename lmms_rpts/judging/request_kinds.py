@@ -66,7 +66,15 @@ _KINDS = {
         RequestKind(
             "root",
             512,
-            {"context": "⟦1⟧", "statement": "⟦2⟧", "answer": "⟦3⟧", "conclusion": "⟦4⟧"},
+            {
+                "n_images": 1,
+                "context": "⟦1⟧",
+                "statement": "⟦2⟧",
+                "answer": "⟦3⟧",
+                "known": ["⟦4⟧"],
+                "steps": ["⟦5⟧"],
+                "conclusion": "⟦6⟧",
+            },
             _SCORE,
             _TEMPLATES,
         ),

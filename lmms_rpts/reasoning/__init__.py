@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from lmms_rpts.reasoning.extraction import Extraction, extract_chain
     from lmms_rpts.reasoning.guarded import (
         Diagnosis,
+        RootQuery,
         diagnose,
         guarded_score,
         needed_evidence,
+        plan_root,
     )
     from lmms_rpts.reasoning.localisation import StepError, locate_error, modality
     from lmms_rpts.reasoning.metric import rpts_score
@@ -38,7 +40,14 @@ _MODULES = {
     "answers": ("Answer", "find_answer", "find_marked_answer", "stated_words"),
     "clues": ("Clue", "ReasoningChain", "Step"),
     "extraction": ("Extraction", "extract_chain"),
-    "guarded": ("Diagnosis", "diagnose", "guarded_score", "needed_evidence"),
+    "guarded": (
+        "Diagnosis",
+        "RootQuery",
+        "diagnose",
+        "guarded_score",
+        "needed_evidence",
+        "plan_root",
+    ),
     "localisation": ("StepError", "locate_error", "modality"),
     "metric": ("rpts_score",),
     "parsing": ("format_chain", "parse_chain"),
@@ -70,6 +79,7 @@ __all__ = [
     "JudgedText",
     "ReasoningChain",
     "ReasoningTree",
+    "RootQuery",
     "Step",
     "StepError",
     "StepQuery",
@@ -85,6 +95,7 @@ __all__ = [
     "modality",
     "needed_evidence",
     "parse_chain",
+    "plan_root",
     "plan_steps",
     "repair_chain",
     "rpts_score",

@@ -6,10 +6,12 @@ docs/guarded.md defines both, with reasons and a worked example.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain
+from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 from lmms_rpts.reasoning.metric import (
     DEFAULT_DECAY,
@@ -17,6 +19,7 @@ from lmms_rpts.reasoning.metric import (
     check_scores,
     step_weights,
 )
+from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.reasoning.tree import ReasoningTree
 
 Restates = Callable[[str, str], bool]
@@ -137,6 +140,53 @@ def needed_evidence(gold: ReasoningTree, n_images: int, n_texts: int) -> frozens
     return frozenset((*images, *(Clue("text", at) for at in range(n_texts))))
 
 
+@dataclass(frozen=True, slots=True)
+class RootQuery:
+    """Does the evidence lead to the last conclusion, and does that settle the question?
+
+    Attributes:
+        evidence: what is known of the evidence that the root depends on: facts about the images,
+            and textual clues.
+        steps: the conclusions that the root depends on, in order; they are no evidence.
+        conclusion: the conclusion of the root.
+        images: numbers of the images that the judge sees.
+    """
+
+    evidence: tuple[str, ...]
+    steps: tuple[str, ...]
+    conclusion: str
+    images: tuple[int, ...] = ()
+
+
+def plan_root(
+    tree: ReasoningTree, doc: Mapping[str, Any], evidence: Evidence = "facts"
+) -> RootQuery:
+    """The question about the root of a chain with steps; arguments as of ``plan_steps``.
+
+    Without gold reasoning, a judge that sees no images takes the claims about them as they are: it
+    is not asked about them either.
+    """
+    used = evidence_of(tree)
+    images = sorted(clue.index for clue in used if clue.kind == "image" and clue.index is not None)
+    texts = sorted(clue.index for clue in used if clue.kind == "text" and clue.index is not None)
+    facts = {} if evidence == "image" else gold_facts(doc["reasoning"])
+    steps = [step for at, step in enumerate(tree.chain.steps) if tree.uses[at]]
+    if evidence == "facts" and not doc["reasoning"]:
+        for step in steps:
+            match step.premises:
+                case (Clue("image", int(index)),) if index in images:
+                    facts.setdefault(index, []).append(step.conclusion)
+    known = [fact for at in images for fact in facts.get(at, [])]
+    known += [doc["textual_clue"][at] for at in texts]
+    *before, last = (step.conclusion for step in steps)
+    return RootQuery(
+        tuple(dict.fromkeys(known)),
+        tuple(before),
+        last,
+        tuple(images if evidence != "facts" else ()),
+    )
+
+
 def guarded_score(
     tree: ReasoningTree,
     step_scores: Sequence[float],
@@ -149,13 +199,14 @@ def guarded_score(
     restates does not count; a step that cites evidence that does not exist scores 0. The mean is
     multiplied by the share of the needed evidence that the root depends on. It is multiplied by
     ``FAILED`` if the argument fails: if the root, or a step that it depends on, scores below 0.5,
-    or if the root does not answer the question.
+    or if the evidence does not lead to a root that settles the question.
 
     Args:
         tree: the tree of the repaired chain.
         step_scores: one score in [0, 1] for each step of the chain, in order.
         diagnosis: the properties of the chain; see ``diagnose``.
-        root_bears: in [0, 1]; above 0.5, the root entails the given answer.
+        root_bears: in [0, 1]; above 0.5, the evidence leads to a root that settles the question
+            with the given answer.
 
     Returns:
         A score in [0, 1]; 0 for an empty chain, and for one whose steps all restate.
