@@ -172,6 +172,34 @@ metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}
         assert record["settings"]["comparable"] is False
 
 
+@table(
+    "files, said",
+    ((), "It has no task files: the task runs"),
+    # Such as a clone of CMMaTH on a file system that ignores case.
+    (("environment.yaml",), "It has no task files: the task runs"),
+    (("own.yaml",), "Its task files run instead"),
+)
+def test_a_folder_with_the_name_of_a_task(
+    tmp_path: Path, files: tuple[str, ...], said: str
+) -> None:
+    """lmms-eval takes ``--tasks NAME`` for the folder ``./NAME`` if there is one."""
+    folder = tmp_path / "rpts_demo"
+    folder.mkdir()
+    for name in files:
+        key = "task" if name == "own.yaml" else "name"
+        (folder / name).write_text(f"{key}: own\ndataset_path: /no/such/data\n")
+    done = run(
+        [
+            *(sys.executable, "-m", "lmms_eval", "--tasks", "rpts_demo", "--output_path", "out"),
+            *("--model", "replay", "--model_args", f"samples={CAREFUL}", "--limit", "1"),
+        ],
+        cwd=tmp_path,
+    )
+    assert f"The folder {folder} hides the task 'rpts_demo' from lmms-eval. {said}" in done.stdout
+    found = bool(list(tmp_path.rglob("*_results.json")))
+    assert found is ("own.yaml" not in files), done.stdout
+
+
 def test_no_judge_stops_before_anything_costly(tmp_path: Path) -> None:
     """Before the model is loaded: loading would fail."""
     write_folder(tmp_path / "data", count=1)
