@@ -2,9 +2,10 @@
 
 lmms-eval 0.7 has no hook for a plugin's tasks, passes the wrong documents to filters, has no
 standard error for means that leave out documents, counts the tokens of one process only, turns a
-likelihood into text, and loses the responses of a run that was killed. This module fixes each of
-these by wrapping a function when the module that defines it is imported. It does not import these
-modules itself, leaves other tasks unchanged, and logs a failed wrap instead of breaking lmms-eval.
+likelihood into text, leaves truncated files on a full disk, and loses the responses of a run that
+was killed. This module fixes each of these by wrapping a function when the module that defines it
+is imported. It does not import these modules itself, leaves other tasks unchanged, and logs a
+failed wrap instead of breaking lmms-eval.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from lmms_rpts.tasks.result_hooks import (
     pooled_sample_stderr,
     print_exception,
     reset_usage,
+    save_results,
+    save_samples,
     start_wandb,
     stderr_for_metric,
     summarize_usage,
@@ -129,11 +132,16 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
         call.arguments["task_manager"] = manager
     try:
         from lmms_rpts.tasks.model_checks import check_model
+        from lmms_rpts.tasks.own.files import behind_folder
         from lmms_rpts.tasks.own_tasks import check_own_tasks
     except ImportError:  # an error of the plugin must not break lmms-eval
         return original(**call.arguments)
     tasks = call.arguments.get("tasks") or []
     names = [tasks] if isinstance(tasks, str) else tasks
+    asked = getattr(call.arguments.get("cli_args"), "tasks", None)
+    found = behind_folder(manager, asked, names)
+    if found is not names:
+        names = call.arguments["tasks"] = found
     check_model(manager, names, model, force_simple=bool(call.arguments.get("force_simple")))
     check_own_tasks(manager, names)
     return original(**call.arguments)
@@ -378,6 +386,8 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "lmms_eval.loggers.evaluation_tracker": {
         "GeneralConfigTracker.log_experiment_args": log_experiment_args,
+        "EvaluationTracker.save_results_aggregated": save_results,
+        "EvaluationTracker.save_results_samples": save_samples,
     },
     "lmms_eval.loggers.wandb_logger": {
         "WandbLogger.post_init": start_wandb,

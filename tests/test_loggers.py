@@ -118,7 +118,7 @@ HOSTILE = "=1+1 <script>alert(1)</script> \ud800 \x00 \u202e \x1b[31m \n"
 
 
 def test_wandb_shows_scored_responses_in_tables(tmp_path: Path) -> None:
-    """With --wandb_log_samples, where lmms-eval's own logger fails on the other task."""
+    """With --wandb_log_samples, also for the other task, on which lmms-eval's own logger fails."""
     env = write_data(tmp_path) | offline(tmp_path / "wandb")
     task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
     (tmp_path / "task" / "plain.yaml").write_text(
@@ -143,8 +143,15 @@ def test_wandb_shows_scored_responses_in_tables(tmp_path: Path) -> None:
     tables = read_tables(tmp_path / "wandb")
     assert set(tables) == {
         "evaluation/eval_results",
-        *(f"{each}_eval_results" for each in answers if each != "plain"),
+        *(f"{each}_eval_results" for each in answers),
     }, done.output
+    assert tables["plain_eval_results"][2] == {
+        "doc_id": 2,
+        "input": "The shop is closed.",
+        "target": "agree",
+        "filtered_resps": "agree",
+        "exact_match": 1.0,
+    }
     first, hostile, _ = tables["rpts_eval_en_eval_results"]
     assert first == {
         "doc_id": 0,

@@ -172,6 +172,34 @@ metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}
         assert record["settings"]["comparable"] is False
 
 
+@table(
+    "files, said",
+    ((), "It has no task files: the task runs"),
+    # Such as a clone of CMMaTH on a file system that ignores case.
+    (("environment.yaml",), "It has no task files: the task runs"),
+    (("own.yaml",), "Its task files run instead"),
+)
+def test_a_folder_with_the_name_of_a_task(
+    tmp_path: Path, files: tuple[str, ...], said: str
+) -> None:
+    """lmms-eval takes ``--tasks NAME`` for the folder ``./NAME`` if there is one."""
+    folder = tmp_path / "rpts_demo"
+    folder.mkdir()
+    for name in files:
+        key = "task" if name == "own.yaml" else "name"
+        (folder / name).write_text(f"{key}: own\ndataset_path: /no/such/data\n")
+    done = run(
+        [
+            *(sys.executable, "-m", "lmms_eval", "--tasks", "rpts_demo", "--output_path", "out"),
+            *("--model", "replay", "--model_args", f"samples={CAREFUL}", "--limit", "1"),
+        ],
+        cwd=tmp_path,
+    )
+    assert f"The folder {folder} hides the task 'rpts_demo' from lmms-eval. {said}" in done.stdout
+    found = bool(list(tmp_path.rglob("*_results.json")))
+    assert found is ("own.yaml" not in files), done.stdout
+
+
 def test_no_judge_stops_before_anything_costly(tmp_path: Path) -> None:
     """Before the model is loaded: loading would fail."""
     write_folder(tmp_path / "data", count=1)
@@ -211,6 +239,40 @@ def test_predictions_alone_are_not_judged(tmp_path: Path) -> None:
     records = done.records("rpts_demo").values()
     assert {record["outcome"] for record in records} == {"unscored"}
     assert all(record["chain"] for record in records)
+
+
+SAVES = """
+import resource, signal, sys
+import lmms_rpts
+from lmms_eval.loggers.evaluation_tracker import EvaluationTracker
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that grows too large is an OSError
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+tracker = EvaluationTracker(output_path=sys.argv[1])
+tracker.general_config_tracker.model_name_sanitized = "model"
+for task, count in {"small": 3, "large": 30}.items():
+    samples = [
+        {"doc": {}, "doc_hash": "x", "arguments": ["?"], "target": 1}
+        | {"resps": [["A\u2028" * 2_000]], "filtered_resps": ["A"]}
+        for _ in range(count)
+    ]
+    results = {"config": "x" * 5_000 * count}
+    tracker.save_results_aggregated(results, {task: samples}, f"1_{task}")
+    tracker.save_results_samples(task_name=task, samples=samples)
+"""
+
+
+def test_a_full_disk_leaves_no_truncated_results_or_samples(tmp_path: Path) -> None:
+    """Both files of the large task would exceed the limit on the size of a file."""
+    done = run([sys.executable, "-c", SAVES, str(tmp_path)])
+    assert {each.name for each in (tmp_path / "model").iterdir()} == {
+        "1_small_results.json",
+        "1_small_samples_small.jsonl",
+        "1_large_results.json.incomplete",
+        "1_large_samples_large.jsonl.incomplete",
+    }, done.stdout
+    for name in ("1_large_results.json", "1_large_samples_large.jsonl"):
+        assert f"{tmp_path}/model/{name} could not be written completely" in done.stdout
 
 
 class Rows(list[dict[str, Any]]):

@@ -148,6 +148,61 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
         logger.debug("The replayed model has no name: {}", error)
 
 
+def save_results(original: Callable[..., None], tracker: Any, *args: Any, **kw: Any) -> None:
+    """Save the results file, which must not be truncated."""
+    original(tracker, *args, **kw)
+    _set_aside(tracker, "results.json", lambda path: _is_json(path.read_bytes()))
+
+
+def save_samples(
+    original: Callable[..., None], tracker: Any, task_name: str, samples: Sequence[Any]
+) -> None:
+    """Save the samples file of a task, which must not be truncated."""
+    original(tracker, task_name=task_name, samples=samples)
+
+    def is_whole(path: Path) -> bool:
+        with path.open("rb") as lines:
+            return sum(line.endswith(b"\n") for line in lines) >= len(samples)
+
+    _set_aside(tracker, f"samples_{task_name}.jsonl", is_whole)
+
+
+def _set_aside(tracker: Any, name: str, is_whole: Callable[[Path], bool]) -> None:
+    """Rename a file of this run that is not whole: lmms-eval only logs that writing failed.
+
+    A truncated file looks like one of a finished run, and makes every reader of its folder fail.
+    It is renamed instead of deleted, since its responses may have been expensive.
+    """
+    from loguru import logger
+
+    if not tracker.output_path:
+        return
+    try:
+        folder = Path(tracker.output_path, tracker.general_config_tracker.model_name_sanitized)
+        path = folder / f"{tracker.date_id}_{name}"
+        if not path.is_file() or is_whole(path):
+            return
+        path.rename(f"{path}.incomplete")
+    except Exception as error:  # an error of the plugin must not break lmms-eval
+        logger.debug("{} is not checked: {}", name, error)
+        return
+    logger.error(
+        "{} could not be written completely (the disk may be full), and is now named "
+        "{}.incomplete. Free space and run again: judge replies are cached, and so are responses "
+        "with --use_cache FOLDER",
+        path,
+        path.name,
+    )
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True
+
+
 def start_wandb(original: Callable[..., None], logger: Any, results: Any) -> None:
     """Pass results to lmms-eval's W&B logger, with the versions of tasks as text.
 
@@ -165,18 +220,27 @@ def start_wandb(original: Callable[..., None], logger: Any, results: Any) -> Non
 def log_wandb_samples(
     original: Callable[..., None], logger: Any, samples: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Log tables of our tasks, then have lmms-eval log the samples of the others."""
-    from lmms_rpts.tasks.wandb_tables import log_tables
+    """Log tables of our tasks, then have lmms-eval log the samples of the others.
+
+    In 0.7.3 that fails at the first task: it needs ``arguments``, which the samples lost when they
+    were saved.
+    """
+    from lmms_rpts.tasks.wandb_tables import log_plain_tables, log_tables
 
     done = log_tables(logger, samples)
     every = logger.task_names
-    others = [name for name in every if name not in done]
-    if not done or set(others) - set(logger.group_names):
-        try:
-            logger.task_names = others
-            original(logger, samples)
-        finally:
-            logger.task_names = every
+    others = [name for name in every if name not in (*done, *logger.group_names)]
+    if done and not others:
+        return
+    try:
+        logger.task_names = [name for name in every if name not in done]
+        original(logger, samples)
+    except Exception:
+        if not done:
+            raise
+        log_plain_tables(logger, samples, others)
+    finally:
+        logger.task_names = every
 
 
 def print_exception(original: Callable[..., None], *args: Any, **kwargs: Any) -> None:

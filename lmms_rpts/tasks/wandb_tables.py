@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from loguru import logger
@@ -13,6 +13,9 @@ from lmms_rpts.runs.samples import records_of_sample
 from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.any_task.names import filters_of
 from lmms_rpts.tasks.benchmark import filter_names, record_types
+
+_Table = tuple[list[str], list[list[Cell]]]
+_NOT_SHOWN = ("doc", "arguments", "doc_hash", "token_counts", "input_media")
 
 
 def scored_tasks(configs: Mapping[str, Any]) -> list[str]:
@@ -36,25 +39,37 @@ def log_tables(wandb_logger: Any, samples: Mapping[str, Sequence[Any]]) -> list[
         The tasks whose samples are logged: lmms-eval's own function can skip them.
     """
     tasks = [task for task in scored_tasks(wandb_logger.task_configs) if task in samples]
-    for task in tasks:
-        try:
-            _log_table(wandb_logger.run, task, samples[task])
-            wandb_logger._log_samples_as_artifact(samples[task], task)
-        except Exception as error:  # W&B failed, or the disk is full: keep the results
-            logger.warning("The samples of {} are not logged to W&B: {}", task, error)
+    _log_each(wandb_logger, samples, tasks, table_of)
     return tasks
 
 
-def _log_table(run: Any, task: str, samples: Sequence[Any]) -> None:
+def log_plain_tables(
+    wandb_logger: Any, samples: Mapping[str, Sequence[Any]], tasks: Iterable[str]
+) -> None:
+    """Log one table and one artifact for each of these tasks, as ``log_tables``."""
+    _log_each(wandb_logger, samples, tasks, plain_table_of)
+
+
+def _log_each(
+    wandb_logger: Any,
+    samples: Mapping[str, Sequence[Any]],
+    tasks: Iterable[str],
+    make: Callable[[str, Sequence[Any]], _Table],
+) -> None:
     import wandb
 
-    heads, rows = table_of(task, samples)
-    # Mixed types: a score is a number or missing, and W&B would refuse a column of both.
-    table = wandb.Table(columns=heads, data=rows, allow_mixed_types=True)
-    run.log({f"{task}_eval_results": table})
+    for task in tasks:
+        try:
+            heads, rows = make(task, samples[task])
+            # Mixed types: a score is a number or missing, and W&B would refuse a column of both.
+            table = wandb.Table(columns=heads, data=rows, allow_mixed_types=True)
+            wandb_logger.run.log({f"{task}_eval_results": table})
+            wandb_logger._log_samples_as_artifact(samples[task], task)
+        except Exception as error:  # W&B failed, or the disk is full: keep the results
+            logger.warning("The samples of {} are not logged to W&B: {}", task, error)
 
 
-def table_of(task: str, samples: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Cell]]]:
+def table_of(task: str, samples: Sequence[Mapping[str, Any]]) -> _Table:
     """The columns and rows of a task's table: one row per response, by document and repeat.
 
     Rows of a task's own pipelines, which contain no record of this package, are left out.
@@ -70,6 +85,26 @@ def table_of(task: str, samples: Sequence[Mapping[str, Any]]) -> tuple[list[str]
         | {"response": each.text}
         for each in found
     ]
+    return _table(rows)
+
+
+def plain_table_of(task: str, samples: Sequence[Mapping[str, Any]]) -> _Table:
+    """The columns and rows of another package's task: prompt, target, responses and metrics.
+
+    Args:
+        task: unused.
+        samples: as lmms-eval saves them; saving adds ``input`` and drops ``arguments``.
+    """
+    heads = ("doc_id", "input", "target", "resps", "filtered_resps")
+    rows = [
+        {head: sample[head] for head in heads if head in sample}
+        | {name: value for name, value in sample.items() if name not in _NOT_SHOWN}
+        for sample in samples
+    ]
+    return _table(rows)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> _Table:
     heads = list(dict.fromkeys(head for row in rows for head in row)) or ["doc_id"]
     return heads, [[_clean(row.get(head)) for head in heads] for row in rows]
 
@@ -87,6 +122,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _clean(cell: Cell) -> Cell:
-    """A cell without lone surrogates, which cannot be saved in a file."""
-    return storable(cell) if isinstance(cell, str) else cell
+def _clean(cell: object) -> Cell:
+    """A number or a text, without lone surrogates, which cannot be saved in a file."""
+    if cell is None or isinstance(cell, bool | int | float):
+        return cell
+    return storable(_text(cell))

@@ -125,6 +125,12 @@ def test_the_second_question(judged: Callable[..., Any]) -> None:
     assert len(asked) == 4, "of the image, the inference twice, the root"
 
 
+def test_an_answer_of_one_half_needs_no_second_question(judged: Callable[..., Any]) -> None:
+    (record,), asked = judged([STEPS], says("Score: 0.5"))
+    assert [len(step["questions"]) for step in record["steps"]] == [1, 1]
+    assert len(asked) == 3, "of the image, the inference, the root"
+
+
 def test_an_unreadable_score_is_no_number(judged: Callable[..., Any]) -> None:
     (record,), asked = judged([STEPS], lambda body: "I would rather not say.")
     assert record["outcome"] == "unscored"

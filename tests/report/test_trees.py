@@ -60,12 +60,13 @@ def test_an_error_is_marked_and_so_is_the_way_up() -> None:
 
 
 def test_citations_of_what_does_not_exist_are_leaves_of_their_own() -> None:
-    picture = draw("Image9 + Conclusion5 + Context -> Conclusion0:x")
+    picture = draw("Image9 + Conclusion5 + Conclusion0 + Context -> Conclusion0:x")
     labels = {leaf.label: leaf.fault for leaf in picture.leaves}
     assert labels["Image 9"] == "there are only 2 images, numbered from 0"
     assert labels["Conclusion 5"] == "no step has this number"
+    assert labels["Conclusion 0"] == "the step cites itself"
     assert labels["Context"] is None
-    assert [leaf.name for leaf in picture.leaves] == [None, None, "context"]
+    assert [leaf.name for leaf in picture.leaves] == [None, None, None, "context"]
 
 
 def test_a_step_that_the_root_does_not_rest_on() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from loguru import logger
+
 from lmms_rpts.errors import UserError
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.settings import judge_chosen, load_settings
@@ -57,6 +59,41 @@ def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
                 f"{path} names its task {name!r}, but there is another task of this name "
                 f"({entry['yaml_path']}), which would run instead. Rename yours."
             )
+
+
+def behind_folder(manager: Any, asked: Any, found: Sequence[Any]) -> Sequence[Any]:
+    """The tasks of ``--tasks NAME`` if there is a folder ``./NAME``.
+
+    lmms-eval reads the task files of the folder. If it has none, the task NAME is run, and not
+    "No tasks found" reported: ``rome`` may be a folder of results, and ``CMMaTH``, the publishers'
+    data, has the name of the task ``cmmath`` on a file system that ignores case.
+
+    Args:
+        manager: lmms-eval's TaskManager.
+        asked: the value of ``--tasks``; None if there is no command line.
+        found: the names or configurations that lmms-eval read.
+    """
+    if not isinstance(asked, str) or not Path(asked).is_dir():
+        return found
+    if any(isinstance(each, Mapping) and "task" in each for each in found):
+        if asked in manager.task_index:
+            _tell_hidden(asked, "Its task files run instead")
+        return found
+    named: list[str] = manager.match_tasks([asked])  # also registers names like mmmu_val_rpts
+    if asked not in named:
+        return found
+    _tell_hidden(asked, "It has no task files: the task runs")
+    return named
+
+
+def _tell_hidden(task: str, outcome: str) -> None:
+    logger.warning(
+        "The folder {} hides the task {!r} from lmms-eval. {}. To avoid this, rename the folder "
+        "or use another working folder",
+        Path(task).absolute(),
+        task,
+        outcome,
+    )
 
 
 def examine_folder(folder: Path) -> Sequence[Check]:
