@@ -51,9 +51,12 @@ class AnyTransformFilter(TransformFilter):
         seen: Counter[int] = Counter()
         graded = []
         for (response, doc), result in zip(pairs, results, strict=True):
-            doc_id, at = doc["doc_id"], seen[doc["doc_id"]]
+            doc_id = doc["doc_id"]
+            correct = self.host.correct(doc_id, seen[doc_id])
             seen[doc_id] += 1
-            correct = None if missing_response(response) else self.host.correct(doc_id, at)
+            if missing_response(response):  # the task's metric calls it wrong
+                graded.append(result)
+                continue
             error = NOT_TOLD if correct is None else result.answer_error
             graded.append(replace(result, correct=correct, answer_by="task", answer_error=error))
         return graded

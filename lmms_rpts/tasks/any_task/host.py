@@ -297,8 +297,9 @@ class HostTask:
             record = RptsRecord.parse(json.loads(text))
         except (TypeError, ValueError, RecursionError):
             return text
-        failed = (record.transform.error or "").startswith(REQUEST_FAILED)
-        return with_grade(record, None if failed else self.correct(doc_id, repeat)).to_json()
+        if (record.transform.error or "").startswith(REQUEST_FAILED):
+            return text  # the task's metric calls it wrong
+        return with_grade(record, self.correct(doc_id, repeat)).to_json()
 
     def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         """The metrics of RPTS, under names that the task's own metrics don't use."""
