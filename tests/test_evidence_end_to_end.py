@@ -82,7 +82,7 @@ def test_facts_are_the_default(records: dict[str, Records]) -> None:
 
 @pytest.mark.parametrize("evidence", ["image", "both"])
 def test_only_what_rests_on_images_differs(records: dict[str, Records], evidence: str) -> None:
-    follows = {"rpts", "guarded", "first_error", "steps", "settings"}
+    follows = {"rpts", "guarded", "root", "first_error", "steps", "settings"}
     for key, facts in records["facts"].items():
         seen = records[evidence][key]
         assert {name for name in facts if facts[name] != seen[name]} <= follows

@@ -28,6 +28,10 @@ Category = Literal["right, sound reasoning", "right for the wrong reason", "wron
 Pairs = Mapping[tuple[str, int], tuple[list[RptsRecord], list[RptsRecord]]]
 
 
+UNTESTED = (*DIAGNOSTICS, "guarded_coverage")
+"""Metrics without p-values: each tested metric raises the corrected p-values of the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class MetricDifference:
     """A metric of both runs over their shared documents; None if there is no value.
@@ -195,7 +199,7 @@ def _differences(
     observed = np.vstack(difference(np.ones((1, n))))
     p_values = [
         None
-        if metric in DIAGNOSTICS
+        if metric in UNTESTED
         else swap_test(first[:, at], second[:, at], permutations, clusters)
         for at, metric in enumerate(METRICS)
     ]

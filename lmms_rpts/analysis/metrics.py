@@ -35,12 +35,13 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "accuracy_guarded",
         "right_for_wrong_reason_guarded",
         "root_bears",
+        "guarded_coverage",
     ),
     "diagnostics of the chains": DIAGNOSTICS,
 }
 """All metrics, the headline of each group first."""
 
-NEITHER_IS_BETTER = frozenset({"steps", "judge_coverage"})
+NEITHER_IS_BETTER = frozenset({"steps", "judge_coverage", "guarded_coverage"})
 UNJUDGED = frozenset({"accuracy", "parse_rate"})
 """Metrics that need no judge."""
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.metrics import GROUPS, NEITHER_IS_BETTER, UNJUDGED, undecided_notes
 from lmms_rpts.analysis.metrics import LOWER_IS_BETTER as LOWER_IS_BETTER
-from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER, UNJUDGED, undecided_notes
 from lmms_rpts.analysis.sweeping import of_task
 from lmms_rpts.escaping import did_you_mean, listed, shorten
 from lmms_rpts.filters.record import Scoring
@@ -61,10 +61,10 @@ class TaskSummary:
     task: str | None
     models: tuple[ModelSummary, ...]
 
-    @property
-    def equally_covered(self) -> bool:
-        """Whether the judges scored the same share of all models' responses."""
-        shares = {each.metrics["judge_coverage"].value for each in self.models}
+    def equally_covered(self, name: str) -> bool:
+        """Whether the judges scored the same share of all models' responses for a metric."""
+        coverage = "guarded_coverage" if name in GROUPS["guarded"] else "judge_coverage"
+        shares = {each.metrics[coverage].value for each in self.models}
         return len({None if share is None else round(share, 3) for share in shares}) < 2
 
     def best(self, name: str) -> frozenset[str]:
@@ -74,7 +74,7 @@ class TaskSummary:
         the
         responses were judged.
         """
-        if name in NEITHER_IS_BETTER or (name not in UNJUDGED and not self.equally_covered):
+        if name in NEITHER_IS_BETTER or (name not in UNJUDGED and not self.equally_covered(name)):
             return frozenset()
         values = {
             each.model: round(value, 3)
@@ -196,6 +196,16 @@ def _uncovered(runs: Sequence[Run]) -> list[str]:
                 f"{run.label}: {unscored} of {len(run.responses)} responses were not judged "
                 f"(judge_coverage {share:.3f}) and are left out of the means (most often: "
                 f"{reasons.most_common(1)[0][0]})"
+            )
+        failed = sum(
+            each.rpts is not None and each.root is not None and each.root.score is None
+            for each in run.responses
+        )
+        if failed:
+            told.append(
+                f"{run.label}: {failed} of {len(run.responses)} responses have no guarded score, "
+                "because the judge failed on the question about the root, and are left out of its "
+                "means (guarded_coverage)"
             )
     return told
 

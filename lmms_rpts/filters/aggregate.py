@@ -130,6 +130,19 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             total,
             errors.most_common(1)[0][0],
         )
+    unanswered = Counter(
+        str(scored.root.questions[-1].error)
+        for scored in responses
+        if scored.error is None and scored.root is not None and scored.root.score is None
+    )
+    if unanswered:
+        logger.warning(
+            "{} of {} responses have no guarded score, because the judge failed on the question "
+            "about the root, and are left out of its means (guarded_coverage); most often: {}",
+            sum(unanswered.values()),
+            total,
+            unanswered.most_common(1)[0][0],
+        )
     spreads = [
         question.spread
         for scored in responses

@@ -91,7 +91,7 @@ class RptsRecord(Record):
     )
     root: JudgedRoot | None = Field(
         default=None,
-        description="whether the root entails the final answer; null if there is no root, or "
+        description="whether the evidence leads to the final answer; null if there is no root, or "
         "if the answer was not found in the text",
     )
     diagnosis: RecordedDiagnosis | None = Field(default=None, description="diagnosis of the chain")
@@ -190,7 +190,8 @@ class RptsRecord(Record):
         """The values that enter lmms-eval's means, by metric name.
 
         A record without a score has no ``rpts*`` values, a wrong answer no
-        ``right_for_wrong_reason``, and a chain without steps of a modality no mean for it.
+        ``right_for_wrong_reason``, and a chain without steps of a modality no mean for it. One
+        written before the guarded score has no ``guarded_coverage``.
         """
         rpts, correct = self.rpts, self.answer.correct
         known = rpts is not None and correct is not None
@@ -213,6 +214,7 @@ class RptsRecord(Record):
                 float(not guarded_sound) if guarded_known and correct else None
             ),
             "root_bears": None if self.root is None else self.root.score,
+            "guarded_coverage": None if self.diagnosis is None else float(guarded is not None),
             **self._made_of(),
         }
 

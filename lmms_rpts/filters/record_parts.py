@@ -141,10 +141,11 @@ class JudgedStep(Model):
 
 
 class JudgedRoot(Model):
-    """Whether the last conclusion entails the given answer."""
+    """Whether the evidence leads to a last conclusion that settles the question as answered."""
 
     score: Share | None = Field(
-        description="score for whether the root entails the answer; null if the judge failed"
+        description="score for whether the evidence leads to a root that settles the question with"
+        " this answer; null if the judge failed"
     )
     note: Text | None = Field(description="reason if the root was scored without a judge")
     questions: Several[Question] = Field(description="the questions to the judge")

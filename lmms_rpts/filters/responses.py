@@ -109,10 +109,16 @@ class Question:
         Field(
             description="`image`: claim about an image; `inference`: whether the conclusion "
             "follows; `second`: the same with more premises, after a score below 0.5; `root`: "
-            "whether the root entails the answer"
+            "whether the evidence leads to the answer"
         ),
     ]
-    evidence: Annotated[Several[Text], Field(description="facts or premises given to the judge")]
+    evidence: Annotated[
+        Several[Text],
+        Field(
+            description="facts or premises given to the judge; for `root`, what is known of the "
+            "evidence that the root depends on, besides the context (empty in old records)"
+        ),
+    ]
     score: Annotated[
         Share | None,
         Field(description="the score; the mean of several replies; null if there is none"),
@@ -154,7 +160,7 @@ class StepScore:
 class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
-    ``root``: the score for whether the last step answers the question; None without a step or an
+    ``root``: the score for whether the evidence leads to the answer; None without a step or an
     answer. ``evidence``: the evidence that claims about images were judged against.
     """
 

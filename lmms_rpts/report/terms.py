@@ -20,7 +20,8 @@ METRIC_WORDS = {
     "accuracy_guarded": "right answers with sound reasoning, by the guarded score",
     "right_for_wrong_reason_guarded": "right answers with unsound reasoning, by the guarded "
     "score; lower is better",
-    "root_bears": "how far the last conclusion entails the final answer",
+    "root_bears": "how far the evidence leads to the final answer",
+    "guarded_coverage": "responses that have a guarded score",
     "evidence_coverage": "share of the needed evidence that the last conclusion uses",
     "restating_steps": "share of steps that only restate; lower is better",
     "missing_references": "citations of nonexistent evidence per response; lower is better",
@@ -66,7 +67,7 @@ MODALITY_WORDS: dict[Modality, str] = {
 QUESTION_WORDS = {
     "image": "Is this what the image shows? Description from the gold reasoning:",
     "inference": "Does the conclusion follow? Given:",
-    "root": "Does the last conclusion entail the final answer?",
+    "root": "Does the evidence lead to the last conclusion, and that to the final answer? Given:",
     "second": "Second judge call, with all texts and all earlier conclusions. 0.8 times this score "
     "(one decimal) is used if it is higher than the first score. Given:",
 }

@@ -107,9 +107,9 @@ def test_a_run_against_itself(four: tuple[Run, Run]) -> None:
         comparison = compare_runs(run, run, resamples=200)
         assert comparison.flips == ()
         known = [each for each in comparison.metrics if each.a is not None]
-        assert len(known) == 12
+        assert len(known) == 13
         for each in known:
-            p = None if each.metric in DIAGNOSTICS else 1
+            p = None if each.metric in (*DIAGNOSTICS, "guarded_coverage") else 1
             assert (each.difference, each.p, each.p_holm) == (0, p, p)
             assert (each.low, each.high) == (None, None)
         assert sum(each.p is not None for each in known) == 7

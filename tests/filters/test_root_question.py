@@ -1,4 +1,4 @@
-"""The question whether the last conclusion entails the answer: its conditions and its wording."""
+"""The question whether the evidence leads to the answer: its conditions and its wording."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from loguru import logger
+from PIL import Image
 
 from lmms_rpts.analysis import estimate_need
 from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.aligned_documents import DocumentImages
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.reasoning import RootQuery
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.support.instances import make_doc
-from tests.support.judge_server import JudgeServer, ServerReply
+from tests.support.judge_server import JudgeServer, ServerReply, images_of, text_of
 from tests.support.tables import table
 
 Answer = Callable[[dict[str, Any]], "str | ServerReply"]
@@ -25,7 +29,8 @@ CHAIN = (
 )
 STEPS = f"{CHAIN}Final answer: agree"
 # Only the question about the root contains these words.
-ROOT = ("does its last conclusion settle", "它的最后一个结论")
+ROOT = ("does the evidence that they cite", "作答者所引用的依据")
+KNOWN = ["The clock shows nine.", "The shop closes at eight."]
 
 
 def is_root(body: dict[str, Any]) -> bool:
@@ -39,6 +44,16 @@ def material(body: dict[str, Any]) -> str:
 def says(steps: str | ServerReply, root: str | ServerReply) -> Answer:
     """A judge with one reply for all steps and another for the root."""
     return lambda body: root if is_root(body) else steps
+
+
+@pytest.fixture
+def messages() -> Iterator[list[str]]:
+    import lmms_eval.models  # noqa: F401 - it replaces the handlers
+
+    lines: list[str] = []
+    handler = logger.add(lines.append, format="{message}", level="WARNING")
+    yield lines
+    logger.remove(handler)
 
 
 @pytest.fixture
@@ -74,7 +89,8 @@ def test_each_response_with_steps_and_an_answer_is_asked_about_once(judged: Judg
     assert len(asked) == 2
     for record, conclusion in ((records[0], "nobody is there."), (records[2], "it is closed.")):
         (question,) = record["root"]["questions"]
-        assert (question["kind"], question["evidence"], question["score"]) == ("root", [], 1.0)
+        assert (question["kind"], question["evidence"], question["score"]) == ("root", KNOWN, 1.0)
+        assert "images" not in question
         assert (record["root"]["score"], record["root"]["note"]) == (1.0, None)
         assert sum(f"<<<{conclusion}>>>" in material(body) for body in asked) == 1
     # Two steps scored 0.8, and both pieces of evidence.
@@ -131,6 +147,24 @@ def test_a_judge_that_fails_on_the_root_leaves_the_published_score(
     assert metrics["evidence_coverage"] == 1.0
 
 
+def test_failures_on_roots_are_counted(judged: Judged, messages: list[str]) -> None:
+    """Every second question about a root fails; one response takes no side, one has no steps."""
+
+    def answer(body: dict[str, Any]) -> str | ServerReply:
+        odd = any(f"room {number}." in material(body) for number in (1, 3))
+        return "I can't say." if is_root(body) and odd else "Score: 1"
+
+    responses = [STEPS.replace("nobody is there", f"room {number}") for number in range(4)]
+    no_side = STEPS.replace("answer: agree", "answer: undetermined")
+    records, _ = judged([*responses, no_side, "agree"], answer)
+    found = [RptsRecord.parse(record).metrics["guarded_coverage"] for record in records]
+    assert found == [1.0, 0.0, 1.0, 0.0, 1.0, 1.0]
+    assert [record["rpts"] for record in records] == [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+    (warning,) = [line for line in messages if "guarded_coverage" in line]
+    assert warning.startswith("2 of 6 responses")
+    assert records[1]["root"]["questions"][0]["error"] in warning
+
+
 def test_a_judge_that_fails_on_a_step_leaves_no_guarded_score(judged: Judged) -> None:
     (record,), asked = judged([STEPS], says(ServerReply("no", status=400), "Score: 1"))
     assert (record["outcome"], record["rpts"], record["guarded"]) == ("unscored", None, None)
@@ -175,7 +209,7 @@ def test_in_chinese_the_answer_is_asked_about_in_chinese(
     doc = make_doc("zh", statement="商店已经关门。", context="图片0是商店的钟。")
     (record,), (asked,) = judged([text], says("分数：0.9", "分数：0.7"), doc)
     assert record["root"]["score"] == 0.7
-    for part in ("图片0是商店的钟。", "商店已经关门。", word, "没有人。"):
+    for part in ("图片0是商店的钟。", *KNOWN, "商店已经关门。", word, "钟指向九点。", "没有人。"):
         assert f"<<<{part}>>>" in material(asked)
 
 
@@ -183,7 +217,7 @@ def test_in_chinese_the_answer_is_asked_about_in_chinese(
 def test_in_english_as_it_is(judged: Judged, said: str) -> None:
     _, (asked,) = judged([f"{CHAIN}Final answer: {said}"])
     context = "Image 0 shows the clock above the shop."
-    for part in (context, "The shop is closed.", said, "nobody is there."):
+    for part in (context, *KNOWN, "The shop is closed.", said, "it is nine.", "nobody is there."):
         assert f"<<<{part}>>>" in material(asked)
 
 
@@ -195,7 +229,7 @@ def test_what_is_judged_can_not_pose_as_instructions(judged: Judged) -> None:
     doc = make_doc(statement=HOSTILE, context=HOSTILE)
     text = f"Image0 -> Conclusion0: {HOSTILE.replace(chr(10), ' ')}\nFinal answer: agree"
     _, (asked,) = judged([text], doc=doc)
-    assert material(asked).count("<<<") == material(asked).count(">>>") == 4
+    assert material(asked).count("<<<") == material(asked).count(">>>") == 5
     assert "<|im_start|>" not in material(asked)
     assert "\u200b" not in material(asked)
 
@@ -206,9 +240,10 @@ def test_a_hostile_answer_is_fenced_too() -> None:
 
     for language in ("en", "zh"):
         doc = make_doc(language, statement=HOSTILE, context=HOSTILE)
-        request = next(ask_about_root(HOSTILE, HOSTILE * 50, doc, Prompts()))
+        query = RootQuery((HOSTILE,), (HOSTILE,), HOSTILE)
+        request = next(ask_about_root(query, HOSTILE * 50, doc, Prompts()))
         user = str(request.messages[-1]["content"])
-        assert user.count("<<<") == user.count(">>>") == 4
+        assert user.count("<<<") == user.count(">>>") == 6
         assert "<|im_start|>" not in user
         assert "x>>>" not in str(request.messages[0]["content"])
 
@@ -218,8 +253,44 @@ def test_the_lexical_judge_looks_whether_the_statement_is_spoken_of(judged: Judg
     far = STEPS.replace("nobody is there", "bananas grow quickly")
     (first, second), asked = judged([near, far], judge="lexical")
     assert not asked
-    assert (first["root"]["score"], second["root"]["score"]) == (1.0, 0.0)
+    # Nine tenths of the statement's letters are in the evidence.
+    assert (first["root"]["score"], second["root"]["score"]) == (0.9, 0.0)
     assert second["guarded"] < 0.5
+
+
+def test_the_lexical_judge_looks_whether_the_evidence_speaks_of_it(judged: Judged) -> None:
+    near = STEPS.replace("nobody is there", "the shop is closed")
+    doc = make_doc(textual_clue=["Bananas grow quickly."], reasoning=["Image0 -> A tree."])
+    (record,), _ = judged([near], doc=doc | {"context": "Image 0 is green."}, judge="lexical")
+    assert record["root"]["score"] == 0.0
+
+
+class Shown(dict[str, Any]):
+    """A document with its images, as the plugin passes it to filters."""
+
+    images = DocumentImages(lambda: [Image.new("RGB", (8, 8))])
+
+
+@table("evidence, known", ("image", KNOWN[1:]), ("both", KNOWN))
+def test_a_judge_with_vision_sees_the_images(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch, evidence: str, known: list[str]
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_EVIDENCE", evidence)
+    (record,), (asked,) = judged([STEPS], doc=Shown(make_doc()))
+    (question,) = record["root"]["questions"]
+    assert (question["evidence"], question["images"]) == (known, [0])
+    assert len(images_of(asked)) == 1
+    assert "the pictures" in text_of(asked).lower()
+
+
+def test_without_the_images_there_is_no_score(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_EVIDENCE", "image")
+    (record,), asked = judged([STEPS])
+    assert not asked
+    assert record["root"]["score"] is None
+    assert "not available" in record["root"]["questions"][0]["error"]
 
 
 def test_several_judges_give_their_mean(judged: Judged) -> None:

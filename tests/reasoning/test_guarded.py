@@ -19,7 +19,9 @@ from lmms_rpts.reasoning import (
     diagnose,
     guarded_score,
     needed_evidence,
+    plan_root,
 )
+from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.reasoning.guarded import FAILED, evidence_of
 from tests.reasoning.short import chain, clues
 from tests.reasoning.strategies import any_chains, sound_chains
@@ -166,6 +168,44 @@ def test_an_argument_fails_by_its_root_or_by_what_that_bears_on(
 
 def test_a_chain_whose_argument_fails_is_not_sound_however_good_it_is() -> None:
     assert score_of(chain("i0 t0 > A"), [1.0], bears=0.0) == FAILED < 0.5
+
+
+QUESTION = {
+    "context": CONTEXT,
+    "textual_clue": list(TEXTS),
+    "visual_clue": ["0.png", "1.png", "2.png"],
+    "reasoning": ["Image1 -> F1", "Image0 + Text0 -> F0", "Conclusion0 + Conclusion1 -> G"],
+}
+
+
+@table(
+    "steps, kind, known, said, images",
+    # Facts of the gold reasoning and clues, by number; claims are no evidence.
+    (("t2 > A", "i1 > B", "c0 c1 i0 > C"), "facts", "F0 F1 T2", "A B", ""),
+    (("t2 > A", "i1 > B", "c0 c1 i0 > C"), "both", "F0 F1 T2", "A B", "0 1"),
+    (("t2 > A", "i1 > B", "c0 c1 i0 > C"), "image", "T2", "A B", "0 1"),
+    # Nothing is known of an image that the gold reasoning does not use.
+    (("i2 > A", "c0 t1 > C"), "facts", "T1", "A", ""),
+    # What the root does not depend on, or does not exist, is left out.
+    (("i1 > A", "t1 > B", "c1 x i9 t9 > C"), "both", "T1", "B", ""),
+    (("x > C",), "facts", "", "", ""),
+)
+def test_the_question_about_the_root_shows_the_evidence_below_it(
+    steps: tuple[str, ...], kind: Evidence, known: str, said: str, images: str
+) -> None:
+    query = plan_root(tree_of(chain(*steps)), QUESTION, kind)
+    shown = [text.strip() for text in query.evidence]
+    assert (*shown, "|", *query.steps) == (*known.split(), "|", *said.split())
+    assert query.conclusion == "C"
+    assert query.images == tuple(map(int, images.split()))
+
+
+@table("kind, known", ("facts", ("A", "T0")), ("image", ("T0",)), ("both", ("T0",)))
+def test_without_gold_reasoning_claims_about_unseen_images_are_taken_as_they_are(
+    kind: Evidence, known: tuple[str, ...]
+) -> None:
+    tree = tree_of(chain("i0 > A", "i1 > unused", "i7 > no such image", "c0 c2 t0 > C"))
+    assert plan_root(tree, QUESTION | {"reasoning": []}, kind).evidence == known
 
 
 @table(

@@ -74,6 +74,7 @@ def test_right_and_sound() -> None:
         "accuracy_guarded": None,
         "right_for_wrong_reason_guarded": None,
         "root_bears": None,
+        "guarded_coverage": 0.0,
         # Three copies of the step "Image0 -> x": one is the root, and it lacks Text 0.
         "evidence_coverage": 0.5,
         "restating_steps": 0.0,

@@ -19,6 +19,7 @@ SHARES = frozenset(
         "judge_coverage",
         "accuracy_guarded",
         "right_for_wrong_reason_guarded",
+        "guarded_coverage",
     }
 )
 """The metrics that are shares of responses; the others are means of scores."""
@@ -47,6 +48,7 @@ METRICS = (
     "accuracy_guarded",
     "right_for_wrong_reason_guarded",
     "root_bears",
+    "guarded_coverage",
     *DIAGNOSTICS,
 )
 """All metrics, in the order of tables and columns."""
