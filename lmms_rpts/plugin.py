@@ -34,6 +34,7 @@ from lmms_rpts.tasks.result_hooks import (
     start_wandb,
     stderr_for_metric,
     summarize_usage,
+    with_places,
 )
 
 _MARK = "_lmms_rpts_wrapped"
@@ -132,19 +133,14 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
         call.arguments["task_manager"] = manager
     try:
         from lmms_rpts.tasks.model_checks import check_model
-        from lmms_rpts.tasks.own.files import behind_folder
+        from lmms_rpts.tasks.own.files import requested_tasks
         from lmms_rpts.tasks.own_tasks import check_own_tasks
     except ImportError:  # an error of the plugin must not break lmms-eval
         return original(**call.arguments)
-    tasks = call.arguments.get("tasks") or []
-    names = [tasks] if isinstance(tasks, str) else tasks
-    asked = getattr(call.arguments.get("cli_args"), "tasks", None)
-    found = behind_folder(manager, asked, names)
-    if found is not names:
-        names = call.arguments["tasks"] = found
+    names = requested_tasks(manager, call.arguments)
     check_model(manager, names, model, force_simple=bool(call.arguments.get("force_simple")))
     check_own_tasks(manager, names)
-    return original(**call.arguments)
+    return with_places(original(**call.arguments))
 
 
 def _initialize_tasks(

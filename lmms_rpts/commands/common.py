@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,7 +56,8 @@ Images = Annotated[
     Path | None,
     typer.Option(
         "--images",
-        help="Folder of the images, if the setting for the data (such as RPTS_PATH) is not set.",
+        help="Folder of the images. Default: the place that the setting for the data (such as "
+        "RPTS_PATH) names, or where the run read them.",
     ),
 ]
 IncludePath = Annotated[
@@ -207,8 +208,13 @@ def write_bytes(path: Path, content: bytes) -> None:
     typer.echo(f"Written: {path}", err=True)
 
 
-def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
-    """Advice if images of runs of these tasks are missing."""
+def image_advice(
+    tasks: Collection[str], include_path: Path | None, recorded: Mapping[str, Path]
+) -> str:
+    """Advice if images of runs of these tasks are missing.
+
+    ``recorded``: where the images were in the runs, by task.
+    """
     from lmms_rpts.tasks.benchmark import benchmark_of
     from lmms_rpts.tasks.documents import scored_tasks
 
@@ -223,4 +229,6 @@ def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
             else "add the missing images to the folder that the task file below "
             f"{include_path} sets"
         )
-    return ", or ".join(ways)
+    gone = sorted({str(place) for place in recorded.values() if not place.is_dir()})
+    read = f" (the run read them from {', '.join(gone)}, which no longer exists)" if gone else ""
+    return ", or ".join(ways) + read

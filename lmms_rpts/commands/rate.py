@@ -60,6 +60,7 @@ def rate(
     with told():
         from lmms_rpts.analysis.rating_sample import draw_sample
         from lmms_rpts.report.rating import write_rating_page
+        from lmms_rpts.runs.reading import recorded_images
         from lmms_rpts.tasks.rpts_eval.runs import read_run
 
         if images is not None and not images.is_dir():
@@ -68,10 +69,16 @@ def rate(
         spare([found], [output])
         spare_pages("rate", [output])
         sample = draw_sample(found, steps, seed)
+        recorded = recorded_images([found])
         written = write_rating_page(
-            sample, output, images=images, include_path=include_path, longest_side=image_size
+            sample,
+            output,
+            images=images,
+            include_path=include_path,
+            longest_side=image_size,
+            recorded=recorded,
         )
-    _tell(written, sample, steps, image_advice(found.tasks, include_path))
+    _tell(written, sample, steps, image_advice(found.tasks, include_path, recorded))
 
 
 def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int, advice: str) -> None:

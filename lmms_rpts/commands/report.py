@@ -84,6 +84,7 @@ def report(
     """
     with told():
         from lmms_rpts.report.writing import write_report
+        from lmms_rpts.runs.reading import recorded_images
         from lmms_rpts.tasks.all_runs import read_all_runs
 
         if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
@@ -123,6 +124,6 @@ def report(
         tasks = {task for run in found for task in run.tasks}
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read: "
-            f"{image_advice(tasks, include_path)}.",
+            f"{image_advice(tasks, include_path, recorded_images(found))}.",
             err=True,
         )

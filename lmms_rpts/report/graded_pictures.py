@@ -12,6 +12,7 @@ from lmms_rpts.report.graded_view import GradedEntry, GradedView, make_graded
 from lmms_rpts.report.pictures import Picture, shrink_image
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.documents import images_folder
 from lmms_rpts.tasks.grade_types import Grading
 
 
@@ -63,18 +64,22 @@ def count_images(views: Iterable[GradedView]) -> int:
 
 
 def own_pictures(
-    views: Iterable[GradedView], folder: Path | None, longest: int
+    views: Iterable[GradedView], folder: Path | None, longest: int, recorded: Mapping[str, Path]
 ) -> dict[tuple[str, str], Picture]:
     """The pictures from benchmarks' own functions, by the anchor of the instance.
 
     Args:
         folder: the folder set by the user; None: the benchmark's own folder.
         longest: longer side, in pixels.
+        recorded: where the images were in the runs, by task.
     """
     found: dict[tuple[str, str], Picture] = {}
     for view in views:
         for entry in view.entries:
-            picture = _own_picture(view, entry, folder, longest) if "" in entry.images else None
+            if "" not in entry.images:
+                continue
+            place = folder or images_folder(entry.task, recorded.get(entry.task))
+            picture = _own_picture(view, entry, place, longest)
             if picture is not None:
                 found[entry.anchor, ""] = picture
     return found

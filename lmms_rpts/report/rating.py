@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup
@@ -56,6 +57,7 @@ def write_rating_page(
     include_path: Path | None = None,
     longest_side: int = LONGEST_SIDE,
     progress: bool = True,
+    recorded: Mapping[str, Path] = MappingProxyType({}),
 ) -> WrittenRatingPage:
     """Write the page as one file, without scores, gold answers or the model's name.
 
@@ -66,6 +68,7 @@ def write_rating_page(
         include_path: folder with custom tasks.
         longest_side: maximum length of an image's longer side, in pixels.
         progress: whether long work shows a progress bar.
+        recorded: where the images were in the run, by task.
 
     Raises:
         ReportError: if ``output`` cannot be written.
@@ -75,7 +78,7 @@ def write_rating_page(
         for response in sample.responses
         for name in response.instance.visual_clue
     }
-    gallery = find_pictures(wanted, images, longest_side, progress, include_path)
+    gallery = find_pictures(wanted, images, longest_side, progress, include_path, recorded)
     page = render_rating_page(sample, gallery)
     try:
         with draft_of(output) as draft:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from loguru import logger
@@ -25,6 +26,7 @@ from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture, shrink_all, shrink_image
 from lmms_rpts.report.view import make_view
 from lmms_rpts.report.written_by import may_overwrite
+from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
@@ -127,13 +129,14 @@ def write_report(
     }
     if with_images:
         zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
-        gallery = find_pictures(wanted, images, zoom, progress, include_path)
+        recorded = recorded_images(runs)
+        gallery = find_pictures(wanted, images, zoom, progress, include_path, recorded)
     view = make_view(kinds.rpts, gallery, validity)
     usual = LIMIT if is_file else FOLDER_LIMIT
     most = usual if limit is None else limit or None
     views = graded_views(kinds.graded, most, (entry.anchor.lower() for entry in view.entries))
     if with_images:
-        gallery |= _graded_pictures(views, images, zoom, progress)
+        gallery |= _graded_pictures(views, images, zoom, progress, recorded)
     no_image = _NOT_FOUND if with_images else _NOT_WANTED
     graded = GradedPages(views, gallery, no_image)
     pages = Pages(view, title or _title(kinds), no_image, longest_side, graded)
@@ -163,7 +166,11 @@ def _unwritable(output: Path, error: OSError) -> ReportError:
 
 
 def _graded_pictures(
-    views: Sequence[GradedView], images: Path | None, longest_side: int, progress: bool
+    views: Sequence[GradedView],
+    images: Path | None,
+    longest_side: int,
+    progress: bool,
+    recorded: Mapping[str, Path],
 ) -> dict[tuple[str, str], Picture]:
     """The pictures of graded instances, as ``GradedPages`` takes them."""
     wanted = wanted_images(views)
@@ -171,8 +178,9 @@ def _graded_pictures(
     inside = {each for each in wanted if each[0] in there}
     found = find_pictures(inside, images, longest_side, progress) if inside else {}
     if wanted - inside:
-        found |= find_pictures(wanted - inside, None, longest_side, progress)
-    return found | own_pictures(views, images, longest_side)
+        others = wanted - inside
+        found |= find_pictures(others, None, longest_side, progress, recorded=recorded)
+    return found | own_pictures(views, images, longest_side, recorded)
 
 
 def _left_out(views: Sequence[GradedView], is_file: bool) -> Iterator[str]:
@@ -192,16 +200,19 @@ def find_pictures(
     longest_side: int,
     progress: bool = True,
     include_path: Path | None = None,
+    recorded: Mapping[str, Path] = MappingProxyType({}),
 ) -> dict[tuple[str, str], Picture]:
     """The pictures of the images that are found, by task and name.
 
     ``images``: their folder; None: the folders of the tasks. ``include_path``: folder with custom
-    tasks.
+    tasks. ``recorded``: where the images were in the runs, by task.
     """
     own = own_image_folders(include_path)
     # The demo has its own images.
     folders = {
-        task: images if images and task != DEMO_TASK else own.get(task) or images_folder(task)
+        task: images
+        if images and task != DEMO_TASK
+        else own.get(task) or images_folder(task, recorded.get(task))
         for task in {task for task, _ in wanted}
     }
     places = {

@@ -37,6 +37,13 @@ def metadata_of(results: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def image_places(results: Mapping[str, Any]) -> dict[str, str]:
+    """Where the images of a run were, by task."""
+    configs = _part(results, "configs")
+    found = ((task, _part(configs, task, "metadata").get("images")) for task in configs)
+    return {task: place for task, place in found if isinstance(place, str) and place}
+
+
 def _line(value: str) -> str:
     line = printable(storable(value))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

@@ -61,7 +61,8 @@ class Benchmark:
         documents: returns the documents of one of ``scored``, without images, by task.
         images: returns the folder of a task's images on this machine, or None; no downloads.
         picture: returns the Pillow image of an instance whose record names no image, or None; its
-            arguments are the instance and the folder of ``--images``, or None. No downloads.
+            arguments are the instance and the folder of ``--images``, else of ``images`` or of the
+            run's results, or None. No downloads.
         published: for ``lmms-rpts estimate``, a function that takes a task's name and returns
             documents with the published numbers and lengths, and a note; or None if the data are on
             this machine. None: no totals are known.

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 from lmms_rpts.escaping import did_you_mean
+from lmms_rpts.settings import read_variables
 from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of, benchmarks
 from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
+
+_HUB_COPY = re.compile(r"/datasets--([^/]+?)--([^/]+)/snapshots/([^/]+)")
+"""OWNER, NAME and REVISION of a folder in the cache of the Hub."""
 
 
 def scored_tasks() -> dict[str, Benchmark]:
@@ -44,16 +50,49 @@ def published_documents(task: str) -> tuple[Mapping[str, list[dict[str, Any]]], 
     return found
 
 
-def images_folder(task: str) -> Path | None:
+def images_folder(task: str, recorded: Path | None = None) -> Path | None:
     """The folder of the images of a task on this machine; None if there is none.
 
-    Nothing is downloaded.
+    The setting for the data comes first, then ``recorded``, then the cache of the Hub. Nothing is
+    downloaded.
+
+    Args:
+        task: name of the task.
+        recorded: the place in the results of a run.
     """
     benchmark = scored_tasks().get(task) or _graded(task)
+    if recorded is not None and recorded.is_dir() and not _setting(benchmark):
+        return recorded
     if benchmark is None or benchmark.images is None:
         return None
     folder: Path | None = resolve_name(str(benchmark.images))(task)
     return folder
+
+
+def record_places(configs: Mapping[str, dict[str, Any]]) -> None:
+    """Add to the metadata of tasks where their data and images are, for reports in another shell.
+
+    Args:
+        configs: lmms-eval's configurations of the tasks by name; changed in place.
+    """
+    for task, config in configs.items():
+        images = images_folder(task) if task != DEMO_TASK else None
+        known = config.get("metadata") or {}
+        if images is None or "images" in known:
+            continue
+        places = {"images": str(images.absolute())}
+        hub, setting = _HUB_COPY.search(images.as_posix()), _setting(benchmark_of(task))
+        if hub:
+            places["data"] = f"{hub[1]}/{hub[2]}@{hub[3]}"
+        elif setting:
+            places["data"] = str(Path(setting).expanduser().absolute())
+        config["metadata"] = {**known, **places}
+
+
+def _setting(benchmark: Benchmark | None) -> str:
+    """The value of the setting for the place of the data; empty if it is not set."""
+    name = benchmark.data_variable if benchmark else ""
+    return (read_variables([name]).text(name) or "") if name else ""
 
 
 def _graded(task: str) -> Benchmark | None:

@@ -148,6 +148,19 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
         logger.debug("The replayed model has no name: {}", error)
 
 
+def with_places(results: Any) -> Any:
+    """The results of an evaluation, with the places of data and images; None in other processes."""
+    try:
+        from lmms_rpts.tasks.documents import record_places
+
+        record_places((results or {}).get("configs") or {})
+    except Exception as error:  # the results of other tasks must not be lost
+        from loguru import logger
+
+        logger.debug("The places of images are not recorded: {}", error)
+    return results
+
+
 def save_results(original: Callable[..., None], tracker: Any, *args: Any, **kw: Any) -> None:
     """Save the results file, which must not be truncated."""
     original(tracker, *args, **kw)

@@ -174,6 +174,8 @@ def _metadata(settings: OwnSettings, documents: tuple[OwnDocument, ...]) -> dict
         "instances": len(documents),
         "data_sha256": digest(documents),
         "answer": settings.source.form,
+        "data": str(settings.source.data),
+        "images": str(settings.source.images),
         **{name: value for name, value in chosen.items() if value is not None},
     }
 

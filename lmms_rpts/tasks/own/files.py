@@ -61,18 +61,20 @@ def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
             )
 
 
-def behind_folder(manager: Any, asked: Any, found: Sequence[Any]) -> Sequence[Any]:
-    """The tasks of ``--tasks NAME`` if there is a folder ``./NAME``.
+def requested_tasks(manager: Any, arguments: dict[str, Any]) -> Sequence[Any]:
+    """The tasks of an evaluation: names and configurations.
 
-    lmms-eval reads the task files of the folder. If it has none, the task NAME is run, and not
-    "No tasks found" reported: ``rome`` may be a folder of results, and ``CMMaTH``, the publishers'
-    data, has the name of the task ``cmmath`` on a file system that ignores case.
+    For ``--tasks NAME``, lmms-eval reads the task files of a folder ``./NAME``. If it has none, the
+    task NAME is run, instead of "No tasks found": ``rome`` may be a folder of results, and a clone
+    of ``CMMaTH`` has the name of the task ``cmmath`` on a file system that ignores case.
 
     Args:
         manager: lmms-eval's TaskManager.
-        asked: the value of ``--tasks``; None if there is no command line.
-        found: the names or configurations that lmms-eval read.
+        arguments: those of ``simple_evaluate`` by name; ``tasks`` is replaced.
     """
+    tasks = arguments.get("tasks") or []
+    found: Sequence[Any] = [tasks] if isinstance(tasks, str) else tasks
+    asked = getattr(arguments.get("cli_args"), "tasks", None)
     if not isinstance(asked, str) or not Path(asked).is_dir():
         return found
     if any(isinstance(each, Mapping) and "task" in each for each in found):
@@ -83,6 +85,7 @@ def behind_folder(manager: Any, asked: Any, found: Sequence[Any]) -> Sequence[An
     if asked not in named:
         return found
     _tell_hidden(asked, "It has no task files: the task runs")
+    arguments["tasks"] = named
     return named
 
 

@@ -25,5 +25,6 @@ BENCHMARK = Benchmark(
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",
     foreign=f"{_HERE}.published_names:find_published",
+    images=f"{_HERE}.pictures:images_folder",
     picture=f"{_HERE}.pictures:picture_of",
 )

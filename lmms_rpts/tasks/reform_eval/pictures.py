@@ -13,7 +13,7 @@ from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.images import as_rgb
 from lmms_rpts.tasks.reform_eval.dataset import HUB_DATASET, load_samples
 from lmms_rpts.tasks.reform_eval.images import with_boxes
-from lmms_rpts.tasks.reform_eval.places import HUB_FOLDER, root_of
+from lmms_rpts.tasks.reform_eval.places import HUB_FOLDER, is_folder, root_of
 from lmms_rpts.tasks.reform_eval.record import ReformInstance
 from lmms_rpts.tasks.reform_eval.sample import Sample
 from lmms_rpts.tasks.reform_eval.sets import data_sets
@@ -39,6 +39,12 @@ def picture_of(instance: ReformInstance, folder: Path | None = None) -> Image.Im
         return with_boxes(as_rgb(sample.image.open()), chosen.boxes, list(sample.boxes))
     except (OSError, ValueError):
         return None
+
+
+def images_folder(task: str) -> Path | None:
+    """The folder of the data on this machine, which contain the images; None if there is none."""
+    root = _root(None)
+    return root if root is not None and is_folder(root) else None
 
 
 def _root(folder: Path | None) -> Path | None:
