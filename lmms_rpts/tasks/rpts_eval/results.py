@@ -21,7 +21,10 @@ SHARES = frozenset(
         "right_for_wrong_reason_guarded",
     }
 )
-"""The metrics that are shares of responses; the others are means of scores."""
+"""The metrics that are shares of responses; the others are means of scores or counts."""
+
+COUNTS = frozenset({"missing_references", "steps"})
+"""The metrics that may exceed 1."""
 
 OF_ANSWERS = frozenset(
     {
