@@ -65,7 +65,9 @@ def some_of(**weights: float) -> Scores:
     """A few scores with weights, written as ``s100=0.9, s40=0.1`` for 1 and 0.4."""
     scores = np.array([int(name[1:]) / 100 for name in weights])
     shares = np.array(list(weights.values())) / sum(weights.values())
-    return Scores(lambda generator, n: generator.choice(scores, n, p=shares), float(scores @ shares))
+    return Scores(
+        lambda generator, n: generator.choice(scores, n, p=shares), float(scores @ shares)
+    )
 
 
 def mostly(score: float, share: float) -> Scores:

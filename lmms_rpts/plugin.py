@@ -134,7 +134,13 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
         return original(**call.arguments)
     tasks = call.arguments.get("tasks") or []
     names = [tasks] if isinstance(tasks, str) else tasks
-    check_model(manager, names, model, force_simple=bool(call.arguments.get("force_simple")))
+    check_model(
+        manager,
+        names,
+        model,
+        force_simple=bool(call.arguments.get("force_simple")),
+        model_args=call.arguments.get("model_args"),
+    )
     check_own_tasks(manager, names)
     return original(**call.arguments)
 
