@@ -193,6 +193,21 @@ def test_instability_is_the_published_one_in_both_tables() -> None:
     assert math.isnan(results.instability_over([]))
 
 
+@table(
+    "said, published, strict",
+    ("(A)", 1.0, True),
+    ("(B)", 0.0, True),
+    ("(C)", 0.0, False),
+    ("no idea", 0.0, False),
+)
+def test_of_two_options_with_one_text_either_is_strictly_right(
+    said: str, published: float, strict: bool
+) -> None:
+    doc = docs("gqa")[0] | {"options": ["red", "red", "blue"], "marks": "ABC", "right": 0}
+    record = ReformRecord.parse(json.loads(str(ReformAnswerFilter().apply([[said]], [doc])[0])))
+    assert (record.score, record.strict.correct) == (published, strict)
+
+
 @table("said", "I can't see it.", "")
 def test_there_is_no_instability_where_no_answer_could_be_read(said: str) -> None:
     """It would be 0, as that of a model that always gives the same answer."""
