@@ -138,7 +138,13 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
     except ImportError:  # an error of the plugin must not break lmms-eval
         return original(**call.arguments)
     names = requested_tasks(manager, call.arguments)
-    check_model(manager, names, model, force_simple=bool(call.arguments.get("force_simple")))
+    check_model(
+        manager,
+        names,
+        model,
+        force_simple=bool(call.arguments.get("force_simple")),
+        model_args=call.arguments.get("model_args"),
+    )
     check_own_tasks(manager, names)
     return with_places(original(**call.arguments))
 

@@ -75,9 +75,9 @@ def test_sweep_shows_each_run_and_marks_its_own_setting(command: Command, runs: 
     said = command("sweep", runs / "a1", runs / "b", "--decay", "0.5", "--focus-height", "2")
     assert said.exit_code == 0, said.output
     rows = words(said.output)
-    assert rows.count(["*", "0.9", "1", "0.500", "1.000", "0.333", "0.667"]) == 1
-    assert rows.count(["*", "0.9", "1", "0.167", "–", "1.000", "0.000"]) == 1
-    assert ["0.5", "2", "0.500", "1.000", "0.333", "0.667"] in rows
+    assert rows.count(["*", "0.9", "1", "0.500", "0.667", "1.000", "0.333"]) == 1
+    assert rows.count(["*", "0.9", "1", "0.167", "0.000", "–", "1.000"]) == 1
+    assert ["0.5", "2", "0.500", "0.667", "1.000", "0.333"] in rows
     assert ["a"] in rows
     assert ["b"] in rows
 
@@ -90,7 +90,7 @@ def test_sweep_writes_what_the_suffix_says(command: Command, runs: Path, tmp_pat
     table, listed, markdown = (file.read_text(encoding="utf-8") for file in files[:3])
     first, second = csv.DictReader(table.splitlines())
     assert (first["run"], first["own"], second["own"]) == ("b", "True", "False")
-    assert (first["share_filtered"], first["filtered_accuracy"]) == ("1.0", "")
+    assert (first["filtered_accuracy"], first["accuracy_passing"]) == ("0.0", "")
     (run,) = json.loads(listed)
     assert (run["run"], run["threshold"]) == ("b", 0.5)
     assert run["settings"][0] == {
@@ -98,18 +98,17 @@ def test_sweep_writes_what_the_suffix_says(command: Command, runs: Path, tmp_pat
         "focus_height": 1,
         "rpts": 0.5 / 3,
         "own": True,
-        "filtered_accuracy": None,
+        "filtered_accuracy": 0.0,
+        "accuracy_passing": None,
         "share_filtered": 1.0,
-        "accuracy_rpts": 0.0,
     }
-    assert "| \\* 0.9 | 1 | 0.167 | – | 1.000 | 0.000 |" in markdown
+    assert "| \\* 0.9 | 1 | 0.167 | 0.000 | – | 1.000 |" in markdown
     drawn = check_pictures(*files[3:])
-    assert [drawn.count(each) for each in ("0.167", "–", "1.000")] == [2, 2, 2]
-    assert {"b", "RPTS", "filtered accuracy", "share filtered", "decay", "focus height"} <= set(
-        drawn
-    )
+    assert [drawn.count(each) for each in ("0.167", "0.000", "–", "1.000")] == [2, 2, 2, 2]
+    titles = {"RPTS", "filtered accuracy", "accuracy, passing", "share filtered"}
+    assert {"b", "decay", "focus height", *titles} <= set(drawn)
     assert "Framed: the run's own setting. Passing: an RPTS of at least 0.5." in drawn
-    assert len(parts_of_svg(files[3].read_text(), "own")) == 3
+    assert len(parts_of_svg(files[3].read_text(), "own")) == 4
 
 
 def test_sweep_tells_the_guarded_score_once(command: Command, tmp_path: Path) -> None:
@@ -193,7 +192,8 @@ def test_the_real_command(runs: Path) -> None:
 def test_help_says_what_the_numbers_are(command: Command) -> None:
     said = re.sub(r"\s+", " ", command("sweep", "--help").output)
     for told in (
-        "Filtered accuracy: accuracy among the responses that pass",
+        "Filtered accuracy: share of all responses that are correct and pass, as published",
+        "Accuracy, passing: accuracy among the responses that pass",
         "share of the scored responses that do not pass",
         "first over the responses of a document, then over the documents that have a value",
     ):

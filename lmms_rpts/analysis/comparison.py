@@ -16,7 +16,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
-from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.tasks.rpts_eval.results import COUNTS, METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
@@ -208,11 +208,23 @@ def _differences(
         known_a, known_b = ~np.isnan(first[:, at]), ~np.isnan(second[:, at])
         size = min(len(set(clusters[known].tolist())) for known in (known_a, known_b))
         low, high = intervals.interval(drawn[:, at], size) if size > 1 else (None, None)
+        if low is None and size > 1 and metric not in COUNTS:  # all resamples are equal
+            low, high = _of_equal_differences(first[:, at], second[:, at], clusters)
         a, b, change = map(_value, observed[:, at])
         n_both, n_either = int((known_a & known_b).sum()), int((known_a | known_b).sum())
         tested = (p_values[at], adjusted[at], n_both, n_either)
         found.append(MetricDifference(metric, a, b, change, low, high, *tested))
     return tuple(found)
+
+
+def _of_equal_differences(
+    first: Floats, second: Floats, clusters: Indices
+) -> tuple[float | None, float | None]:
+    """The interval of a mean difference of scores: of a mean in [0, 1], stretched to [-1, 1]."""
+    found = intervals.estimate_mean((second - first + 1) / 2, clusters)
+    if found.low is None or found.high is None:
+        return None, None
+    return 2 * found.low - 1, 2 * found.high - 1
 
 
 def _value(number: float) -> float | None:

@@ -11,7 +11,7 @@ from lmms_rpts.analysis.document_values import Key, document_values
 from lmms_rpts.filters.record import RptsInstance, RptsRecord, is_sound
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.stats.intervals import Estimate, Floats, estimate_mean, numbered
-from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
+from lmms_rpts.tasks.rpts_eval.results import COUNTS, METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 Instances = Mapping[tuple[str, int], RptsInstance]
@@ -94,7 +94,8 @@ def overview_of(run: Run) -> Overview:
 def _metrics(values: Mapping[Key, Floats], instances: Instances) -> dict[str, Estimate]:
     clusters = numbered([instances[key].cluster for key in values])
     return {
-        name: estimate_mean(_column(values, name), clusters, name in SHARES) for name in METRICS
+        name: estimate_mean(_column(values, name), clusters, name in SHARES, name not in COUNTS)
+        for name in METRICS
     }
 
 

@@ -25,7 +25,7 @@ from lmms_rpts.runs.rounds import (
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import numbered
 from lmms_rpts.tasks.groups import figure_columns, figure_over, numeric_frame
-from lmms_rpts.tasks.rpts_eval.results import METRICS, SHARES
+from lmms_rpts.tasks.rpts_eval.results import COUNTS, METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
@@ -182,7 +182,13 @@ def _figure(rounds: Sequence[Run], name: str) -> Figure:
     instances = {each.instance.key: each.instance for each in rounds[0].responses}
     clusters = numbered([each.cluster for each in instances.values()])
     responses = [run.responses for run in rounds]
-    return figure_over(responses, lambda each: each.metrics[name], clusters, name in SHARES)
+    return figure_over(
+        responses,
+        lambda each: each.metrics[name],
+        clusters,
+        share=name in SHARES,
+        bounded=name not in COUNTS,
+    )
 
 
 def _uncovered(runs: Sequence[Run]) -> list[str]:

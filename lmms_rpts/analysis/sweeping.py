@@ -6,9 +6,10 @@ one focus height:
 - The RPTS of each scored response is ``rpts_score`` of its tree and its steps' scores (Wang and
   Zhang, RPTS, arXiv 2511.06899). A response passes if its RPTS is at least the threshold.
 - ``rpts``: its mean.
-- ``filtered_accuracy``: accuracy among the responses that pass.
+- ``filtered_accuracy``: share of all responses that are correct and pass, as published; at the
+  run's own settings it is ``accuracy_rpts``.
+- ``accuracy_passing``: accuracy among the responses that pass.
 - ``share_filtered``: share of the scored responses that do not pass.
-- ``accuracy_rpts``: share of answers that are correct and whose response passes.
 
 The guarded score counts each step once at any height, so it is the same under all settings.
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 DECAYS = (0.3, 0.5, 0.7, 0.9)
 FOCUS_HEIGHTS = (1, 2, 3, 4)
-QUANTITIES = ("rpts", "filtered_accuracy", "share_filtered", "accuracy_rpts")
+QUANTITIES = ("rpts", "filtered_accuracy", "accuracy_passing", "share_filtered")
 _HIGHEST = 1000
 """No tree is this high, and the time to score grows with the focus height."""
 
@@ -159,8 +160,8 @@ class SweepRow:
     focus_height: int
     rpts: float
     filtered_accuracy: float
+    accuracy_passing: float
     share_filtered: float
-    accuracy_rpts: float
     own: bool
 
 
@@ -196,7 +197,7 @@ def _means(
         None if correct is None else correct * passed
         for correct, passed in zip(right, passes, strict=True)
     ]
-    filtered = [correct if passed else None for correct, passed in zip(right, passes, strict=True)]
+    passing = [correct if passed else None for correct, passed in zip(right, passes, strict=True)]
 
     def mean(of: Sequence[float | None]) -> float:
         documents = (each.document for each in scored)
@@ -204,7 +205,7 @@ def _means(
 
     return {
         "rpts": mean(values),
-        "filtered_accuracy": mean(filtered),
+        "filtered_accuracy": mean(both),
+        "accuracy_passing": mean(passing),
         "share_filtered": mean([float(not passed) for passed in passes]),
-        "accuracy_rpts": mean(both),
     }

@@ -37,8 +37,8 @@ _HEADS = {
     "focus_height": "focus height",
     "rpts": "RPTS",
     "filtered_accuracy": "filtered accuracy",
+    "accuracy_passing": "accuracy, passing",
     "share_filtered": "share filtered",
-    "accuracy_rpts": "accuracy_rpts",
 }
 _SUFFIXES = (".csv", ".json", ".md", *PLOTS)
 _Number = TypeVar("_Number", int, float)
@@ -80,8 +80,8 @@ def sweep(
     The judge's scores come from the run; the RPTS of each response is recomputed from them.
 
     RPTS: mean RPTS. A response passes if its RPTS is at least the threshold. Filtered accuracy:
-    accuracy among the responses that pass. Share filtered: share of the scored responses that do
-    not pass. accuracy_rpts: share of answers that are correct and whose response passes.
+    share of all responses that are correct and pass, as published. Accuracy, passing: accuracy
+    among the responses that pass. Share filtered: share of the scored responses that do not pass.
 
     Means are computed as in lmms-eval's table: first over the responses of a document, then
     over
@@ -154,8 +154,9 @@ def _show(sweeps: Sweeps, guarded: Means, threshold: float) -> None:
 
 def _legend(threshold: float) -> str:
     return (
-        f"* the run's own setting. Filtered accuracy: accuracy among responses with an RPTS of at "
-        f"least {threshold:g}. Share filtered: share of the scored responses below it."
+        f"* the run's own setting. Filtered accuracy: share of all responses that are correct and "
+        f"have an RPTS of at least {threshold:g}, as published. Accuracy, passing: accuracy among "
+        "the responses with this RPTS. Share filtered: share of the scored responses below it."
     )
 
 

@@ -29,6 +29,7 @@ from lmms_rpts.models.hf_options import (
     stop_strings,
 )
 from lmms_rpts.models.hf_prompts import PromptBuilder, ReadyPrompt, read_images
+from lmms_rpts.models.likelihood_support import is_encoder_decoder
 from lmms_rpts.models.token_loss import TokenLoss
 
 _MERGED = 4
@@ -166,7 +167,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     def _check_causal(self) -> None:
         kind = getattr(self.config, "model_type", "")
         reason = _NO_LIKELIHOOD.get(kind)
-        if getattr(self.config, "is_encoder_decoder", False):
+        if is_encoder_decoder(self.config):
             reason = "it has an encoder and a decoder"
         if reason is not None:
             raise NotImplementedError(f"hf_multimodal has no likelihoods for {kind}: {reason}")
@@ -294,7 +295,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 pad_token_id=self.tokenizer.pad_token_id,
                 eos_token_id=self._ends() or None,
             )
-        if not getattr(self.config, "is_encoder_decoder", False):
+        if not is_encoder_decoder(self.config):
             output = output[:, inputs["input_ids"].shape[1] :]
         texts = self.tokenizer.batch_decode(output, skip_special_tokens=True)
         return [cut(text, stop_strings(settings)) for text in texts]

@@ -116,12 +116,15 @@ def has_likelihood(model: Any, force_simple: bool = False) -> bool:
     return likelihood_support(model, force_simple).usable
 
 
-def check_likelihood(model: Any, tasks: str, force_simple: bool = False) -> None:
+def check_likelihood(
+    model: Any, tasks: str, force_simple: bool = False, model_args: Any = None
+) -> None:
     """Refuse models without likelihoods before they are loaded; warn about unchecked ones.
 
     Args:
         model, force_simple: as for ``likelihood_support``.
         tasks: names of the tasks, for the message.
+        model_args: as for ``--model_args``, text or a mapping.
 
     Raises:
         LikelihoodError: with the reason and the remedy.
@@ -133,13 +136,48 @@ def check_likelihood(model: Any, tasks: str, force_simple: bool = False) -> None
             f"{tasks}: cannot score the answer options by likelihood with the model "
             f"{found.model}: {reason}. {found.remedy}."
         )
-    if found.kind != "right":
+    if found.kind == "right":
+        _check_checkpoint(tasks, model_args)
+    else:
         logger.warning(
             "{}: the likelihoods of the model {} are not verified: {}. {} computes correct ones.",
             tasks,
             found.model,
             reason,
             OURS,
+        )
+
+
+def is_encoder_decoder(config: Any) -> bool:
+    """Whether a transformers model writes with an encoder and a decoder.
+
+    BLIP-2 with FLAN-T5 says so only in the config of its text model.
+    """
+    found = getattr(config, "is_encoder_decoder", False)
+    return bool(found or getattr(getattr(config, "text_config", None), "is_encoder_decoder", False))
+
+
+def _check_checkpoint(tasks: str, model_args: Any) -> None:
+    """Refuse a checkpoint of ``hf_multimodal`` with an encoder and a decoder, by its config."""
+    from lmms_eval.utils import simple_parse_args_string
+    from transformers import AutoConfig
+
+    given = simple_parse_args_string(model_args) if isinstance(model_args, str) else model_args
+    if not given or "pretrained" not in given:
+        return
+    name = str(given["pretrained"])
+    try:
+        config = AutoConfig.from_pretrained(
+            name, revision=str(given.get("revision", "main")), trust_remote_code=False
+        )
+    except Exception as error:  # loading the model will report it
+        logger.debug("The config of {} is not checked before the model is loaded: {}", name, error)
+        return
+    if is_encoder_decoder(config):
+        raise LikelihoodError(
+            f"{tasks}: {OURS} cannot score the answer options by likelihood with {name}: it has an "
+            "encoder and a decoder. Use a checkpoint with only a decoder, or the tasks by "
+            "generation."
         )
 
 

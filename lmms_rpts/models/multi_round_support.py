@@ -34,12 +34,15 @@ def has_multi_round(model: Any, force_simple: bool = False) -> bool:
     return found.name in (SIMPLE if found.is_simple else CHAT)
 
 
-def check_multi_round(model: Any, tasks: str, force_simple: bool = False) -> None:
+def check_multi_round(
+    model: Any, tasks: str, force_simple: bool = False, model_args: Any = None
+) -> None:
     """Refuse models that do not support rounds before they are loaded.
 
     Args:
         model, force_simple: as for ``has_multi_round``.
         tasks: names of the tasks, for the message.
+        model_args: not used; all checks of models get them.
 
     Raises:
         MultiRoundError: with the models that support rounds.

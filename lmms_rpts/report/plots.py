@@ -31,7 +31,7 @@ from lmms_rpts.escaping import shorten
 _STYLE = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lmms-rpts"}
 # Names in Chinese are drawn with the first installed font whose name contains one of these.
 _CHINESE = ("CJK SC", "CJK", "Source Han Sans", "WenQuanYi", "YaHei", "PingFang", "Droid Sans Fall")
-PANELS = ("rpts", "filtered_accuracy", "share_filtered")
+PANELS = ("rpts", "filtered_accuracy", "accuracy_passing", "share_filtered")
 # One hue, getting darker: the order does not depend on colour vision (ColorBrewer's Blues).
 _BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#08306b")
 BLUES = LinearSegmentedColormap.from_list("blues", _BLUES)
@@ -40,6 +40,7 @@ WHITE_FROM = 0.59
 _NAMES = {
     "rpts": "RPTS",
     "accuracy_rpts": "accuracy with sound reasoning",
+    "accuracy_passing": "accuracy, passing",
     "rpts_guarded": "guarded RPTS",
     "accuracy_guarded": "accuracy with sound reasoning (guarded)",
     "right_for_wrong_reason_guarded": "right for wrong reason (guarded)",

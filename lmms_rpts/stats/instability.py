@@ -127,7 +127,8 @@ def wording_statistics(
     - ``accuracy_best_prompt``, ``accuracy_worst_prompt``: accuracy with the best and the worst
       wording.
 
-    Samples with a single answer do not count in ``instability`` and the three metrics after it. The
+    Samples with a single answer do not count in ``instability`` and the three metrics after it,
+    which are undefined if no answer chose an option. The
     best of several wordings looks better than it would on other samples, and the worst looks worse;
     their intervals do not correct for this. Wordings that are missing for more than a tenth of the
     samples are excluded from both.
@@ -143,6 +144,8 @@ def wording_statistics(
     if not grouped:
         return dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
     values = np.array([_of_sample(each) for each in grouped])
+    if all(answer.chosen is None for each in grouped for answer in each):
+        values[:, BY_SAMPLE.index("instability") :] = math.nan
     wordings = _usual_wordings(grouped)
     right = np.array([_by_wording(each, wordings) for each in grouped])
     drawn = []

@@ -44,19 +44,22 @@ def estimate_mean(
     values: Sequence[float | None] | Floats,
     clusters: Indices | None = None,
     share: bool = False,
+    bounded: bool = True,
 ) -> Estimate:
     """The mean of one value per document (None or NaN: no value), with its 95% interval.
 
-    The standard error is that of a mean over clusters (Cochran 1977, ratio to size), so that a
-    document and its translation do not count as two. Means have Student's t interval, limited to
-    [0, 1] if all values are in this range; shares have Wilson's score interval (Wilson 1927) for
-    the number of independent documents that would give this standard error. There is no interval
-    for fewer than two clusters, or if all values are equal.
+    The interval is over clusters (Cochran 1977, ratio to size), so that a document and its
+    translation do not count as two. Scores in [0, 1] have Student's t interval with one added
+    value, see ``_added_value_interval``. Shares have Wilson's score interval (Wilson 1927) for the
+    number of independent documents that would give the standard error. Other values have Student's
+    t interval; it is undefined for one cluster, or if all values are equal.
 
     Args:
         values: one value per document.
         clusters: the cluster of each value, from 0; None: each value is its own cluster.
         share: whether the mean is a share, for example of right answers.
+        bounded: whether the values are scores in [0, 1]; False for counts such as steps. Values
+            outside of [0, 1] are never taken for scores.
     """
     every = np.asarray([math.nan if each is None else each for each in values], dtype=float)
     known = ~np.isnan(every)
@@ -64,21 +67,23 @@ def estimate_mean(
     if n == 0:
         return Estimate(None, None, None, 0)
     mean = math.fsum(there) / n
-    groups = numbered(list(range(n)) if clusters is None else clusters[known].tolist())
-    count = int(groups.max()) + 1
-    if count == 1:
-        return Estimate(mean, None, None, n)
-    variance = float((np.bincount(groups, there - mean) ** 2).sum()) / n**2
+    sums, sizes = there, np.ones(n)
+    if clusters is not None:
+        groups = numbered(clusters[known].tolist())
+        sums, sizes = np.bincount(groups, there), np.bincount(groups).astype(float)
+    count = len(sizes)
+    variance = float(((sums - mean * sizes) ** 2).sum()) / n**2
     if share:
         alike = variance < 1e-15
         size = count if alike else min(n, max(1.0, mean * (1 - mean) / variance))
         return Estimate(mean, *_wilson(mean, size), n)
-    half = t_quantile(count - 1, (1 + LEVEL) / 2) * math.sqrt(variance * count / (count - 1))
+    if bounded and there.min() >= 0.0 and there.max() <= 1.0:
+        low, high = _added_value_interval(sums, sizes)
+        return Estimate(mean, min(mean, max(0.0, low)), max(mean, min(1.0, high)), n)
+    half = _t(count - 1) * math.sqrt(variance * count / (count - 1)) if count > 1 else 0.0
     if half < 1e-9:
         return Estimate(mean, None, None, n)
-    least, most = float(there.min()), float(there.max())
-    low = max(0.0, mean - half) if least >= 0.0 else mean - half
-    return Estimate(mean, low, min(1.0, mean + half) if most <= 1.0 else mean + half, n)
+    return Estimate(mean, mean - half, mean + half, n)
 
 
 def resampled(
@@ -144,3 +149,36 @@ def _wilson(share: float, n: float) -> tuple[float, float]:
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return max(0.0, round(middle - half, 12)), min(1.0, round(middle + half, 12))
+
+
+def _added_value_interval(sums: Floats, sizes: Floats) -> tuple[float, float]:
+    """Limits of the mean of scores in [0, 1]: Student's t with one added value.
+
+    The t interval fails if nearly all scores are equal, because the few others are often not in
+    the sample. So each limit is that of the scores and one value more, as Agresti and Coull (1998)
+    add values to a share: the lower limit adds a value below the lowest score, the upper limit one
+    above the highest. It is at the bound (0 or 1) if all scores are equal, and each score that
+    differs from the median halves its distance to the extreme score, so that other samples keep
+    about their t interval. The number of differing scores is the sum of their distances from the
+    median, divided by the largest. benchmarks/interval_coverage.py measures coverage and width.
+
+    Args:
+        sums: sum of the scores of each cluster; ``sizes``: their number. A cluster counts as its
+            mean.
+    """
+    means = sums / sizes
+    away = np.abs(means - np.median(means))
+    differing = away.sum() / away.max() if away.max() > 1e-9 else 0.0
+    lowest, highest, beyond = means.min(), means.max(), 0.5**differing
+    below, above = lowest * (1 - beyond), highest + (1 - highest) * beyond
+    count, size, limits = len(sizes), sizes.mean(), []
+    for value, sign in ((below, -1), (above, 1)):
+        mean = (sums.sum() + value * size) / ((count + 1) * size)
+        squares = ((sums - mean * sizes) ** 2).sum() + ((value - mean) * size) ** 2
+        error = math.sqrt(squares / (count * (count + 1))) / size
+        limits.append(float(mean + sign * _t(count) * error))
+    return limits[0], limits[1]
+
+
+def _t(df: int) -> float:
+    return t_quantile(df, (1 + LEVEL) / 2)

@@ -56,15 +56,17 @@ def figure_over(
     value_of: Callable[[R], float | None],
     clusters: Indices | None = None,
     share: bool | None = None,
+    bounded: bool = True,
 ) -> Figure:
     """The mean over questions, each with the mean of its responses that have a value.
 
-    One round has a 95% interval over questions: Wilson's for shares, else Student's t. Several
-    have the mean and the sample standard deviation of their means.
+    One round has the 95% interval of ``estimate_mean`` over questions. Several have the mean and
+    the sample standard deviation of their means.
 
     Args:
         clusters: as for ``estimate_mean``, of the questions in their order.
         share: whether the mean is a share; None: it is one if all values are 0 or 1.
+        bounded: as for ``estimate_mean``.
     """
     means = [
         document_means((each.instance.key, value_of(each)) for each in responses)
@@ -73,7 +75,7 @@ def figure_over(
     values = [there(each) for each in means]
     if len(rounds) == 1:
         shares = all(each in (0, 1) for each in values[0]) if share is None else share
-        found = estimate_mean(means[0], clusters, shares)
+        found = estimate_mean(means[0], clusters, shares, bounded)
         return Figure(found.value, None, found.low, found.high, found.n)
     return over_rounds([math.fsum(each) / len(each) if each else None for each in values])
 

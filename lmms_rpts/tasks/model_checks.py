@@ -11,7 +11,7 @@ from lmms_rpts.models.likelihood_support import check_likelihood
 from lmms_rpts.models.multi_round_support import check_multi_round
 from lmms_rpts.tasks.benchmark import benchmark_of
 
-_CHECKS: Mapping[Callable[[Any, str, bool], None], tuple[str, ...]] = {
+_CHECKS: Mapping[Callable[[Any, str, bool, Any], None], tuple[str, ...]] = {
     check_likelihood: ("multiple_choice", "loglikelihood"),
     check_multi_round: ("generate_until_multi_round",),
 }
@@ -20,7 +20,12 @@ _SHOWN = 3
 
 
 def check_model(
-    manager: Any, names: Sequence[Any], model: Any, *, force_simple: bool = False
+    manager: Any,
+    names: Sequence[Any],
+    model: Any,
+    *,
+    force_simple: bool = False,
+    model_args: Any = None,
 ) -> None:
     """Check that a model supports these tasks before it is loaded: not every model does.
 
@@ -30,7 +35,7 @@ def check_model(
         manager: lmms-eval's TaskManager.
         names: names of tasks, groups and tags, or configurations.
         model: name of the model, or the model.
-        force_simple: lmms-eval's flag of this name.
+        force_simple: lmms-eval's flag of this name; ``model_args``: likewise.
 
     Raises:
         LikelihoodError, MultiRoundError: if the model does not support them; the message says what
@@ -41,7 +46,7 @@ def check_model(
         found = [task for task, kind in kinds.items() if kind in wanted]
         if found:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-            check(model, ", ".join(found[:_SHOWN]) + more, force_simple)
+            check(model, ", ".join(found[:_SHOWN]) + more, force_simple, model_args)
 
 
 def _output_types(

@@ -175,6 +175,21 @@ def test_a_single_value_has_no_interval(tmp_path: Path) -> None:
     assert metric(comparison, "judge_coverage").low == 0
 
 
+@table("size, expected", (10, -0.2), (10, 0.0), (40, -0.2))
+def test_equal_differences_have_an_interval(tmp_path: Path, size: int, expected: float) -> None:
+    # (d + 1) / 2 = c is a mean of equal scores: its limits are c (n - t) / (n + 1) and likewise
+    # from 1.
+    first = [0.8] * size
+    a = scored(tmp_path, first, "a")
+    b = scored(tmp_path, [each + expected for each in first], "b")
+    found = metric(compare_runs(a, b, resamples=50), "rpts")
+    c, t = (expected + 1) / 2, float(stats.t.ppf(0.975, size))
+    factor = (size - t) / (size + 1)
+    assert found.low == pytest.approx(2 * c * factor - 1)
+    assert found.high == pytest.approx(1 - 2 * (1 - c) * factor)
+    assert metric(compare_runs(a, b, resamples=50), "steps").low is None
+
+
 def test_intervals_are_those_of_scipy(tmp_path: Path) -> None:
     generator = np.random.default_rng(5)
     first = generator.random(40) * 0.8

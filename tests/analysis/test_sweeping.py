@@ -84,9 +84,9 @@ def test_quantities_by_hand(tmp_path: Path) -> None:
     }
     found = row(sweep(run_of(tmp_path, records)), 0.9, 1)
     assert found.rpts == (1.0 + 0.5 + 0.25 + 0.25 + 0.75) / 5
-    assert found.filtered_accuracy == 1 / 2  # of documents 0 and 1
+    assert found.filtered_accuracy == 1 / 4  # of documents 0 to 3
+    assert found.accuracy_passing == 1 / 2  # of documents 0 and 1
     assert found.share_filtered == 2 / 5
-    assert found.accuracy_rpts == 1 / 4  # of documents 0 to 3
 
 
 def test_a_documents_responses_are_one_value(tmp_path: Path) -> None:
@@ -97,19 +97,20 @@ def test_a_documents_responses_are_one_value(tmp_path: Path) -> None:
     }
     found = row(sweep(run_of(tmp_path, records)), 0.9, 1)
     assert found.rpts == (0.5 + 1.0 + 0.0) / 3
-    assert found.filtered_accuracy == pytest.approx((1.0 + 1 / 3) / 2)  # none of document 2
+    assert found.filtered_accuracy == pytest.approx((0.5 + 1 / 3 + 0.0) / 3)
+    assert found.accuracy_passing == pytest.approx((1.0 + 1 / 3) / 2)  # none of document 2
     assert found.share_filtered == pytest.approx((1 / 2 + 0 + 1) / 3)
-    assert found.accuracy_rpts == pytest.approx((0.5 + 1 / 3 + 0.0) / 3)
 
 
 def test_the_threshold_moves_what_passes(tmp_path: Path) -> None:
     run = run_of(tmp_path, {0: judged(0.5), 1: judged(0.75, right=False), 2: judged(1.0)})
     strict = row(sweep(run, threshold=0.75), 0.9, 1)
-    assert (strict.share_filtered, strict.filtered_accuracy) == (1 / 3, 1 / 2)
+    assert (strict.share_filtered, strict.accuracy_passing) == (1 / 3, 1 / 2)
+    assert strict.filtered_accuracy == pytest.approx(1 / 3)
     none = row(sweep(run_of(tmp_path / "low", {0: judged(0.25)})), 0.9, 1)
     assert none.share_filtered == 1.0
-    assert math.isnan(none.filtered_accuracy)
-    assert none.accuracy_rpts == 0.0
+    assert math.isnan(none.accuracy_passing)
+    assert none.filtered_accuracy == 0.0
 
 
 @table("decay, height", (0.9, 1), (0.7, 3), (0.35, 6))
@@ -135,7 +136,7 @@ def test_at_its_own_settings_a_sweep_is_the_run_to_the_bit(
     assert own.own
     assert found["own"].sum() == 1
     assert own.rpts == mean_of_scored([values["rpts"] for values in each])
-    assert own.accuracy_rpts == mean_of_scored([values["accuracy_rpts"] for values in each])
+    assert own.filtered_accuracy == mean_of_scored([values["accuracy_rpts"] for values in each])
 
 
 def test_the_runs_own_settings_join_the_grid(tmp_path: Path) -> None:

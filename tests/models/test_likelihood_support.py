@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from lmms_eval.models import AVAILABLE_SIMPLE_MODELS, MODEL_REGISTRY_V2
 from lmms_eval.models.registry_v2 import ModelManifest
 from loguru import logger
+from transformers import Blip2Config, LlavaConfig, OPTConfig, T5Config
 
 from lmms_rpts.models.likelihood_support import (
     REASONS,
@@ -20,6 +22,7 @@ from lmms_rpts.models.likelihood_support import (
     LikelihoodError,
     check_likelihood,
     has_likelihood,
+    is_encoder_decoder,
     likelihood_support,
 )
 from lmms_rpts.tasks.model_checks import check_model
@@ -124,6 +127,42 @@ def test_one_message_names_what_to_use(registry: Any) -> None:
     )
     assert "or add --force_simple, which uses the simple wrapper of both" in said("both")
     assert has_likelihood("both", force_simple=True)
+
+
+@table(
+    "config, refused",
+    (lambda: Blip2Config(text_config=T5Config().to_dict()), True),
+    (lambda: Blip2Config(text_config=OPTConfig().to_dict()), False),
+    (T5Config, True),
+    (LlavaConfig, False),
+)
+def test_checkpoints_with_an_encoder_and_a_decoder_are_refused_by_their_config(
+    config: Any, refused: bool, tmp_path: Path
+) -> None:
+    config().save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    written = json.loads(file.read_text(encoding="utf-8"))
+    if "text_config" in written:  # as checkpoints have it that were saved by older versions
+        written.pop("is_encoder_decoder", None)
+    file.write_text(json.dumps(written), encoding="utf-8")
+    for arguments in (f"pretrained={tmp_path},dtype=float32", {"pretrained": tmp_path}):
+        if not refused:
+            check_likelihood("hf_multimodal", "a_task", model_args=arguments)
+            continue
+        with pytest.raises(LikelihoodError, match="it has an encoder and a decoder"):
+            check_likelihood("hf_multimodal", "a_task", model_args=arguments)
+    check_likelihood("hf_multimodal", "a_task", model_args="pretrained=/no/such/folder")
+
+
+@table(
+    "config, expected",
+    (SimpleNamespace(is_encoder_decoder=True), True),
+    (SimpleNamespace(text_config=SimpleNamespace(is_encoder_decoder=True)), True),
+    (SimpleNamespace(is_encoder_decoder=False, text_config=SimpleNamespace()), False),
+    (None, False),
+)
+def test_the_text_model_tells_an_encoder_and_decoder(config: Any, expected: bool) -> None:
+    assert is_encoder_decoder(config) is expected
 
 
 def test_models_of_others_are_let_through(registry: Any) -> None:

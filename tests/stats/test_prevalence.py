@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmms_rpts.stats.intervals import SEED, interval, resampled
 from lmms_rpts.stats.prevalence import (
     Corrected,
     Rates,
@@ -128,6 +129,53 @@ def test_the_interval_is_0_to_1_for_a_judge_near_chance() -> None:
     known = rates([at // 2 for at in range(200)], sound, guessed, resamples=400)
     found = corrected(called(*range(11)), known)
     assert (found.low, found.high) == (0.0, 1.0)
+
+
+VARIED = Tally(np.array([8.0, 9, 7, 10, 8, 6]), np.full(6, 10.0))
+RARE = Tally(np.array([4.0, 3, 5, *[0.0] * 27]), np.array([5.0, 4, 5, *[0.0] * 27]))
+SURE = Tally(np.array([9.0, 10, 8] * 10), np.full(30, 10.0))
+
+
+@table(
+    "run, found, passed, never",
+    # As many documents as questions, so the same seed would give them the same resamples.
+    (called(1, 2, 4, 3, 6, 2), VARIED, Tally(VARIED.hits[::-1], VARIED.sizes), 0),
+    # Wrong steps in 3 of 30 questions: 0.9^30 = 4% of the resamples have none.
+    (called(*range(10), *range(10), *range(10)), RARE, SURE, 1),
+)
+def test_the_interval_is_that_of_a_slow_loop(
+    run: Tally, found: Tally, passed: Tally, never: int
+) -> None:
+    """Run and judge are drawn independently; uninformative resamples are 0 and 1 in turn."""
+
+    def share(tally: Tally, drawn: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+        size = float(drawn @ tally.sizes)
+        return float(drawn @ tally.hits) / size if size else np.nan
+
+    draws, uninformative, n = [], 0, run.clusters
+    of_run = next(resampled(n, 400, SEED + 1))
+    for chosen, questions in zip(of_run, next(resampled(n, 400, SEED)), strict=True):
+        shares = share(found, questions), share(passed, questions)
+        if sum(shares) > 1:
+            draws.append(rogan_gladen(share(run, chosen), *shares))
+        else:
+            draws.append(uninformative % 2)
+            uninformative += 1
+    assert (uninformative > 2) == never
+    result = corrected(run, Rates(found, passed, resamples=400))
+    low, high = interval(draws, n)
+    assert low is not None
+    assert high is not None
+    assert 0 < low < high < 1
+    assert (result.low, result.high) == pytest.approx((low, high))
+
+
+def test_uninformative_resamples_count_half_as_0_and_half_as_1() -> None:
+    """A judge that finds every wrong step, but only one question has one."""
+    known = rates([0, 1, 2], [False, True, True], [0.1, 0.9, 0.9], resamples=400)
+    # (2/3)^3 = 30% of the resamples have no wrong step; in the others, the share is 0.5.
+    found = corrected(called(5, 5, 5), known)
+    assert (found.value, found.low, found.high) == (0.5, 0.0, 1.0)
 
 
 def test_it_is_the_same_each_time() -> None:

@@ -22,7 +22,10 @@ def task_yaml(chosen: DataSet, method: Method) -> str:
     """The file of a task."""
     task = chosen.task(method)
     base = "caption" if chosen.kind == "caption" else f"{chosen.kind}_{method}"
-    return _yaml(task, base)
+    text = _yaml(task, base)
+    if chosen.kind == "caption":
+        text += f"generation_kwargs: !function {_HERE}.dataset.generation_{chosen.name}\n"
+    return text
 
 
 def _yaml(task: str, base: str) -> str:

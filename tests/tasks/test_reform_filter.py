@@ -17,18 +17,26 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.models.token_loss import TokenLoss
 from lmms_rpts.runs.reading import read_runs_of
+from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.reform_eval import results
+from lmms_rpts.tasks.grade_types import Figures
+from lmms_rpts.tasks.reform_eval import dataset, results
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
-from lmms_rpts.tasks.reform_eval.dimensions import average_ranks, dimension_scores
+from lmms_rpts.tasks.reform_eval.dimensions import (
+    average_ranks,
+    dimension_scores,
+    dimension_sheets,
+)
+from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
 from lmms_rpts.tasks.reform_eval.published_names import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.reform_eval.sets import data_sets
+from lmms_rpts.tasks.reform_eval.sets import data_sets, groups
 from lmms_rpts.tasks.reform_eval.summary import summarize_reform
 from tests.support.reference import reference
 from tests.support.reform import content_of, write_reform
+from tests.support.reform_yaml import FOLDER
 from tests.support.tables import table
 
 Doc = dict[str, Any]
@@ -185,6 +193,72 @@ def test_instability_is_the_published_one_in_both_tables() -> None:
     assert math.isnan(results.instability_over([]))
 
 
+@table(
+    "said, published, strict",
+    ("(A)", 1.0, True),
+    ("(B)", 0.0, True),
+    ("(C)", 0.0, False),
+    ("no idea", 0.0, False),
+)
+def test_of_two_options_with_one_text_either_is_strictly_right(
+    said: str, published: float, strict: bool
+) -> None:
+    doc = docs("gqa")[0] | {"options": ["red", "red", "blue"], "marks": "ABC", "right": 0}
+    record = ReformRecord.parse(json.loads(str(ReformAnswerFilter().apply([[said]], [doc])[0])))
+    assert (record.score, record.strict.correct) == (published, strict)
+
+
+@table("said", "I can't see it.", "")
+def test_there_is_no_instability_where_no_answer_could_be_read(said: str) -> None:
+    """It would be 0, as that of a model that always gives the same answer."""
+    unread = graded("gqa", lambda doc: said)
+    found = figures(never=unread, once=(*unread[:-1], *graded("gqa", right_place)[-1:]))
+    for name in ("instability", "instability_norm", "agreement", "consistent_rate"):
+        assert found["never"][name] is None, name
+        assert found["once"][name] is not None, name
+    items = [results.answers_of(str(each.instance.sample), [each]) for each in unread]
+    assert math.isnan(results.instability_over(items))
+    assert DISPLAY.together(unread[:5]) == {}
+    assert "instability" in DISPLAY.together(graded("gqa", right_place)[:5])
+
+
+def figure_of(model: str, task: str, value: float) -> Figures:
+    figure = Figure(value, None, value - 0.1, value + 0.1, 24)
+    return Figures(
+        task, model, 1, 24, 24, 0, {}, dict.fromkeys(("accuracy", "cider"), figure), Figure(None)
+    )
+
+
+def test_the_table_of_dimensions_says_what_it_covers_and_takes_online_dialogues() -> None:
+    models = [
+        *(figure_of("a", each, 0.5) for each in groups()["reform_spatial"]),
+        *(figure_of("a", f"reform_visdial{end}", v) for end, v in (("_online", 0.2), ("", 0.6))),
+        figure_of("a", "reform_vqa_mt", 0.4),
+    ]
+    dialogue = dimension_scores(models, "generation")["a"]["dialogue"]
+    assert (dialogue.value, dialogue.sets, dialogue.of, dialogue.online) == (
+        pytest.approx(30),
+        2,
+        2,
+        1,
+    )
+    (sheet,) = dimension_sheets(models)
+    ((row,),) = sheet.sections
+    assert sheet.heads == ["model", "spatial", "dialogue", "average"]
+    assert row[1].startswith("50.0 [")
+    assert row[1].endswith("]")
+    assert row[2].endswith("] (1 online)")
+    assert row[3] == "40.0 (2 of 8 dimensions, 5 of 61 sets)"
+    whole = [figure_of("a", each, 0.5) for each in groups()["reform_eval_likelihood"]]
+    (sheet,) = dimension_sheets(whole)
+    ((row,),) = sheet.sections
+    assert row[-1] == "50.0"
+    some = [figure_of(model, "reform_visdial_online", 0.5) for model in ("a", "b")]
+    (sheet,) = dimension_sheets(some)
+    assert sheet.heads[-1] == "rank (1 of 8)"
+    assert sheet.sections[0][0][1].endswith("] (1 of 2, online)")
+
+
 def test_dimensions_average_their_sets_and_models_are_ranked() -> None:
     good = (*graded("gqa", right_place), *graded("vsr", right_place))
     bad = (*graded("gqa", lambda doc: "(A)"), *graded("vsr", right_place))
@@ -236,6 +310,49 @@ def test_ways_of_asking_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch)
     (warning,) = summarize_reform(runs).warnings[:1]
     assert "times asked: 5, captions once in 0; 2 in 1" in warning
     assert "seed: 0 in 0; 1 in 1" in warning
+
+
+@table(
+    "task, long, published",
+    ("reform_gqa", 1024, 30),
+    ("reform_textvqa", 1024, 30),
+    ("reform_funsd", 1024, 30),
+    ("reform_visdial_online", 1024, 30),
+    ("reform_coco_caption", 256, 12),
+    ("reform_textcaps", 256, 15),
+    ("reform_nocaps", 256, 14),
+    ("reform_flickr30k", 256, 16),
+)
+def test_answers_may_be_as_long_as_published(
+    task: str, long: int, published: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for setting, longest in ((None, long), ("published", published)):
+        if setting:
+            monkeypatch.setenv("REFORM_MAX_TOKENS", setting)
+        assert configuration(task)["generation_kwargs"] == {
+            "max_new_tokens": longest,
+            "temperature": 0,
+            "do_sample": False,
+            "until": [],
+        }
+
+
+def configuration(task: str) -> Doc:
+    """A task's configuration as lmms-eval reads it, without its data."""
+    text = (FOLDER / f"{task}.yaml").read_text(encoding="utf-8")
+    base = text.partition("include: ")[2].splitlines()[0]
+    for line in [*text.splitlines(), *(FOLDER / base).read_text(encoding="utf-8").splitlines()]:
+        if line.startswith("generation_kwargs: !function "):
+            return {"generation_kwargs": getattr(dataset, line.rpartition(".")[2])}
+    raise AssertionError(f"{task} has no generation_kwargs")
+
+
+def test_lengths_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = graded("gqa", right_place)
+    monkeypatch.setenv("REFORM_MAX_TOKENS", "published")
+    models = enumerate((long, graded("gqa", right_place)))
+    runs = [RunOf(str(at), "m", each, {}, (Path("f"),), "s") for at, each in models]
+    assert "length: long in 0; published in 1" in summarize_reform(runs).warnings[0]
 
 
 def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -> None:

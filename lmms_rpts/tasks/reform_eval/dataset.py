@@ -1,7 +1,8 @@
 """The data of ReForm-Eval: their location, and documents of its tasks for lmms-eval.
 
-The YAML files use ``kwargs_TASK`` and ``metadata_TASK`` of this module. They are computed each time
-a task is built, not at import, so that changed settings take effect.
+The YAML files use ``kwargs_TASK``, ``metadata_TASK``, ``generation_CAPTIONS`` and
+``generation_answers`` of this module. They are computed each time a task is built, not at import,
+so that changed settings take effect.
 """
 
 from __future__ import annotations
@@ -178,6 +179,7 @@ def _metadata(chosen: DataSet, method: Method, history: History = "gold") -> dic
         "order": settings.order,
         "marks": settings.marks,
         "in_context": settings.in_context,
+        "max_tokens": settings.max_tokens if method == "generation" else None,
         "prefix": "in the text form, and in solved examples",
         "history": history,
         "reduction": settings.reduction if method == "likelihood" else None,
@@ -190,6 +192,9 @@ def __getattr__(name: str) -> Any:
     task = f"reform_{rest}"
     if kind == "kwargs" and task in (*TASKS, *ONLINE_TASKS):
         return {"data_files": {"test": str(prepare(load_task(task)))}}
+    if kind == "generation":
+        tokens = load_reform_settings().tokens_of(rest)
+        return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
     if kind == "metadata" and task in TASKS:
         return _metadata(*TASKS[task])
     if kind == "metadata" and task in ONLINE_TASKS:

@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure
 from lmms_rpts.tasks.grade_types import Figures
-from lmms_rpts.tasks.reform_eval.dataset import TASKS
+from lmms_rpts.tasks.reform_eval.dataset import ONLINE_TASKS, TASKS
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, Method, groups
 from lmms_rpts.tasks.sheets import Sheet
 
@@ -34,37 +34,66 @@ class DimensionScore:
     """A model's mean over the sets of a dimension, in percent, with its 95% interval.
 
     The interval combines the intervals of the sets, assumed independent, separately below and above
-    (a single set keeps its interval); None if a set has none. ``sets``: number of sets.
+    (a single set keeps its interval); None if a set has none.
+
+    Attributes:
+        sets: number of sets; ``of``: of the dimension.
+        online: number of sets whose score is that of the dialogue with the model's own answers.
     """
 
     value: float
     low: float | None
     high: float | None
     sets: int
+    of: int
+    online: int = 0
+
+    @property
+    def note(self) -> str:
+        """What the score does not cover, and dialogues with the model's own answers."""
+        partial = f"{self.sets} of {self.of}" if self.sets < self.of else ""
+        online = "online" if self.online == self.sets else f"{self.online} online"
+        return ", ".join(filter(None, (partial, online * bool(self.online))))
 
 
 def dimension_scores(
     models: Sequence[Figures], method: Method
 ) -> dict[str, dict[str, DimensionScore]]:
-    """Scores by model, then by name of the dimension in ``DIMENSIONS``."""
-    found: dict[str, dict[str, list[Figure]]] = {}
+    """Scores by model, then by name of the dimension in ``DIMENSIONS``.
+
+    Where a dialogue was also run online, its online score counts: the publishers run dialogues
+    online.
+    """
+    found: dict[tuple[str, str], dict[str, tuple[bool, Figure]]] = {}
     names = {dimension: name for name, dimension in DIMENSIONS.items()}
     for each in models:
-        chosen, its_method = TASKS.get(each.task, (None, None))
+        online = each.task in ONLINE_TASKS
+        chosen, its_method = (
+            (ONLINE_TASKS[each.task], "generation")
+            if online
+            else TASKS.get(each.task, (None, None))
+        )
         if chosen is None or its_method != method:
             continue
-        metric = "cider" if chosen.kind == "caption" else "accuracy"
-        figure = each.metrics[metric]
-        if figure.value is not None:
-            of_model = found.setdefault(each.model, {})
-            of_model.setdefault(names[chosen.dimension], []).append(figure)
-    return {
-        model: {name: _mean(figures) for name, figures in dimensions.items()}
-        for model, dimensions in found.items()
-    }
+        figure = each.metrics["cider" if chosen.kind == "caption" else "accuracy"]
+        sets = found.setdefault((each.model, names[chosen.dimension]), {})
+        if figure.value is not None and (online or chosen.name not in sets):
+            sets[chosen.name] = online, figure
+    scores: dict[str, dict[str, DimensionScore]] = {}
+    for (model, name), sets in found.items():
+        if sets:
+            scores.setdefault(model, {})[name] = _mean(list(sets.values()), _sets_of(name, method))
+    return scores
 
 
-def _mean(figures: Sequence[Figure]) -> DimensionScore:
+def _sets_of(name: str, method: Method) -> int:
+    """The number of sets of a dimension; 0 if it has none with this method."""
+    end = "_likelihood" if method == "likelihood" else ""
+    return len(groups().get(f"reform_{name}{end}", ()))
+
+
+def _mean(sets: Sequence[tuple[bool, Figure]], of: int) -> DimensionScore:
+    online, figures = sum(online for online, _ in sets), [figure for _, figure in sets]
     value = 100 * fmean(each.value or 0.0 for each in figures)
     whole = [
         (each.value - each.low, each.high - each.value)
@@ -72,9 +101,10 @@ def _mean(figures: Sequence[Figure]) -> DimensionScore:
         if each.value is not None and each.low is not None and each.high is not None
     ]
     if len(whole) < len(figures):
-        return DimensionScore(value, None, None, len(figures))
+        return DimensionScore(value, None, None, len(figures), of, online)
     below, above = (100 * math.hypot(*errors) / len(whole) for errors in zip(*whole, strict=True))
-    return DimensionScore(value, max(0.0, value - below), min(100.0, value + above), len(figures))
+    low, high = max(0.0, value - below), min(100.0, value + above)
+    return DimensionScore(value, low, high, len(figures), of, online)
 
 
 def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[str, float]:
@@ -82,13 +112,16 @@ def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[st
 
     Only dimensions that all models have count; empty without any, or with a single model.
     """
-    common = [
-        name for name in DIMENSIONS if scores and all(name in each for each in scores.values())
-    ]
+    common = _common(scores)
     if len(scores) < 2 or not common:
         return {}
     ranks = [rankdata([-each[name].value for each in scores.values()]) for name in common]
     return {model: fmean(float(of[at]) for of in ranks) for at, model in enumerate(scores)}
+
+
+def _common(scores: Mapping[str, Mapping[str, DimensionScore]]) -> list[str]:
+    """The dimensions that all models have."""
+    return [name for name in DIMENSIONS if scores and all(name in each for each in scores.values())]
 
 
 def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
@@ -115,12 +148,14 @@ def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
             continue
         ranks = average_ranks(scores)
         shown = [name for name in DIMENSIONS if any(name in each for each in scores.values())]
-        heads = ["model", *(_HEADS[name] for name in shown), "average", *["rank"] * bool(ranks)]
+        ranked, every = len(_common(scores)), sum(_sets_of(name, method) > 0 for name in DIMENSIONS)
+        rank = "rank" if ranked == every else f"rank ({ranked} of {every})"
+        heads = ["model", *(_HEADS[name] for name in shown), "average", *[rank] * bool(ranks)]
         rows = [
             [
                 shorten(model, 40),
-                *(_text(of.get(name), name, method) for name in shown),
-                _average(of, shown),
+                *(_text(of.get(name)) for name in shown),
+                _average(of, shown, method),
                 *([f"{ranks[model]:.2f}"] if ranks else []),
             ]
             for model, of in scores.items()
@@ -128,19 +163,22 @@ def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
         yield Sheet(_TITLES[method], heads, 1, [rows])
 
 
-def _average(scores: Mapping[str, DimensionScore], shown: Sequence[str]) -> str:
+def _average(scores: Mapping[str, DimensionScore], shown: Sequence[str], method: Method) -> str:
     """The mean over dimensions; none if the model lacks a dimension that others have."""
     if len(scores) < len(shown):
         return NONE
-    return f"{fmean(each.value for each in scores.values()):.1f}"
+    value = f"{fmean(each.value for each in scores.values()):.1f}"
+    of = [count for name in DIMENSIONS if (count := _sets_of(name, method))]
+    sets = sum(each.sets for each in scores.values())
+    if sets == sum(of):
+        return value
+    return f"{value} ({len(scores)} of {len(of)} dimensions, {sets} of {sum(of)} sets)"
 
 
-def _text(score: DimensionScore | None, name: str, method: Method) -> str:
+def _text(score: DimensionScore | None) -> str:
     if score is None:
         return NONE
-    end = "_likelihood" if method == "likelihood" else ""
-    every = len(groups()[f"reform_{name}{end}"])
-    partial = "" if score.sets == every else f" ({score.sets} of {every})"
+    note = f" ({score.note})" if score.note else ""
     if score.low is None or score.high is None:
-        return f"{score.value:.1f}{partial}"
-    return f"{score.value:.1f} [{score.low:.0f}, {score.high:.0f}]{partial}"
+        return f"{score.value:.1f}{note}"
+    return f"{score.value:.1f} [{score.low:.0f}, {score.high:.0f}]{note}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
 from lmms_rpts.tasks.reform_eval.record import ReformGrade, ReformInstance, ReformRecord
-from lmms_rpts.tasks.reform_eval.results import instability_over
+from lmms_rpts.tasks.reform_eval.results import answers_of, instability_over
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 
 
@@ -89,8 +89,10 @@ def _together(records: Sequence[ReformRecord]) -> Mapping[str, str]:
     duplicates = {each.instance.duplicate for each in scored}
     if len(duplicates) < 2 or any(each.instance.kind == "caption" for each in scored):
         return {}
-    texts = [each.chosen_text for each in scored]
-    instability = instability_over([("", texts)])
+    answers = answers_of("", scored)
+    instability, texts = instability_over([answers]), answers[1]
+    if math.isnan(instability):
+        return {}
     most = Counter(texts).most_common(1)[0][1]
     return {
         "instability": f"{instability:.3f} of at most {math.log(len(texts)):.3f}",

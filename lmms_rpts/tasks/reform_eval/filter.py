@@ -177,6 +177,7 @@ def asking_of(reform: ReformSettings, method: Method, history: History = "gold")
         order=reform.order,
         marks=reform.marks,
         in_context=reform.in_context,
+        max_tokens=reform.max_tokens,
         reduction=reform.reduction if method == "likelihood" else None,
         seed=reform.seed,
         history=history,

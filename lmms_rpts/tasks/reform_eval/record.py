@@ -16,7 +16,7 @@ from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method
-from lmms_rpts.tasks.reform_eval.settings import Order, Reduction, WordingChoice
+from lmms_rpts.tasks.reform_eval.settings import MaxTokens, Order, Reduction, WordingChoice
 from lmms_rpts.tasks.reform_eval.text_form import Mark
 
 
@@ -73,6 +73,10 @@ class ReformAsking(Model):
     order: Order = Field(description="REFORM_ORDER")
     marks: Mark = Field(description="REFORM_MARKS")
     in_context: Flag = Field(description="REFORM_IN_CONTEXT")
+    # Missing in records written before this setting existed.
+    max_tokens: MaxTokens = Field(
+        default="long", description="REFORM_MAX_TOKENS; has no effect on likelihood"
+    )
     reduction: Reduction | None = Field(description="REFORM_REDUCTION; null for generation")
     seed: Whole = Field(description="REFORM_SEED")
     # Missing in records written before online histories existed.
@@ -86,6 +90,11 @@ class ReformAsking(Model):
     def times_asked(self) -> str:
         """Number of times that each sample was presented."""
         return "5, captions once" if self.duplicates is None else str(self.duplicates)
+
+    @property
+    def length(self) -> str | None:
+        """Maximum length of answers; None for likelihood."""
+        return self.max_tokens if self.reduction is None else None
 
     @property
     def judge(self) -> str:
@@ -126,6 +135,13 @@ class ReformRecord(Record):
         of_tasks = {"reduction": None, "history": "gold"}
         ways = [{each.model_copy(update=of_tasks) for each in part} for part in (one, other)]
         return ways[0] == ways[1] and len(reductions) <= 1
+
+    @property
+    def is_read(self) -> bool:
+        """Whether an answer could be read: an option of a single choice, or any text."""
+        if self.instance.kind != "choice":
+            return bool(self.prediction.strip())
+        return self.published.chosen is not None or self.strict.chosen is not None
 
     @property
     def chosen_text(self) -> str:

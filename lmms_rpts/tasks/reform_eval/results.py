@@ -66,9 +66,7 @@ def process_online(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, 
             for name, value_of in CHOICE.items()
         },
         "instability": [
-            (f"{each.instance.set} {each.instance.sample}", [each.chosen_text])
-            for each in records
-            if each.score is not None
+            answers_of(f"{each.instance.set} {each.instance.sample}", [each]) for each in records
         ],
     }
 
@@ -94,22 +92,35 @@ def _of_duplicate(
         name: _of_document(value, sample)
         for name, value in document_metrics(records, metrics).items()
     }
-    chosen = [each.chosen_text for each in records if each.score is not None]
-    return {**values, "instability": (sample, chosen)}
+    return {**values, "instability": answers_of(sample, records)}
 
 
-def instability_over(items: Sequence[tuple[str, Sequence[str]]]) -> float:
-    """The published instability: the mean over samples of the entropy (nats) of their answers."""
+Answers = tuple[str, Sequence[str], bool]
+"""A sample, answers to it, and whether any of them could be read."""
+
+
+def answers_of(sample: str, records: Iterable[ReformRecord]) -> Answers:
+    """The answers of scored records for ``instability_over``."""
+    scored = [each for each in records if each.score is not None]
+    return sample, [each.chosen_text for each in scored], any(each.is_read for each in scored)
+
+
+def instability_over(items: Sequence[Answers]) -> float:
+    """The published instability: the mean over samples of the entropy (nats) of their answers.
+
+    NaN if no sample was presented twice, or if no answer could be read: a model that never answers
+    is not stable.
+    """
     chosen: dict[str, list[str]] = {}
-    for sample, texts in items:
+    for sample, texts, _ in items:
         chosen.setdefault(sample, []).extend(texts)
     there = {sample: texts for sample, texts in chosen.items() if texts}
-    if all(len(texts) < 2 for texts in there.values()):  # no sample was presented twice
+    if all(len(texts) < 2 for texts in there.values()) or not any(read for *_, read in items):
         return math.nan
     return Mean(instability(there), len(there))
 
 
-def instability_of_rounds(items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
+def instability_of_rounds(items: Sequence[Sequence[Answers]]) -> float:
     """The published instability over the rounds of dialogues; each round is a sample."""
     return instability_over(list(chain.from_iterable(items)))
 

@@ -18,6 +18,7 @@ VARIABLES = (
     "REFORM_JAVA",
     "REFORM_LIMIT_SAMPLES",
     "REFORM_MARKS",
+    "REFORM_MAX_TOKENS",
     "REFORM_ORDER",
     "REFORM_PATH",
     "REFORM_REDUCTION",
@@ -28,8 +29,15 @@ VARIABLES = (
 Order = Literal["balanced", "fixed"]
 WordingChoice = Literal["varied", "fixed"]
 Reduction = Literal["sum", "mean"]
+MaxTokens = Literal["long", "published"]
 
 MOST_DUPLICATES = 1000
+
+LONGEST, LONGEST_CAPTION = 1024, 256
+PUBLISHED_LONGEST = 30
+PUBLISHED_CAPTIONS = {"coco_caption": 12, "textcaps": 15, "nocaps": 14, "flickr30k": 16}
+"""Maximum numbers of new tokens: our own, that of the published interfaces, and those of the
+published scripts for captions, by set."""
 
 DUPLICATES = 5
 """Number of times that a sample is presented, as the publishers recommend; captions once."""
@@ -48,6 +56,8 @@ class ReformSettings:
             duplicates of a sample share one.
         order: REFORM_ORDER; balanced: the order of the options changes between duplicates, with
             the right option equally often in each position; fixed: the order of the data.
+        max_tokens: REFORM_MAX_TOKENS; long: answers of up to 1024 new tokens, captions 256;
+            published: 30, captions 12 to 16 by set.
         marks: REFORM_MARKS, style of the option marks; random: drawn for each duplicate.
         in_context: REFORM_IN_CONTEXT, whether a solved example precedes a single choice.
         limit: REFORM_LIMIT_SAMPLES, use only the first N samples of each set; None: all.
@@ -63,6 +73,7 @@ class ReformSettings:
     duplicates: int | None = None
     wording: WordingChoice = "varied"
     order: Order = "balanced"
+    max_tokens: MaxTokens = "long"
     marks: Mark = "upper"
     in_context: bool = True
     limit: int | None = None
@@ -74,6 +85,12 @@ class ReformSettings:
         """Number of times that each sample of a set is presented."""
         return self.duplicates or (1 if chosen.kind == "caption" else DUPLICATES)
 
+    def tokens_of(self, name: str) -> int:
+        """Maximum number of new tokens of an answer to this set; other names: a set of answers."""
+        if self.max_tokens == "published":
+            return PUBLISHED_CAPTIONS.get(name, PUBLISHED_LONGEST)
+        return LONGEST_CAPTION if name in PUBLISHED_CAPTIONS else LONGEST
+
 
 def load_reform_settings(environ: Mapping[str, str] | None = None) -> ReformSettings:
     """Read the settings; raises SettingError with the variable and the allowed values."""
@@ -84,6 +101,7 @@ def load_reform_settings(environ: Mapping[str, str] | None = None) -> ReformSett
         duplicates=env.whole("REFORM_DUPLICATES", 1, MOST_DUPLICATES),
         wording=env.choice("REFORM_WORDING", get_args(WordingChoice)) or "varied",
         order=env.choice("REFORM_ORDER", get_args(Order)) or "balanced",
+        max_tokens=env.choice("REFORM_MAX_TOKENS", get_args(MaxTokens)) or "long",
         marks=env.choice("REFORM_MARKS", MARKS) or "upper",
         in_context=env.choice("REFORM_IN_CONTEXT", ("0", "1")) != "0",
         limit=env.whole("REFORM_LIMIT_SAMPLES", 1),

@@ -25,7 +25,7 @@ from lmms_rpts.tasks.reform_eval.dataset import TASKS
 from lmms_rpts.tasks.reform_eval.dimensions import dimension_numbers, dimension_sheets
 from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
-from lmms_rpts.tasks.reform_eval.results import CHOICE, instability_over
+from lmms_rpts.tasks.reform_eval.results import CHOICE, answers_of, instability_over
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.reform_eval.settings import MOST_DUPLICATES
 from lmms_rpts.tasks.reform_eval.source_format import MOST_OPTIONS, MOST_ROUNDS
@@ -97,7 +97,7 @@ def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Esti
     found = wording_statistics(answers if asked_again else (), resamples)
     figures = {name: found[name] for name in _WORDING}
     figures["instability_strict"] = found["instability"]
-    chosen = [(str(each.instance.sample), [each.chosen_text]) for each in scored]
+    chosen = [answers_of(str(each.instance.sample), [each]) for each in scored]
     figures["instability"] = _just(instability_over(chosen) if asked_again else None)
     bias = position_bias(answers)
     figures["position_distance"] = _just(bias.distance)
@@ -114,7 +114,7 @@ def _answer(record: ReformRecord) -> Answer:
     instance, grade = record.instance, record.strict
     if instance.kind != "choice":
         said = " ".join(record.prediction.casefold().split())
-        return Answer(instance.sample, instance.duplicate, said, bool(grade.correct))
+        return Answer(instance.sample, instance.duplicate, said or None, bool(grade.correct))
     shown = bool(instance.marks) and len(instance.options) <= MOST_OPTIONS
     return Answer(
         sample=instance.sample,
@@ -248,7 +248,7 @@ GRADING = Grading(
     places=tuple(TASKS),
     settings=(
         *("instructions", "instructions_sha256", "times_asked", "wording", "order", "marks"),
-        *("in_context", "reduction", "seed"),
+        *("in_context", "length", "reduction", "seed"),
     ),
     numbers=dimension_numbers,
     more=_more,
@@ -267,8 +267,9 @@ GRADING = Grading(
     "duplicates all choose the same, or the right option. majority: accuracy of the most frequent "
     "answer. worst, best: accuracy of the worst and the best duplicate number. "
     "place p: p-value of a test for position bias. Dimensions: mean over their sets; captions: "
-    "CIDEr x 100; (k of n): over k of the n sets. rank: mean over the dimensions that all models "
-    "have. [ ]: 95% interval over samples, of one run. ±: sample standard deviation over runs.",
+    "CIDEr x 100; (k of n): over k of the n sets; online: dialogues with the model's own answers. "
+    "average: mean over dimensions. rank: mean over the dimensions that all models have. "
+    "[ ]: 95% interval over samples, of one run. ±: sample standard deviation over runs.",
     sheets=_sheets,
     lists={
         "disagreements": Listing(

@@ -22,7 +22,10 @@ SHARES = frozenset(
         "guarded_coverage",
     }
 )
-"""The metrics that are shares of responses; the others are means of scores."""
+"""The metrics that are shares of responses; the others are means of scores or counts."""
+
+COUNTS = frozenset({"missing_references", "steps"})
+"""The metrics that may exceed 1."""
 
 OF_ANSWERS = frozenset(
     {
