@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from statistics import median
+
+from loguru import logger
 
 from lmms_rpts.escaping import storable
 from lmms_rpts.judging.budget import Budget, BudgetError, Call, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.claims import Claim, ElsewhereError
-from lmms_rpts.judging.concurrency import AdaptiveLimit
+from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit
 from lmms_rpts.judging.concurrency_level import Place
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers.replies import read_reply
@@ -32,6 +36,10 @@ from lmms_rpts.judging.types import (
 
 CALLS = 5
 """Maximum number of calls for one request with transient failures."""
+
+TIMED_OUT = 3
+"""Maximum number of calls for one request that exceed their time limit. Each retry may take twice
+as long: a server that is merely slow worked on the call before in vain."""
 
 THROTTLED = 20
 """Maximum number of calls for one request that the server throttles."""
@@ -71,6 +79,7 @@ class _Tries:
     claim: Claim | None = None
     calls: int = 0
     failed: int = 0
+    timed_out: int = 0
     throttled: int = 0
     adapted: int = 0
     usage: Usage | None = None
@@ -96,7 +105,9 @@ class JudgeClient:
         cache: AnswerCache | None,
     ) -> None:
         self.member = member
-        self._limit = AdaptiveLimit(concurrency)
+        self._most = concurrency
+        self._time_limit: float = getattr(member.judge, "time_limit", math.inf)
+        self._limit = AdaptiveLimit(concurrency, self._time_limit)
         self._budget = budget
         self._stop_signal = stop_signal
         stop_signal.limits.append(self._limit)
@@ -251,8 +262,10 @@ class JudgeClient:
         booked = self._book(request)
         usage, guessed = None, False
         tries.calls += 1
+        clock = asyncio.get_running_loop().time
+        begun = clock()
         try:
-            reply = await self.member.judge.ask(request)
+            reply = await self.member.judge.ask(self._patient(request, tries))
             guessed = reply.usage is None
             usage = reply.usage or guess_usage(request, reply)
             tries.usage = _total(tries.usage, reply.usage)
@@ -267,24 +280,51 @@ class JudgeClient:
             raise
         except TransientError as failure:
             self._in_vain += 1
-            if _puts_off(failure) or self._is_out():
+            if failure.timed_out:
+                self._warn_of_slowness()
+                self._limit.timed_out(place)
+            elif _puts_off(failure) or self._is_out():
                 wait = failure.retry_after or 0.0
                 self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
             raise
         finally:
             if booked is not None:
                 self._budget.end(booked, usage, guessed)
-        self._limit.answered()
+        self._last_answer = clock()
+        self._limit.answered(self._last_answer - begun)
         self._unreachable = self._in_vain = 0
-        self._last_answer = asyncio.get_running_loop().time()
         # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))
+
+    def _patient(self, request: JudgeRequest, tries: _Tries) -> JudgeRequest:
+        """The request with the time that its call may take."""
+        patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
+        return request if patience == 1.0 else replace(request, patience=patience)
 
     def _book(self, request: JudgeRequest) -> Call | None:
         """Book a call; None for judges without cost."""
         if not self.member.kept:
             return None
         return self._budget.begin(self.member.name, self.member.price, request)
+
+    def _warn_of_slowness(self) -> None:
+        """Warn once per run that calls exceed the time limit, with the settings to change."""
+        if self._budget.slow:
+            return
+        self._budget.slow = True
+        replies = self._limit.seconds
+        typical = f"a reply took {median(replies):,.3g} s (median)" if replies else "no reply yet"
+        logger.warning(
+            "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a "
+            "time; {}. It is repeated with more time, and fewer calls are made at a time. If this "
+            "goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server "
+            "processes at a time, or raise LMMS_RPTS_TIMEOUT.",
+            self.member.name,
+            self._time_limit,
+            self._limit.active,
+            typical,
+            self._most,
+        )
 
     def _is_out(self) -> bool:
         """Whether a server that answered before now fails all requests."""
@@ -298,19 +338,26 @@ class JudgeClient:
 
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
         """Why the request is not retried after ``failure``; None if it is."""
+        tries.timed_out += failure.timed_out
         too_long = (failure.retry_after or 0.0) > PATIENCE
         if self._is_out() and not too_long:
             # It answered before, so the failure is temporary and not caused by this request.
             silent = asyncio.get_running_loop().time() - (self._last_answer or 0.0)
-            if silent > PATIENCE:
+            if silent > PATIENCE and tries.timed_out != 1:  # else it gets more time first
                 return self._stop_signal.stop(f"no answer for {silent:,.0f} s: {failure}")
             return None
         if _puts_off(failure) and not too_long:
             tries.throttled += 1
         else:
             tries.failed += 1
-        if tries.failed < CALLS and tries.throttled < THROTTLED:
+        late = tries.timed_out >= TIMED_OUT
+        if tries.failed < CALLS and tries.throttled < THROTTLED and not late:
             return None
+        if late and self._last_answer is None:
+            return self._stop_signal.stop(
+                f"{failure}, even with {LONGEST_PATIENCE * self._time_limit:,g} s "
+                "(LMMS_RPTS_TIMEOUT), and no other call was answered: check the server"
+            )
         if too_long:
             return self._stop_signal.stop(
                 f"{failure}; the server asks to wait {failure.retry_after:,.0f} s: run the same "

@@ -28,6 +28,7 @@ class TransientError(Exception):
         retry_after: seconds that the server asks to wait; None if it does not say.
         unreachable: whether there was no connection to a server at all.
         throttled: whether the server refused the call because there were too many.
+        timed_out: whether the call exceeded our time limit, so that the server may still work on it.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class TransientError(Exception):
         retry_after: float | None = None,
         unreachable: bool = False,
         throttled: bool = False,
+        timed_out: bool = False,
     ) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
         self.unreachable = unreachable
         self.throttled = throttled
+        self.timed_out = timed_out
 
 
 class AdaptedError(Exception):
@@ -86,6 +89,7 @@ class JudgeRequest:
         prompt_version: version of the prompt of the messages.
         sample: number of the sample for this question, from 0.
         images: the images for the judge; they precede the text of the first user message.
+        patience: multiple of the judge's time limit that a call may take.
     """
 
     kind: str
@@ -97,6 +101,7 @@ class JudgeRequest:
     prompt_version: str = ""
     sample: int = 0
     images: tuple[JudgeImage, ...] = ()
+    patience: float = field(default=1.0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         known = request_kinds()
@@ -219,7 +224,8 @@ class Judge(Protocol):
     ``ask`` raises ``TransientError``, ``RefusedError``, ``AdaptedError`` or ``FatalJudgeError``
     if it cannot answer. It is called in one event loop, many times concurrently. A judge may
     also have ``identity``, a mapping of everything except the request that its replies depend on
-    (model, endpoint, sampling), for the cache; and ``async aclose()``.
+    (model, endpoint, sampling), for the cache; ``time_limit``, the seconds that a call may take;
+    and ``async aclose()``.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...

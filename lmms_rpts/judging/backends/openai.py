@@ -73,7 +73,7 @@ class OpenAIJudge:
         model: the model's name, as the server knows it.
         base_url: base URL of the server; None: OpenAI's.
         api_key: the key; servers without keys accept any value. It is hidden in all messages.
-        timeout: seconds that one call may take in total.
+        timeout: seconds that one call may take in total, times the patience of its request.
         temperature: sampling temperature; 0: greedy.
         structured: whether to request scores as JSON with a schema.
         headers: additional headers.
@@ -91,7 +91,7 @@ class OpenAIJudge:
     ) -> None:
         self._model = model
         self._key = api_key
-        self._timeout = timeout
+        self.time_limit = timeout
         self._url = f"{base_url or _OPENAI}{_PATH}"
         self._headers = {
             "Authorization": f"Bearer {api_key}",
@@ -118,14 +118,15 @@ class OpenAIJudge:
 
     async def ask(self, request: JudgeRequest) -> Reply:
         if self._client is None:
-            self._client = _http_client(self._timeout)
+            self._client = _http_client()
             self._address = self._client.build_request("POST", self._url).url  # parsed once
         body, content = await self._content(request)
+        limit = self.time_limit * request.patience
         try:
             # The client limits each part of a call only; a slow server could take forever.
-            response, answer = await asyncio.wait_for(self._post(content), self._timeout + GRACE)
+            response, answer = await asyncio.wait_for(self._post(content, limit), limit + GRACE)
         except asyncio.TimeoutError:
-            raise TransientError(_TOO_LONG) from None
+            raise TransientError(_TOO_LONG, timed_out=True) from None
         except Exception as error:  # from several libraries
             raise self._no_answer(error, request) from None
         if 300 <= response.status_code < 400:
@@ -154,9 +155,11 @@ class OpenAIJudge:
         body = self._body(request)
         return body, json.dumps({**body, "messages": messages}).encode()
 
-    async def _post(self, content: bytes) -> tuple[Any, Body]:
+    async def _post(self, content: bytes, limit: float) -> tuple[Any, Body]:
         """The response and its body; an error is classified by status even if its body breaks."""
-        call = self._client.stream("POST", self._address, content=content, headers=self._headers)
+        call = self._client.stream(
+            "POST", self._address, content=content, headers=self._headers, timeout=limit
+        )
         async with call as response:
             if 300 <= response.status_code < 400:
                 return response, Body(b"")
@@ -231,7 +234,7 @@ class OpenAIJudge:
         dropped = bool(names & _DROPPED)
         unreachable = bool(names & _NEVER_CONNECTED) and not dropped
         if not dropped and "imeout" in type(causes[-1]).__name__:
-            return TransientError(_TOO_LONG, None, unreachable)
+            return TransientError(_TOO_LONG, None, unreachable, timed_out=not unreachable)
         said = "no connection to" if unreachable else "the connection was lost to"
         return TransientError(f"{said} {self._url}: {reason}", None, unreachable)
 
@@ -277,14 +280,14 @@ def _wants_schema(request: JudgeRequest) -> bool:
     return request.kind in SCORED and request.parse is None
 
 
-def _http_client(timeout: float) -> Any:
+def _http_client() -> Any:
     """The HTTP client that openai installs; with aiohttp if available, which halves the time.
 
     Not openai's chat client, which needs more time to check and type a message than to send it.
     """
     import openai
 
-    options: dict[str, Any] = {"timeout": timeout, "limits": openai.DEFAULT_CONNECTION_LIMITS}
+    options: dict[str, Any] = {"limits": openai.DEFAULT_CONNECTION_LIMITS}
     options["follow_redirects"] = False
     faster = getattr(openai, "DefaultAioHttpClient", None)
     if faster is not None:
