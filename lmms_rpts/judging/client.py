@@ -11,7 +11,7 @@ from statistics import median
 
 from loguru import logger
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.escaping import shorten, storable
 from lmms_rpts.judging.budget import Budget, BudgetError, Call, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.claims import Claim, ElsewhereError
@@ -20,6 +20,7 @@ from lmms_rpts.judging.concurrency_level import Place
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers.replies import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
+from lmms_rpts.judging.request_kinds import WRITTEN
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import (
     AdaptedError,
@@ -59,6 +60,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 PATIENCE = 300.0
 """Maximum Retry-After in seconds. A server that keeps asking for more ends the run, which can be
 continued later."""
+
+UNREADABLE = 20
+"""Number of requests without one readable reply after which the run is stopped."""
 
 UNREACHABLE = 20
 """Number of consecutive requests without a connection after which the run is stopped."""
@@ -116,6 +120,7 @@ class JudgeClient:
         self._answers: dict[str, _Pending] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tried: set[str] = set()
+        self._unreadable: set[str] | None = set()  # None: a reply was readable
         self._decoding = asyncio.Semaphore(2)
         self._unreachable = 0
         self._in_vain = 0
@@ -147,8 +152,27 @@ class JudgeClient:
         if verdict.error:
             self._forget(key, pending)
         if not known:
+            self._check_readable(request, key, verdict)
             return verdict
         return replace(verdict, cached=True, identical=not verdict.cached, attempts=0, usage=None)
+
+    def _check_readable(self, request: JudgeRequest, key: str, verdict: Verdict) -> None:
+        """Stop the run if no reply of a judge can be read.
+
+        Rewriting a response is harder: a judge that cannot may still score steps.
+        """
+        if self._unreadable is None or request.kind in WRITTEN:
+            return
+        if verdict.value is not None:
+            self._unreadable = None
+        elif verdict.text is not None:
+            self._unreadable.add(key)
+            if len(self._unreadable) >= UNREADABLE:
+                self._stop_signal.stop(
+                    f"{self.member.name}: no reply to the first {UNREADABLE} requests could be "
+                    f"read, for example {shorten(verdict.text, 200)!r}; use a larger model as the "
+                    "judge, or find the cause with 'lmms-rpts doctor'"
+                )
 
     async def _key_with_images(self, request: JudgeRequest) -> str:
         """The cache key. It needs decoded images; decoding must not delay running calls."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections import Counter
 from collections.abc import Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from loguru import logger
+
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
+from lmms_rpts.judging.request_kinds import STEPS
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Verdict
 
@@ -27,6 +31,9 @@ returns its result. The engine runs many conversations concurrently."""
 
 _GOODBYE = 10.0
 """Seconds that a judge may take to close."""
+
+ONE_SCORE = 30
+"""Number of different step requests with equal scores from which on a warning is logged."""
 
 _AT_ONCE = 4
 """Number of conversations that are started before the replies to running calls are processed."""
@@ -80,6 +87,8 @@ class JudgeEngine:
             for member in members
         ]
         self._ensemble = Ensemble(clients, samples)
+        self._scores: Counter[float] = Counter()  # of different step requests
+        self._warned = False
         self._loop = asyncio.new_event_loop()
         self._gate = threading.Lock()
         self._closing = False
@@ -140,9 +149,25 @@ class JudgeEngine:
             Progress(len(dialogues), label, shown, self.budget, self._board, unit) as progress,
         ):
             try:
-                return self._wait(self._converse(dialogues, progress))
+                results = self._wait(self._converse(dialogues, progress))
             except CancelledError:
                 raise RuntimeError("The judge engine was closed during a call") from None
+        self._warn_of_one_score()
+        return results
+
+    def _warn_of_one_score(self) -> None:
+        """Warn once of a judge that gives the same score to all steps."""
+        (score, number), *others = self._scores.most_common(2) or [(0.0, 0)]
+        if number < ONE_SCORE or others or self._warned:
+            return
+        self._warned = True
+        logger.warning(
+            "The judge {} gave all {} different steps the same score, {:g}: measure whether it "
+            "tells sound steps from wrong ones with 'lmms-rpts validate'",
+            self.name or "",
+            number,
+            score,
+        )
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         fault = None
@@ -220,6 +245,8 @@ class JudgeEngine:
                     request = dialogue.throw(error)
                     continue
                 verdicts.append(verdict)
+                if request.kind in STEPS and not verdict.identical and verdict.value is not None:
+                    self._scores[float(verdict.value)] += 1
                 request = dialogue.send(verdict)
         except StopIteration as end:
             result: T = end.value
