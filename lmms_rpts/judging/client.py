@@ -305,8 +305,8 @@ class JudgeClient:
         except TransientError as failure:
             self._in_vain += 1
             if failure.timed_out:
-                self._warn_of_slowness()
-                self._limit.timed_out(place)
+                if self._limit.timed_out(place):
+                    self._warn_of_slowness()
             elif _puts_off(failure) or self._is_out():
                 wait = failure.retry_after or 0.0
                 self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)

@@ -86,10 +86,15 @@ class AdaptiveLimit:
         self.seconds.append(seconds)
         self._level.answer(slow=seconds > self.patience * self._time_limit / 2)
 
-    def timed_out(self, place: Place) -> None:
-        """Record that the call that holds ``place`` exceeded its time limit."""
-        if self._level.time_out(place):
+    def timed_out(self, place: Place) -> bool:
+        """Record that the call that holds ``place`` exceeded its time limit.
+
+        Returns whether it shows that the server is slow, so that fewer calls are made at a time.
+        """
+        slow = self._level.time_out(place)
+        if slow:
             self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
+        return slow
 
     def throttled(self, place: Place, wait: float) -> None:
         """Record that the server throttled the call that holds ``place``.

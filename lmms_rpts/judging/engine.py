@@ -88,7 +88,6 @@ class JudgeEngine:
         ]
         self._ensemble = Ensemble(clients, samples)
         self._scores: Counter[float] = Counter()  # of different step requests
-        self._warned = False
         self._loop = asyncio.new_event_loop()
         self._gate = threading.Lock()
         self._closing = False
@@ -149,22 +148,19 @@ class JudgeEngine:
             Progress(len(dialogues), label, shown, self.budget, self._board, unit) as progress,
         ):
             try:
-                results = self._wait(self._converse(dialogues, progress))
+                return self._wait(self._converse(dialogues, progress))
             except CancelledError:
                 raise RuntimeError("The judge engine was closed during a call") from None
-        self._warn_of_one_score()
-        return results
 
-    def _warn_of_one_score(self) -> None:
-        """Warn once of a judge that gives the same score to all steps."""
+    def warn_of_one_score(self) -> None:
+        """Log a warning if the judge gave the same score to all steps so far."""
         (score, number), *others = self._scores.most_common(2) or [(0.0, 0)]
-        if number < ONE_SCORE or others or self._warned:
+        if number < ONE_SCORE or others:
             return
-        self._warned = True
         logger.warning(
             "The judge {} gave all {} different steps the same score, {:g}: measure whether it "
             "tells sound steps from wrong ones with 'lmms-rpts validate'",
-            self.name or "",
+            self.name,
             number,
             score,
         )

@@ -108,6 +108,7 @@ class OpenAIJudge:
         self._took_schema = False
         self._schema_on_trial = False
         self._thinks = False
+        self._answered = False
         self._sight = Sight(model)
         self.identity: dict[str, object] = {
             "endpoint": base_url or _OPENAI,
@@ -131,13 +132,19 @@ class OpenAIJudge:
             raise self._no_answer(error, request) from None
         if 300 <= response.status_code < 400:
             target = redirect_target(self._url, response.headers.get("location"))
-            raise redirected(response.status_code, self._shown(target, request))
+            raise self._strayed(redirected(response.status_code, self._shown(target, request)))
         if response.status_code >= 400:
             raise self._failure(response, answer.content, body, request)
         if answer.fault is not None:
-            raise type(answer.fault)(self._shown(str(answer.fault), request))
+            raise self._strayed(type(answer.fault)(self._shown(str(answer.fault), request)))
         self._note_success(request, body)
-        return self._read(answer.content, request)
+        reply = self._read(answer.content, request)
+        self._answered = True
+        return reply
+
+    def _strayed(self, failure: Exception) -> Exception:
+        """A redirect or an oversized reply: it may pass if the server has answered before."""
+        return TransientError(str(failure)) if self._answered else failure
 
     async def _content(self, request: JudgeRequest) -> tuple[dict[str, Any], bytes]:
         """The body of a call, without its images, and its encoded form."""
