@@ -22,6 +22,7 @@ from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
 from lmms_rpts.judging.request_kinds import STEPS
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Verdict
+from lmms_rpts.settings import Jury
 
 T = TypeVar("T")
 
@@ -46,11 +47,12 @@ class JudgeEngine:
     the calls are made in a separate loop, in a thread of the engine.
 
     Args:
-        judges: one judge, or several whose mean is the score.
+        judges: one judge, or several whose scores are joined.
         name: name of all judges together, for messages.
         concurrency: maximum number of concurrent calls to each judge.
         progress: whether to show a progress bar.
-        samples: replies per question and judge whose mean is a score.
+        samples: replies per question and judge.
+        jury: how the scores of several judges or samples are joined.
         cache_dir: folder of the cache of replies; None: no cache.
         budget: where calls are booked; None: a new budget without limits.
         board: shared progress of the processes of a run.
@@ -67,6 +69,7 @@ class JudgeEngine:
         concurrency: int = 32,
         progress: bool = True,
         samples: int = 1,
+        jury: Jury = "mean",
         cache_dir: Path | None = None,
         budget: Budget | None = None,
         board: Board = NO_BOARD,
@@ -86,7 +89,7 @@ class JudgeEngine:
             JudgeClient(member, concurrency, self.budget, self._stop_signal, self._cache)
             for member in members
         ]
-        self._ensemble = Ensemble(clients, samples)
+        self._ensemble = Ensemble(clients, samples, jury)
         self._scores: Counter[float] = Counter()  # of different step requests
         self._loop = asyncio.new_event_loop()
         self._gate = threading.Lock()

@@ -209,7 +209,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One of several scores whose mean is the verdict."""
+    """One of several scores that are joined into the verdict."""
 
     judge: Annotated[Text, Field(description="name of the judge")]
     sample: Annotated[Whole, Field(description="number of the reply, from 0")]

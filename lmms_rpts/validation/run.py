@@ -165,6 +165,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         format="lmms-rpts-validity",
         judge=plan.judge,
         judge_samples=settings.judge_samples,
+        jury=settings.jury,
         temperature=settings.temperature,
         prompt_version=plan.prompt_version,
         created=datetime.now(timezone.utc).date().isoformat(),
