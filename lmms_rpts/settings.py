@@ -14,10 +14,14 @@ from lmms_rpts.variables import OFF, Price, SettingError, Variables, parse_choic
 
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
+Jury = Literal["mean", "median", "majority"]
+"""How the scores of several judges or replies are joined: their mean, their median, or the share of
+them that is at least 0.5."""
 
 __all__ = [
     "NAMES",
     "TRANSFORM_MODES",
+    "Jury",
     "Price",
     "SettingError",
     "Settings",
@@ -44,6 +48,7 @@ NAMES = (
     "LMMS_RPTS_IMAGE_SIZE",
     "LMMS_RPTS_JUDGE",
     "LMMS_RPTS_JUDGE_SAMPLES",
+    "LMMS_RPTS_JURY",
     "LMMS_RPTS_MAX_JUDGE_COST",
     "LMMS_RPTS_MAX_JUDGE_TOKENS",
     "LMMS_RPTS_PRICE",
@@ -72,7 +77,8 @@ class Settings:
             the variable is divided among the processes of a run.
         timeout: LMMS_RPTS_TIMEOUT, time limit of one judge call in seconds.
         cache: LMMS_RPTS_CACHE, the folder of cached judge replies; None: off.
-        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, replies per question; the score is their mean.
+        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, replies per question; ``jury`` joins them.
+        jury: LMMS_RPTS_JURY, how the scores of several judges or replies are joined.
         temperature: LMMS_RPTS_TEMPERATURE, temperature of judges; 0: greedy.
         structured: LMMS_RPTS_STRUCTURED, whether to request JSON with a schema from servers.
         prompts: LMMS_RPTS_PROMPTS, a folder with prompts that replace the built-in ones.
@@ -103,6 +109,7 @@ class Settings:
     timeout: float = 120.0
     cache: Path | None = None
     judge_samples: int = 1
+    jury: Jury = "mean"
     temperature: float = 0.0
     structured: bool = True
     prompts: Path | None = None
@@ -151,6 +158,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         timeout=env.number("LMMS_RPTS_TIMEOUT", 1.0, 86400.0) or 120.0,
         cache=env.cache_folder("LMMS_RPTS_CACHE"),
         judge_samples=samples,
+        jury=env.choice("LMMS_RPTS_JURY", get_args(Jury)) or "mean",
         temperature=env.temperature("LMMS_RPTS_TEMPERATURE", samples),
         structured=env.choice("LMMS_RPTS_STRUCTURED", ("auto", OFF)) != OFF,
         prompts=env.folder("LMMS_RPTS_PROMPTS"),

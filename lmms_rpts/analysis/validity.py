@@ -138,7 +138,7 @@ def _notes(
 
 
 def _judging(scoring: Scoring) -> Judging:
-    return Judging(scoring.judge, scoring.prompt_version, scoring.judge_samples)
+    return Judging(scoring.judge, scoring.prompt_version, scoring.judge_samples, scoring.jury)
 
 
 def _matched(

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".json", ".md")
 _COLUMNS = ("metric", "A", "B", "B - A", "95% interval", "p", "p (Holm)", "n both", "n either")
-_SETTINGS = ("judge", "prompt_version", "judge_samples", "temperature", "decay", "focus_height")
+_SETTINGS = (
+    *("judge", "prompt_version", "judge_samples", "temperature", "jury", "partial_jury"),
+    *("decay", "focus_height"),
+)
 
 
 def compare(

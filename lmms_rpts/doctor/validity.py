@@ -47,7 +47,7 @@ def _judging(settings: Settings) -> Judging | None:
         return None
     find_judges(settings.judge, settings)
     prompts = Prompts(settings.prompts)
-    return Judging(settings.judge, prompts.version, settings.judge_samples)
+    return Judging(settings.judge, prompts.version, settings.judge_samples, settings.jury)
 
 
 def _doubt(found: ValidatedSet) -> str:

@@ -82,6 +82,7 @@ class AggregateFilter(RptsFilter):
             prompt_version=Prompts(settings.prompts).version,
             judge_samples=settings.judge_samples,
             temperature=settings.temperature,
+            jury=settings.jury,
         )
 
     def apply(
@@ -187,6 +188,7 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         "judge": scored.judge,
         "comparable": _comparable(scored.judge),
         "evidence": scored.evidence,
+        "partial_jury": _is_partial(scored),
     }
     record = RptsRecord(
         outcome="scored" if judged else "unscored",
@@ -212,6 +214,16 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         "diagnosis": RecordedDiagnosis.of(record.diagnosed),
     }
     return record.model_copy(update=found)
+
+
+def _is_partial(scored: ScoredResponse) -> bool:
+    """Whether a score is that of some of the judges only."""
+    asked = [scored.root] if scored.root is not None else []
+    return any(
+        question.score is not None and any(each.score is None for each in question.opinions)
+        for step in (*scored.steps, *asked)
+        for question in step.questions
+    )
 
 
 def _root(root: StepScore | None) -> JudgedRoot | None:

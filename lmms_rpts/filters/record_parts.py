@@ -31,6 +31,7 @@ from lmms_rpts.schema import (
     shown,
     wrong,
 )
+from lmms_rpts.settings import Jury
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
 _ABILITIES = {
@@ -268,6 +269,19 @@ class Scoring(Model):
     # Records written before there were several samples lack these: one sample, at temperature 0.
     judge_samples: Whole = Field(default=1, description="replies per question")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
+    jury: Jury = Field(
+        default="mean",
+        description="LMMS_RPTS_JURY: how several scores are joined; omitted for `mean`",
+        exclude_if=lambda jury: jury == "mean",
+    )
+    partial_jury: Flag = Field(
+        default=False,
+        description=(
+            "whether a judge gave no score and that of the others counts: not comparable with "
+            "full juries; omitted if false"
+        ),
+        exclude_if=lambda partial: not partial,
+    )
     evidence: Evidence = Field(
         default="facts",
         description="evidence for claims about images; omitted for `facts`",

@@ -24,7 +24,8 @@ def check_validity(settings: Settings, judge: str, prompt_version: str) -> dict[
         return None
     found = read_validity_file(settings.validity)
     if judge != NO_JUDGE and settings.rank == 0:
-        said = found.mismatch(Judging(judge, prompt_version, settings.judge_samples))
+        chosen = Judging(judge, prompt_version, settings.judge_samples, settings.jury)
+        said = found.mismatch(chosen)
         if said:
             _warn(f"LMMS_RPTS_VALIDITY: {said}: its figures do not apply to this run's judge")
     return found.extract()

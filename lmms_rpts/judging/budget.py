@@ -69,6 +69,7 @@ class Budget:
         exhausted: why calls stopped; None while they continue.
         share: owner of the budget, for messages.
         found: number of replies found in the cache.
+        slow: whether a call exceeded its time limit.
     """
 
     max_tokens: int | None = None
@@ -83,6 +84,7 @@ class Budget:
     _cost_under_way: float = 0.0
     share: str = ""
     found: int = 0
+    slow: bool = False
     _learnt: dict[tuple[str, str], _Learnt] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

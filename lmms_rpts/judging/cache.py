@@ -210,7 +210,7 @@ class AnswerCache:
             self._disconnect()  # the file changed: SQLite's pages in memory are out of date
         if self._connection is None:
             try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._connection, self._inode = connect(self.path)
             except (OSError, sqlite3.OperationalError) as error:
                 if self.path.is_file():

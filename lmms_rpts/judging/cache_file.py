@@ -65,6 +65,9 @@ def connect(path: Path) -> tuple[sqlite3.Connection, int]:
 
 def connect_alone(path: Path) -> sqlite3.Connection:
     """Like ``connect``, for callers that already hold the lock."""
+    # Prompts and replies are private; SQLite's further files get the mode of this one.
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(path, timeout=LOCKED_FOR)
     try:
         _switch_to_wal(connection)
@@ -123,7 +126,7 @@ def locked(path: Path, alone: bool = False) -> Iterator[None]:
         OSError: if others hold it for too long; with ``alone`` also if locks are impossible.
     """
     try:
-        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
         if alone:
             raise

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from statistics import median
 
-from lmms_rpts.escaping import storable
+from loguru import logger
+
+from lmms_rpts.escaping import shorten, storable
 from lmms_rpts.judging.budget import Budget, BudgetError, Call, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.claims import Claim, ElsewhereError
-from lmms_rpts.judging.concurrency import AdaptiveLimit
+from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit
 from lmms_rpts.judging.concurrency_level import Place
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers.replies import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
+from lmms_rpts.judging.request_kinds import WRITTEN
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import (
     AdaptedError,
@@ -32,6 +37,10 @@ from lmms_rpts.judging.types import (
 
 CALLS = 5
 """Maximum number of calls for one request with transient failures."""
+
+TIMED_OUT = 3
+"""Maximum number of calls for one request that exceed their time limit. Each retry may take twice
+as long: a server that is merely slow worked on the call before in vain."""
 
 THROTTLED = 20
 """Maximum number of calls for one request that the server throttles."""
@@ -52,6 +61,9 @@ PATIENCE = 300.0
 """Maximum Retry-After in seconds. A server that keeps asking for more ends the run, which can be
 continued later."""
 
+UNREADABLE = 20
+"""Number of requests without one readable reply after which the run is stopped."""
+
 UNREACHABLE = 20
 """Number of consecutive requests without a connection after which the run is stopped."""
 
@@ -71,6 +83,7 @@ class _Tries:
     claim: Claim | None = None
     calls: int = 0
     failed: int = 0
+    timed_out: int = 0
     throttled: int = 0
     adapted: int = 0
     usage: Usage | None = None
@@ -96,7 +109,9 @@ class JudgeClient:
         cache: AnswerCache | None,
     ) -> None:
         self.member = member
-        self._limit = AdaptiveLimit(concurrency)
+        self._most = concurrency
+        self._time_limit: float = getattr(member.judge, "time_limit", math.inf)
+        self._limit = AdaptiveLimit(concurrency, self._time_limit)
         self._budget = budget
         self._stop_signal = stop_signal
         stop_signal.limits.append(self._limit)
@@ -105,6 +120,7 @@ class JudgeClient:
         self._answers: dict[str, _Pending] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tried: set[str] = set()
+        self._unreadable: set[str] | None = set()  # None: a reply was readable
         self._decoding = asyncio.Semaphore(2)
         self._unreachable = 0
         self._in_vain = 0
@@ -136,8 +152,27 @@ class JudgeClient:
         if verdict.error:
             self._forget(key, pending)
         if not known:
+            self._check_readable(request, key, verdict)
             return verdict
         return replace(verdict, cached=True, identical=not verdict.cached, attempts=0, usage=None)
+
+    def _check_readable(self, request: JudgeRequest, key: str, verdict: Verdict) -> None:
+        """Stop the run if no reply of a judge can be read.
+
+        Rewriting a response is harder: a judge that cannot may still score steps.
+        """
+        if self._unreadable is None or request.kind in WRITTEN:
+            return
+        if verdict.value is not None:
+            self._unreadable = None
+        elif verdict.text is not None:
+            self._unreadable.add(key)
+            if len(self._unreadable) >= UNREADABLE:
+                self._stop_signal.stop(
+                    f"{self.member.name}: no reply to the first {UNREADABLE} requests could be "
+                    f"read, for example {shorten(verdict.text, 200)!r}; use a larger model as the "
+                    "judge, or find the cause with 'lmms-rpts doctor'"
+                )
 
     async def _key_with_images(self, request: JudgeRequest) -> str:
         """The cache key. It needs decoded images; decoding must not delay running calls."""
@@ -253,8 +288,10 @@ class JudgeClient:
         booked = self._book(request)
         usage, guessed = None, False
         tries.calls += 1
+        clock = asyncio.get_running_loop().time
+        begun = clock()
         try:
-            reply = await self.member.judge.ask(request)
+            reply = await self.member.judge.ask(self._patient(request, tries))
             guessed = reply.usage is None
             usage = reply.usage or guess_usage(request, reply)
             tries.usage = _total(tries.usage, reply.usage)
@@ -269,24 +306,51 @@ class JudgeClient:
             raise
         except TransientError as failure:
             self._in_vain += 1
-            if _puts_off(failure) or self._is_out():
+            if failure.timed_out:
+                if self._limit.timed_out(place):
+                    self._warn_of_slowness()
+            elif _puts_off(failure) or self._is_out():
                 wait = failure.retry_after or 0.0
                 self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
             raise
         finally:
             if booked is not None:
                 self._budget.end(booked, usage, guessed)
-        self._limit.answered()
+        self._last_answer = clock()
+        self._limit.answered(self._last_answer - begun)
         self._unreachable = self._in_vain = 0
-        self._last_answer = asyncio.get_running_loop().time()
         # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))
+
+    def _patient(self, request: JudgeRequest, tries: _Tries) -> JudgeRequest:
+        """The request with the time that its call may take."""
+        patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
+        return request if patience == 1.0 else replace(request, patience=patience)
 
     def _book(self, request: JudgeRequest) -> Call | None:
         """Book a call; None for judges without cost."""
         if not self.member.kept:
             return None
         return self._budget.begin(self.member.name, self.member.price, request)
+
+    def _warn_of_slowness(self) -> None:
+        """Warn once per run that calls exceed the time limit, with the settings to change."""
+        if self._budget.slow:
+            return
+        self._budget.slow = True
+        replies = self._limit.seconds
+        typical = f"a reply took {median(replies):,.3g} s (median)" if replies else "no reply yet"
+        logger.warning(
+            "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a "
+            "time; {}. It is repeated with more time, and fewer calls are made at a time. If this "
+            "goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server "
+            "processes at a time, or raise LMMS_RPTS_TIMEOUT.",
+            self.member.name,
+            self._time_limit,
+            self._limit.active,
+            typical,
+            self._most,
+        )
 
     def _is_out(self) -> bool:
         """Whether a server that answered before now fails all requests."""
@@ -300,19 +364,26 @@ class JudgeClient:
 
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
         """Why the request is not retried after ``failure``; None if it is."""
+        tries.timed_out += failure.timed_out
         too_long = (failure.retry_after or 0.0) > PATIENCE
         if self._is_out() and not too_long:
             # It answered before, so the failure is temporary and not caused by this request.
             silent = asyncio.get_running_loop().time() - (self._last_answer or 0.0)
-            if silent > PATIENCE:
+            if silent > PATIENCE and tries.timed_out != 1:  # else it gets more time first
                 return self._stop_signal.stop(f"no answer for {silent:,.0f} s: {failure}")
             return None
         if _puts_off(failure) and not too_long:
             tries.throttled += 1
         else:
             tries.failed += 1
-        if tries.failed < CALLS and tries.throttled < THROTTLED:
+        late = tries.timed_out >= TIMED_OUT
+        if tries.failed < CALLS and tries.throttled < THROTTLED and not late:
             return None
+        if late and self._last_answer is None:
+            return self._stop_signal.stop(
+                f"{failure}, even with {LONGEST_PATIENCE * self._time_limit:,g} s "
+                "(LMMS_RPTS_TIMEOUT), and no other call was answered: check the server"
+            )
         if too_long:
             return self._stop_signal.stop(
                 f"{failure}; the server asks to wait {failure.retry_after:,.0f} s: run the same "

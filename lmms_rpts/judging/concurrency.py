@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import sys
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from lmms_rpts.judging.concurrency_level import Level, Place
 
 FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
+LONGEST_PATIENCE = 4.0
+"""Maximum multiple of its time limit that a call may take."""
 BY_CHANCE = 3
 """Number of consecutive refusals of single calls that delay no others: a server that refuses every
 second call at random took 35 times as long as necessary."""
@@ -29,14 +33,24 @@ class AdaptiveLimit:
     All methods belong to one event loop.
 
     Args:
-        most: the maximum and initial number of concurrent calls.
+        most: the maximum number of concurrent calls.
+        time_limit: seconds that a call may take; calls that take more than half are slow.
+
+    Attributes:
+        active: number of calls in progress.
+        patience: multiple of the time limit that a call may take. It doubles when the limit on
+            concurrent calls falls because of slow replies: the next calls must not be cut off, too.
+        seconds: seconds that the latest replies took.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, time_limit: float = math.inf) -> None:
         if most < 1:
             raise ValueError(f"concurrency must be at least 1, got {most}")
         self._level = Level(most)
-        self._active = 0
+        self._time_limit = time_limit
+        self.active = 0
+        self.patience = 1.0
+        self.seconds: deque[float] = deque(maxlen=101)
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._arrivals = 0
         self._in_vain = 0
@@ -62,13 +76,25 @@ class AdaptiveLimit:
             settle = self._level.withdraw
             raise
         finally:
-            self._active -= 1
+            self.active -= 1
             settle(place)
             self._grant()
 
-    def answered(self) -> None:
-        """Record a successful call."""
+    def answered(self, seconds: float = 0.0) -> None:
+        """Record a successful call that took ``seconds``."""
         self._in_vain = 0
+        self.seconds.append(seconds)
+        self._level.answer(slow=seconds > self.patience * self._time_limit / 2)
+
+    def timed_out(self, place: Place) -> bool:
+        """Record that the call that holds ``place`` exceeded its time limit.
+
+        Returns whether it shows that the server is slow, so that fewer calls are made at a time.
+        """
+        slow = self._level.time_out(place)
+        if slow:
+            self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
+        return slow
 
     def throttled(self, place: Place, wait: float) -> None:
         """Record that the server throttled the call that holds ``place``.
@@ -105,7 +131,7 @@ class AdaptiveLimit:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
-                self._active -= 1  # it was granted at the same moment
+                self.active -= 1  # it was granted at the same moment
             self._grant()
             raise
 
@@ -114,8 +140,8 @@ class AdaptiveLimit:
         if loop.time() < self._held_until:
             loop.call_at(self._held_until, self._grant)
             return
-        while self._waiting and self._active < self.allowed:
+        while self._waiting and self.active < self.allowed:
             place = heapq.heappop(self._waiting)[-1]
             if not place.done():
                 place.set_result(None)
-                self._active += 1
+                self.active += 1

@@ -1,10 +1,12 @@
-"""Estimate of the concurrency that a server accepts, from its throttled calls."""
+"""Estimate of the concurrency that a server accepts, from its throttled and late calls."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+START = 8
+"""Calls at a time in the first round: a server with few slots must not begin with a long queue."""
 ROUND, LONGEST_ROUND = 20, 100
 """Calls per round: the minimum, and the number needed to test whether refusals are random."""
 ENOUGH = 0.95
@@ -17,28 +19,40 @@ MARGIN = 0.9
 """Concurrency of a trial as a share of the answered calls: certainly within the capacity."""
 MOST_BY_CHANCE = 0.5
 """A server that refuses a larger share is overloaded, however few calls are in progress."""
+EARLY = 0.25
+"""Share of refusals in a round up to which the limit doubles at the start: they may be random."""
 AGED = 0.98
 """Decay of a measured share per round, so that it is measured again at some point."""
 
 
 @dataclass(slots=True)
 class _Round:
-    """The first ``size`` calls under one limit, and ``surplus``: refusals among all of them."""
+    """The first ``size`` calls under one limit, and ``surplus``: refusals among all of them.
+
+    ``slow``: whether a reply took more than half of its time limit.
+    """
 
     size: int
     begun: int = 0
     ended: int = 0
     refused: int = 0
     surplus: int = 0
+    slow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A call in progress: its round, whether it counts there, whether it must be alone."""
+    """A call in progress: its round, whether it counts there, whether it must be alone.
+
+    ``number``: calls begun before it; ``replies``, ``slow``: replies and slow replies before it.
+    """
 
     round: _Round
     counted: bool
     alone: bool
+    number: int
+    replies: int
+    slow: int
 
 
 class Level:
@@ -51,15 +65,22 @@ class Level:
     alone proves nothing): for one round slightly fewer calls are made than were answered. If the
     refusals stop, the server was overloaded. If they continue, they are random: the old limit is
     restored, and their share is expected in every later round.
+
+    The limit starts low and doubles with each round, as in TCP's slow start, while at most
+    ``EARLY`` of the calls are refused. It never rises after a round with a slow reply: twice the calls would
+    wait twice as long in the server's queue, and exceed the time limit. A late call halves it.
     """
 
     def __init__(self, most: int) -> None:
-        self._most = self._bound = self._proven = self._answered = most
+        self._most = self._proven = self._answered = most
+        self._bound = min(most, START)
+        self._starting = most > START
+        self._step = START if self._starting else 1
         self._usual = self._measured = 0.0  # share of random refusals
-        self._step = 1
         self._suspected: float | None = None  # share of refusals in a decrease under test
         self._fallen = [0, 0]  # refusals and calls since the limit was at its maximum
-        self.round = _Round(max(most, ROUND))
+        self._calls = self._replies = self._slow = self._halved_at = 0
+        self.round = _Round(self._size())
 
     @property
     def allowed(self) -> int:
@@ -71,7 +92,9 @@ class Level:
         """Record the start of a call."""
         counted = self.round.begun < self.round.size
         self.round.begun += counted
-        return Place(self.round, counted, self.allowed == 1)
+        alone, number = self.allowed == 1, self._calls
+        self._calls += 1
+        return Place(self.round, counted, alone, number, self._replies, self._slow)
 
     def withdraw(self, place: Place) -> None:
         """Record that the call was not made."""
@@ -81,6 +104,30 @@ class Level:
         """Record a refusal; the call has not ended yet."""
         place.round.surplus += 1
         place.round.refused += place.counted
+
+    def answer(self, slow: bool = False) -> None:
+        """Record a reply; ``slow``: it took more than half of its time limit."""
+        self._replies += 1
+        self._slow += slow
+        self.round.slow |= slow
+
+    def time_out(self, place: Place) -> bool:
+        """Record that a call exceeded its time limit; the call has not ended yet.
+
+        The limit falls to a half, or to the number of replies during the call if that is less: once
+        for all calls in progress. One call that hangs while others get quick replies is no sign of
+        a queue. Returns whether the limit fell.
+        """
+        replies, slow = self._replies - place.replies, self._slow - place.slow
+        if place.number < self._halved_at or (replies and not slow):
+            return False
+        self._bound = max(1, min(self._bound // 2, replies))
+        self._proven = self._answered = self._bound
+        self._halved_at = self._calls
+        self._suspected, self._step, self._fallen = None, 2, [0, 0]
+        self._starting = False
+        self.round = _Round(self._size())
+        return True
 
     def end(self, place: Place) -> None:
         """Record the end of a call, whatever its outcome."""
@@ -103,6 +150,8 @@ class Level:
 
     def _tolerated(self, calls: int) -> float:
         """Number of refusals that chance explains: mean plus two standard deviations."""
+        if self._starting:
+            return calls * EARLY
         usual = self._usual if self._suspected is None else min(self._suspected, MOST_BY_CHANCE)
         return calls * usual + 2 * math.sqrt(calls * usual * (1 - usual))
 
@@ -112,10 +161,13 @@ class Level:
         self._usual = min(self._measured, self._usual + (share - self._usual) / 8)
         if self._bound >= self._proven:
             self._proven, self._fallen = self._bound, [0, 0]
-        self._bound = min(self._most, self._bound + self._step)
-        self._step *= 2
+        if not self.round.slow:
+            self._bound = min(self._most, self._bound + min(self._step, self._bound))
+            self._step *= 2
+        self._starting = self._starting and self._bound < self._most and not self.round.slow
 
     def _fall(self, share: float) -> None:
+        self._starting = False
         self._fallen[0] += self.round.refused
         self._fallen[1] += self.round.ended
         borne = self._bound * (1 - share) / (1 - self._usual)

@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections import Counter
 from collections.abc import Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from loguru import logger
+
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
+from lmms_rpts.judging.request_kinds import STEPS
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Verdict
+from lmms_rpts.settings import Jury
 
 T = TypeVar("T")
 
@@ -27,6 +32,9 @@ returns its result. The engine runs many conversations concurrently."""
 
 _GOODBYE = 10.0
 """Seconds that a judge may take to close."""
+
+ONE_SCORE = 30
+"""Number of different step requests with equal scores from which on a warning is logged."""
 
 _AT_ONCE = 4
 """Number of conversations that are started before the replies to running calls are processed."""
@@ -39,11 +47,12 @@ class JudgeEngine:
     the calls are made in a separate loop, in a thread of the engine.
 
     Args:
-        judges: one judge, or several whose mean is the score.
+        judges: one judge, or several whose scores are joined.
         name: name of all judges together, for messages.
         concurrency: maximum number of concurrent calls to each judge.
         progress: whether to show a progress bar.
-        samples: replies per question and judge whose mean is a score.
+        samples: replies per question and judge.
+        jury: how the scores of several judges or samples are joined.
         cache_dir: folder of the cache of replies; None: no cache.
         budget: where calls are booked; None: a new budget without limits.
         board: shared progress of the processes of a run.
@@ -60,6 +69,7 @@ class JudgeEngine:
         concurrency: int = 32,
         progress: bool = True,
         samples: int = 1,
+        jury: Jury = "mean",
         cache_dir: Path | None = None,
         budget: Budget | None = None,
         board: Board = NO_BOARD,
@@ -79,7 +89,8 @@ class JudgeEngine:
             JudgeClient(member, concurrency, self.budget, self._stop_signal, self._cache)
             for member in members
         ]
-        self._ensemble = Ensemble(clients, samples)
+        self._ensemble = Ensemble(clients, samples, jury)
+        self._scores: Counter[float] = Counter()  # of different step requests
         self._loop = asyncio.new_event_loop()
         self._gate = threading.Lock()
         self._closing = False
@@ -143,6 +154,19 @@ class JudgeEngine:
                 return self._wait(self._converse(dialogues, progress))
             except CancelledError:
                 raise RuntimeError("The judge engine was closed during a call") from None
+
+    def warn_of_one_score(self) -> None:
+        """Log a warning if the judge gave the same score to all steps so far."""
+        (score, number), *others = self._scores.most_common(2) or [(0.0, 0)]
+        if number < ONE_SCORE or others:
+            return
+        logger.warning(
+            "The judge {} gave all {} different steps the same score, {:g}: measure whether it "
+            "tells sound steps from wrong ones with 'lmms-rpts validate'",
+            self.name,
+            number,
+            score,
+        )
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         fault = None
@@ -220,6 +244,8 @@ class JudgeEngine:
                     request = dialogue.throw(error)
                     continue
                 verdicts.append(verdict)
+                if request.kind in STEPS and not verdict.identical and verdict.value is not None:
+                    self._scores[float(verdict.value)] += 1
                 request = dialogue.send(verdict)
         except StopIteration as end:
             result: T = end.value

@@ -1,37 +1,48 @@
-"""Ensemble of judges, or of several samples of a judge; their mean is the score."""
+"""Ensemble of judges, or of several samples of a judge, whose scores are joined into one."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import fmean, pstdev
+from statistics import fmean, median, pstdev
 
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import JudgeRequest, Opinion, Usage, Verdict
+from lmms_rpts.settings import Jury
+
+
+SOUND = 0.5
+"""Least score that counts as a vote for a step."""
 
 
 class Ensemble:
-    """The judges of an engine; a score is the mean of all their replies.
+    """The judges of an engine; ``jury`` joins the scores of all their replies.
+
+    A mean needs all replies: the mean of the others would be a different measure. The median and
+    the majority (the share of scores of at least ``SOUND``) need more than half of them.
 
     Texts (steps, answers) have no mean: the first judge that can write text writes them.
 
     Args:
         clients: one for each judge.
         samples: replies per question and judge.
+        jury: how their scores are joined.
     """
 
-    def __init__(self, clients: Sequence[JudgeClient], samples: int = 1) -> None:
+    def __init__(
+        self, clients: Sequence[JudgeClient], samples: int = 1, jury: Jury = "mean"
+    ) -> None:
         if not clients or samples < 1:
             raise ValueError("An ensemble needs at least one judge and one sample")
         self._clients = list(clients)
         self._samples = samples
+        self._jury = jury
         self._writer = next((each for each in clients if each.member.writes), self._clients[0])
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
-        """The verdict of all judges; an error if one of them fails, because the mean of the others
-        would be a different measure."""
+        """The verdict of all judges; an error if too many of them give no score."""
         if request.kind not in SCORED:
             return await self._writer.ask(request, urgency)
         if len(self._clients) * self._samples == 1:
@@ -44,7 +55,7 @@ class Ensemble:
             _opinion(client, sample, verdict)
             for (client, sample), verdict in zip(asked, verdicts, strict=True)
         )
-        return _joined(opinions, verdicts)
+        return _joined(opinions, verdicts, self._jury)
 
 
 def _opinion(client: JudgeClient, sample: int, verdict: Verdict) -> Opinion:
@@ -52,7 +63,7 @@ def _opinion(client: JudgeClient, sample: int, verdict: Verdict) -> Opinion:
     return Opinion(client.member.name, sample, score, verdict.text, verdict.error)
 
 
-def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdict:
+def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict], jury: Jury) -> Verdict:
     usages = [verdict.usage for verdict in verdicts if verdict.usage is not None]
     joined = Verdict(
         text=None,
@@ -64,10 +75,15 @@ def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict]) -> Verdi
     )
     scores = [opinion.score for opinion in opinions if opinion.score is not None]
     failed = [opinion for opinion in opinions if opinion.score is None]
-    if failed:
+    quorum = len(opinions) if jury == "mean" else len(opinions) // 2 + 1
+    if len(scores) < quorum:
         # An error that stopped all of them already names its judge.
         common = len({opinion.error for opinion in opinions}) == 1
         who = "" if common else f"{failed[0].judge}: "
         missing = f"{len(failed)} of {len(opinions)} replies have no score"
         return replace(joined, error=f"{missing}; {who}{failed[0].error}")
-    return replace(joined, value=fmean(scores), spread=pstdev(scores))
+    if jury == "majority":
+        value = fmean(score >= SOUND for score in scores)
+    else:
+        value = median(scores) if jury == "median" else fmean(scores)
+    return replace(joined, value=value, spread=pstdev(scores))

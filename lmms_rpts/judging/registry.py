@@ -88,6 +88,7 @@ def open_engine(
         concurrency=concurrency,
         progress=progress,
         samples=settings.judge_samples,
+        jury=settings.jury,
         cache_dir=cache_dir,
         budget=budget or open_budget(settings),
         board=board,

@@ -42,6 +42,12 @@ SCORED = frozenset({"image", "image_seen", "inference", "inference_seen", "root"
 QUOTING = 800
 """Most characters of a reason that quotes the answer in question."""
 
+STEPS = SCORED - {"root"}
+"""The kinds that ask for the score of a step."""
+
+WRITTEN = frozenset({"transform", "question_steps", "solution"})
+"""The kinds that ask to rewrite a response as steps."""
+
 _SCORE = "a score from 0 to 1"
 _TEMPLATES = Path(__file__).parent / "prompts"
 _KINDS = {

@@ -34,6 +34,7 @@ class TransientError(Exception):
         retry_after: seconds that the server asks to wait; None if it does not say.
         unreachable: whether there was no connection to a server at all.
         throttled: whether the server refused the call because there were too many.
+        timed_out: whether the call exceeded our time limit, so that the server may still work on it.
     """
 
     def __init__(
@@ -42,11 +43,13 @@ class TransientError(Exception):
         retry_after: float | None = None,
         unreachable: bool = False,
         throttled: bool = False,
+        timed_out: bool = False,
     ) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
         self.unreachable = unreachable
         self.throttled = throttled
+        self.timed_out = timed_out
 
 
 class AdaptedError(Exception):
@@ -95,6 +98,7 @@ class JudgeRequest:
         attempt: number of replies that could not be parsed: first, a reason and a verdict are
             wanted; then the verdict alone; then the same without a schema.
         brief: whether the reply may have a few tokens only.
+        patience: multiple of the judge's time limit that a call may take.
     """
 
     kind: str
@@ -108,6 +112,7 @@ class JudgeRequest:
     images: tuple[JudgeImage, ...] = ()
     attempt: int = 0
     brief: bool = False
+    patience: float = field(default=1.0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         known = request_kinds()
@@ -243,7 +248,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One of several scores whose mean is the verdict."""
+    """One of several scores that are joined into the verdict."""
 
     judge: Annotated[Text, Field(description="name of the judge")]
     sample: Annotated[Whole, Field(description="number of the reply, from 0")]
@@ -258,7 +263,8 @@ class Judge(Protocol):
     ``ask`` raises ``TransientError``, ``RefusedError``, ``AdaptedError`` or ``FatalJudgeError``
     if it cannot answer. It is called in one event loop, many times concurrently. A judge may
     also have ``identity``, a mapping of everything except the request that its replies depend on
-    (model, endpoint, sampling), for the cache; and ``async aclose()``.
+    (model, endpoint, sampling), for the cache; ``time_limit``, the seconds that a call may take;
+    and ``async aclose()``.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole, first_fault
+from lmms_rpts.settings import Jury
 
 VERSION = 1
 BUILT_IN = "built-in"
@@ -197,8 +198,15 @@ class Validity(Model):
     version: Annotated[Whole, Field(description="version of the format")] = VERSION
     judge: Annotated[Text, Field(description="the judge, as in LMMS_RPTS_JUDGE")]
     judge_samples: Annotated[
-        Whole, Field(description="number of replies per request; a score is their mean")
+        Whole, Field(description="number of replies per request; `jury` joins their scores")
     ] = 1
+    jury: Annotated[
+        Jury,
+        Field(
+            description="how several scores are joined (LMMS_RPTS_JURY); omitted for `mean`",
+            exclude_if=lambda jury: jury == "mean",
+        ),
+    ] = "mean"
     temperature: Annotated[Number, Field(description="temperature of the judge")] = 0.0
     prompt_version: Annotated[Text, Field(description="version of the judge's prompts")] = ""
     created: Annotated[Text, Field(description="date, such as 2026-11-22")] = ""

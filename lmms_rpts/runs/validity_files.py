@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from lmms_rpts.runs.validity import VERSION, Validity, ValidityError, read_validity
 from lmms_rpts.schema import Model, Text, shown
+from lmms_rpts.settings import Jury
 
 FIGURES = ("auc", "sensitivity", "specificity")
 """The metrics of each set that are saved in a run's results."""
@@ -23,7 +24,7 @@ _OF_SET = (
     *("name", "layout", "n_chains", "n_steps", "n_wrong", "n_questions", "available"),
     *("premises", "blind"),
 )
-_OF_FILE = ("format", "version", "judge", "judge_samples", "temperature", "prompt_version")
+_OF_FILE = ("format", "version", "judge", "judge_samples", "jury", "temperature", "prompt_version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Judging:
     judge: str
     prompt_version: str
     judge_samples: int
+    jury: Jury = "mean"
 
     def differences(self, other: Judging) -> tuple[str, ...]:
         """The names of the differing fields."""
@@ -41,7 +43,8 @@ class Judging:
     def __str__(self) -> str:
         samples = f", {self.judge_samples} replies per request" if self.judge_samples > 1 else ""
         prompts = shown(self.prompt_version).strip("'") or "unknown"
-        return f"{shown(self.judge)} with prompts {prompts}{samples}"
+        jury = "" if self.jury == "mean" else f", joined by {self.jury}"
+        return f"{shown(self.judge)} with prompts {prompts}{samples}{jury}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class ValidityFile:
     def judging(self) -> Judging:
         """The judge that was validated."""
         found = self.validity
-        return Judging(found.judge, found.prompt_version, found.judge_samples)
+        return Judging(found.judge, found.prompt_version, found.judge_samples, found.jury)
 
     def mismatch(self, judging: Judging) -> str | None:
         """Message that the figures belong to another judge; None if they match."""

@@ -156,6 +156,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
     ):
         results = tuple(_validate_set(each, engine, words, settings) for each in plan.sets)
         stopped = engine.fatal
+        engine.warn_of_one_score()
     chains = [chain for result in results for chain in result.figures.chains]
     if all(score is None for chain in chains for score in chain.scores):
         error = stopped or next(filter(None, (result.error for result in results)), None)
@@ -164,6 +165,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         format="lmms-rpts-validity",
         judge=plan.judge,
         judge_samples=settings.judge_samples,
+        jury=settings.jury,
         temperature=settings.temperature,
         prompt_version=plan.prompt_version,
         created=datetime.now(timezone.utc).date().isoformat(),

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from ssl import SSLContext
 
 import pytest
+from loguru import logger
 
 from lmms_rpts.judging import client, concurrency
 from tests.support.environment import VARIABLES
@@ -51,3 +52,12 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             return server
 
         yield start
+
+
+@pytest.fixture
+def messages() -> Iterator[list[str]]:
+    """The warnings and errors logged during a test."""
+    found: list[str] = []
+    sink = logger.add(lambda line: found.append(line.record["message"]), level="WARNING")
+    yield found
+    logger.remove(sink)

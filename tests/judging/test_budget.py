@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
+from lmms_rpts.judging.concurrency_level import START
 from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
 from lmms_rpts.settings import Price
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
@@ -417,7 +418,7 @@ def test_a_budget_in_money_stops_the_asking() -> None:
 @table("concurrency", 1, 4, 32)
 def test_many_calls_at_a_time_share_a_budget(concurrency: int) -> None:
     # The first call goes alone, to find out how many tokens the others will take.
-    most = min(concurrency, 9)
+    most = min(concurrency, START)
     budget = Budget(max_tokens=1000)
     judge = Gathering(in_order(Reply("Score: 0.5", Usage(50, 50))), most, alone=1)
     with opened(judge, budget, concurrency) as asked:

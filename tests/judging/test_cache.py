@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import random
 import re
 import sqlite3
@@ -89,6 +90,21 @@ def warnings() -> Iterator[list[str]]:
 
 
 # ---- what is cached
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no modes of files")
+def test_the_cache_is_private(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "cache"
+    before = os.umask(0o022)
+    try:
+        with opened(ScriptedJudge(last_digit), folder) as asked:
+            asked.run(questions(1))
+            files = {each.name: each.stat().st_mode & 0o777 for each in folder.iterdir()}
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert set(files.values()) == {0o600}
+    assert {cache.FILE, f"{cache.FILE}-wal", f"{cache.FILE}-shm"} <= set(files)
 
 
 def test_a_second_engine_asks_nothing(tmp_path: Path) -> None:

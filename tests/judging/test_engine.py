@@ -33,6 +33,8 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.client import JudgeClient
+from lmms_rpts.judging.concurrency_level import START
+from lmms_rpts.judging.parsers.scores import parse_score
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
@@ -67,15 +69,15 @@ def last_digit(text: str, call: int) -> str:
 def test_verdicts_come_in_the_order_of_requests() -> None:
     class Backwards(ScriptedJudge):
         async def ask(self, request: JudgeRequest) -> Reply:
-            while len(self.asked) < 9 - int(request.messages[0]["content"][-1]):
+            while len(self.asked) < START - 1 - int(request.messages[0]["content"][-1]):
                 await asyncio.sleep(0.001)
             return await super().ask(request)
 
     judge = Backwards(last_digit)
-    with opened(judge, concurrency=10) as asked:
-        verdicts = asked.run(questions(10))
-    assert values(verdicts) == [number / 10 for number in range(10)]
-    assert judge.texts == [f"question {number}" for number in reversed(range(10))]
+    with opened(judge, concurrency=START) as asked:
+        verdicts = asked.run(questions(START))
+    assert values(verdicts) == [number / 10 for number in range(START)]
+    assert judge.texts == [f"question {number}" for number in reversed(range(START))]
 
 
 def test_no_requests_no_verdicts() -> None:
@@ -412,7 +414,7 @@ def test_a_waiting_retry_holds_no_slot() -> None:
 
 @table("concurrency", 1, 3, 16)
 def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
-    judge = Gathering(last_digit, concurrency)
+    judge = Gathering(last_digit, concurrency, alone=START)
     with opened(judge, concurrency) as asked:
         assert None not in values(asked.run(questions(40)))
     assert judge.most_at_once == concurrency
@@ -444,7 +446,7 @@ def test_a_server_sees_the_bound(serve: Serve, concurrency: int) -> None:
     say = by_prompt()
 
     def answer(body: Body) -> str | ServerReply:
-        wait_until(lambda: server.most_at_once >= concurrency * 0.75)
+        wait_until(lambda: server.most_at_once >= min(concurrency, START) * 0.75)
         return say(body)
 
     server = serve(answer)
@@ -486,7 +488,7 @@ def test_dialogues_may_ask_nothing_and_see_failures() -> None:
 
 
 def test_dialogues_run_side_by_side() -> None:
-    judge = Gathering(in_order("Score: 0.5"), 10)
+    judge = Gathering(in_order("Score: 0.5"), 10, alone=START)
     with opened(judge, concurrency=10) as asked:
         assert asked.converse([twice(str(number)) for number in range(10)]) == [(0.5, "0.5")] * 10
     assert len(judge.asked) == 20
@@ -554,6 +556,72 @@ def test_a_fatal_error_stops_the_asking() -> None:
     assert sum(verdict.attempts for verdict in verdicts) == len(judge.asked)
     assert later[0].attempts == 0
     assert asked.fatal == "wrong key"
+
+
+@table(
+    "unreadable, otherwise, kind, stops",
+    (20, "no idea", "image", True),
+    (19, "Score: 0.5", "image", False),
+    (25, "no idea", "match", True),
+    (25, "no idea", "transform", False),  # rewriting is harder than scoring
+)
+def test_a_judge_without_a_readable_reply_is_stopped(
+    unreadable: int, otherwise: str, kind: str, stops: bool
+) -> None:
+    judge = ScriptedJudge(
+        lambda text, call: "no idea \n" * 100 if int(text) < unreadable else otherwise
+    )
+    with opened(judge, 1) as asked:
+        verdicts = asked.run([unread(number, kind) for number in range(unreadable + 5)])
+    assert (asked.fatal is not None) == stops
+    if stops:
+        assert len(set(judge.texts)) <= client.UNREADABLE + 1  # one was under way
+        assert {verdict.error for verdict in verdicts[client.UNREADABLE :]} == {asked.fatal}
+        for said in ("first 20 requests", "'no idea  no idea", "larger model", "lmms-rpts doctor"):
+            assert said in str(asked.fatal)
+        assert len(str(asked.fatal)) < 500
+
+
+def unread(number: int, kind: str) -> JudgeRequest:
+    """A request whose reply is unreadable without a score."""
+    return question(str(number), kind=kind, parse=parse_score)
+
+
+def test_a_readable_reply_from_the_cache_keeps_a_judge_from_being_stopped(tmp_path: Path) -> None:
+    def judge(said: str) -> JudgeEngine:
+        member = Member("m", ScriptedJudge(in_order(said)))
+        return JudgeEngine([member], progress=False, cache_dir=tmp_path)
+
+    with judge("Score: 0.5") as asked:
+        asked.run([question("known")])
+    with judge("no idea") as asked:
+        verdicts = asked.run([question("known"), *questions(30)])
+        assert asked.fatal is None
+    assert values(verdicts) == [0.5] + [None] * 30
+
+
+@table(
+    "scores, kind, warned",
+    ([0.4] * 30, "inference", True),
+    ([0.4] * 29, "inference", False),
+    ([0.4] * 30 + [0.5], "inference", False),
+    ([1.0] * 40, "image", True),
+    ([1.0] * 40, "root", False),
+)
+def test_one_score_for_all_steps_is_warned_of(
+    scores: list[float], kind: str, warned: bool, messages: list[str]
+) -> None:
+    messages.clear()
+    judge = ScriptedJudge(lambda text, call: f"Score: {scores[int(text)]}")
+    asking = [question(str(number), kind=kind) for number in range(len(scores))]
+    with JudgeEngine([Member("m", judge)], name="m", progress=False) as asked:
+        asked.run(asking)
+        asked.run(asking)  # the same steps again
+        asked.warn_of_one_score()
+    assert len(messages) == warned
+    for message in messages:
+        assert f"judge m gave all {len(scores)} different steps the same score, " in message
+        assert f", {scores[0]:g}: measure" in message
 
 
 def test_a_late_fatal_error_keeps_what_was_answered() -> None:

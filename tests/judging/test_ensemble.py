@@ -25,7 +25,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.stop_signal import StopSignal
-from lmms_rpts.settings import Price
+from lmms_rpts.settings import Jury, Price
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
 from tests.judging.test_concurrency import run
 from tests.support.tables import table
@@ -257,6 +257,38 @@ def test_a_missing_opinion_is_an_error_that_names_the_judge(
         assert (opinion.score is None) == (opinion.error is not None)
     assert verdict.attempts == sum(len(judge.asked) for judge in judges)
     assert asked.fatal is None
+
+
+NO = RefusedError("against the rules")
+
+
+@table(
+    "jury, said, value, error",
+    ("median", [0.1, 0.9, 0.3], 0.3, None),
+    ("median", [0.1, 0.9, 0.3, 0.5], 0.4, None),
+    ("median", [0.1, 0.9, NO], 0.5, None),
+    ("median", [0.1, NO], None, "1 of 2 replies have no score; b: against the rules"),
+    ("median", [0.1, 0.2, NO, NO], None, "2 of 4 replies have no score; c: against the rules"),
+    ("majority", [0.9, 0.5, 0.2], 2 / 3, None),
+    ("majority", [0.4, 0.4, 0.4], 0.0, None),
+    ("majority", [0.5, 0.49, NO], 0.5, None),
+    ("majority", [0.5, NO, NO], None, "2 of 3 replies have no score; b: against the rules"),
+    ("mean", [0.1, 0.9, NO], None, "1 of 3 replies have no score; c: against the rules"),
+)
+def test_a_jury_joins_the_scores_of_its_quorum(
+    jury: Jury, said: list[float | Exception], value: float | None, error: str | None
+) -> None:
+    judges = [says(f"Score: {each}" if isinstance(each, float) else each) for each in said]
+    with ensemble(judges, jury=jury) as asked:
+        (verdict,) = asked.run([question("q")])
+    assert verdict.error == error
+    assert verdict.value == (None if value is None else pytest.approx(value))
+    assert [opinion.score for opinion in verdict.opinions] == [
+        each if isinstance(each, float) else None for each in said
+    ]
+    assert [opinion.error for opinion in verdict.opinions] == [
+        None if isinstance(each, float) else str(each) for each in said
+    ]
 
 
 def test_what_was_said_is_kept_beside_what_is_missing() -> None:

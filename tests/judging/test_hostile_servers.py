@@ -268,6 +268,31 @@ PLACES = {
 }
 
 
+MOVED = response(b"", "307 Moved", "Location: /elsewhere")
+
+
+@table("stray", MOVED, response(b"", "200 OK", f"Content-Length: {BIG}") + b" " * 5 * MIB)
+def test_one_stray_reply_among_good_ones_is_retried(stray: bytes, short_pauses: None) -> None:
+    with RawServer(GOOD, stray, GOOD) as server:
+        judge = OpenAIJudge("m", server.url, KEY, LONGEST)
+        with JudgeEngine(judge, concurrency=1, progress=False) as engine:
+            verdicts = engine.run(questions(3))
+            assert engine.fatal is None
+    assert values(verdicts) == [0.7] * 3
+    assert [verdict.attempts for verdict in verdicts] == [1, 2, 1]
+
+
+def test_a_server_that_goes_on_to_redirect_fails_each_request(short_pauses: None) -> None:
+    with RawServer(GOOD, MOVED) as server:
+        judge = OpenAIJudge("m", server.url, KEY, LONGEST)
+        with JudgeEngine(judge, concurrency=1, progress=False) as engine:
+            good, *moved = engine.run(questions(3))
+    assert good.value == 0.7
+    for verdict in moved:
+        assert verdict.attempts == client.CALLS
+        assert "redirects are not followed" in str(verdict.error)
+
+
 @table("place, told", *PLACES.items())
 def test_where_a_redirect_points_to_is_told(place: str, told: str) -> None:
     with RawServer(response(b"", "307 Moved", f"Location: {place}")) as server:

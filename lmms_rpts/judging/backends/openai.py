@@ -60,7 +60,7 @@ class OpenAIJudge:
         model: the model's name, as the server knows it.
         base_url: base URL of the server; None: OpenAI's.
         api_key: the key; servers without keys accept any value. It is hidden in all messages.
-        timeout: seconds that one call may take in total.
+        timeout: seconds that one call may take in total, times the patience of its request.
         temperature: sampling temperature; 0: greedy.
         structured: whether to request scores and verdicts as JSON with a schema.
         headers: additional headers.
@@ -81,7 +81,7 @@ class OpenAIJudge:
     ) -> None:
         self._model = model
         self._key = api_key
-        self._timeout = timeout
+        self.time_limit = timeout
         self._url = f"{base_url or _OPENAI}{_PATH}"
         self._headers = {
             "Authorization": f"Bearer {api_key}",
@@ -96,6 +96,7 @@ class OpenAIJudge:
         self._temperature: float | None = temperature
         self._forms = FormLadder(structured)
         self._thinks = False
+        self._answered = False
         self._sight = Sight(model)
         self.served_model: str | None = None
         self.identity: dict[str, object] = {
@@ -107,28 +108,35 @@ class OpenAIJudge:
 
     async def ask(self, request: JudgeRequest) -> Reply:
         if self._client is None:
-            self._client = _http_client(self._timeout)
+            self._client = _http_client()
             self._address = self._client.build_request("POST", self._url).url  # parsed once
         form = self._forms.form if has_form(request) else TEXT
         body = self._body(request, form)
         content = await self._encoded(request, body)
+        limit = self.time_limit * request.patience
         try:
             # The client limits each part of a call only; a slow server could take forever.
-            response, answer = await asyncio.wait_for(self._post(content), self._timeout + GRACE)
+            response, answer = await asyncio.wait_for(self._post(content, limit), limit + GRACE)
         except asyncio.TimeoutError:
-            raise TransientError(_TOO_LONG) from None
+            raise TransientError(_TOO_LONG, timed_out=True) from None
         except Exception as error:  # from several libraries
             raise self._no_answer(error, request) from None
         if 300 <= response.status_code < 400:
             target = redirect_target(self._url, response.headers.get("location"))
-            raise redirected(response.status_code, self._shown(target, request))
+            raise self._strayed(redirected(response.status_code, self._shown(target, request)))
         if response.status_code >= 400:
             raise self._failure(response, answer.content, body, form, request)
         if answer.fault is not None:
-            raise type(answer.fault)(self._shown(str(answer.fault), request))
+            raise self._strayed(type(answer.fault)(self._shown(str(answer.fault), request)))
         if has_form(request):
             self._forms.accepted(form)
-        return self._read(answer.content, body, request)
+        reply = self._read(answer.content, body, request)
+        self._answered = True
+        return reply
+
+    def _strayed(self, failure: Exception) -> Exception:
+        """A redirect or an oversized reply: it may pass if the server has answered before."""
+        return TransientError(str(failure)) if self._answered else failure
 
     async def _encoded(self, request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
         if not request.images:
@@ -144,9 +152,11 @@ class OpenAIJudge:
         except ImageError as error:
             raise RefusedError(str(error)) from None
 
-    async def _post(self, content: bytes) -> tuple[Any, Body]:
+    async def _post(self, content: bytes, limit: float) -> tuple[Any, Body]:
         """The response and its body; an error is classified by status even if its body breaks."""
-        call = self._client.stream("POST", self._address, content=content, headers=self._headers)
+        call = self._client.stream(
+            "POST", self._address, content=content, headers=self._headers, timeout=limit
+        )
         async with call as response:
             if 300 <= response.status_code < 400:
                 return response, Body(b"")
@@ -218,7 +228,7 @@ class OpenAIJudge:
         dropped = bool(names & _DROPPED)
         unreachable = bool(names & _NEVER_CONNECTED) and not dropped
         if not dropped and "imeout" in type(causes[-1]).__name__:
-            return TransientError(_TOO_LONG, None, unreachable)
+            return TransientError(_TOO_LONG, None, unreachable, timed_out=not unreachable)
         said = "no connection to" if unreachable else "the connection was lost to"
         return TransientError(f"{said} {self._url}: {reason}", None, unreachable)
 
@@ -262,14 +272,14 @@ class OpenAIJudge:
         return True
 
 
-def _http_client(timeout: float) -> Any:
+def _http_client() -> Any:
     """The HTTP client that openai installs; with aiohttp if available, which halves the time.
 
     Not openai's chat client, which needs more time to check and type a message than to send it.
     """
     import openai
 
-    options: dict[str, Any] = {"timeout": timeout, "limits": openai.DEFAULT_CONNECTION_LIMITS}
+    options: dict[str, Any] = {"limits": openai.DEFAULT_CONNECTION_LIMITS}
     options["follow_redirects"] = False
     faster = getattr(openai, "DefaultAioHttpClient", None)
     if faster is not None:

@@ -123,6 +123,7 @@ def _metadata(default_judge: str | None) -> dict[str, Any]:
         "prompt_version": Prompts(settings.prompts).version,
         "judge_samples": settings.judge_samples,
         "temperature": settings.temperature,
+        "jury": settings.jury if settings.jury != "mean" else None,
         "transform": settings.transform,
         "decay": settings.decay,
         "focus_height": settings.focus_height,
