@@ -117,9 +117,9 @@ def _root(record: RptsRecord) -> Iterable[str]:
         # The only answers that are not judged here are those that take no side.
         yield "the answer takes no side"
     elif _is_wrong(record.root.score):
-        yield "the last conclusion does not entail the final answer"
+        yield "the evidence does not lead to the final answer"
     elif record.root.score is not None and record.root.score <= WRONG_BELOW:
-        yield "the last conclusion leaves the question open"
+        yield "the question is left open"
 
 
 def _evidence(record: RptsRecord) -> Iterable[str]:

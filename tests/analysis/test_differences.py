@@ -23,7 +23,7 @@ RULE = "Text0 -> The shop closes at eight."
 BREAD = "Text1 -> The shop sells bread."
 ROOT = "Conclusion0 + Conclusion1 -> The shop is closed."
 EVIDENCE = "uses {} of {} needed pieces of evidence: {} missing"
-BEARS_NOT = "the last conclusion does not entail the final answer"
+BEARS_NOT = "the evidence does not lead to the final answer"
 NOT_ENTAILED = "the last step does not follow"
 TWICE = (
     "Text0 -> Shops shut when it is late.",
@@ -46,7 +46,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
     # Nothing to report.
     (STEPS, [1, 1], 1.0, None, []),
     (STEPS, [0.5, 0.5], 0.51, None, []),
-    (STEPS, [0.5, 0.5], 0.5, None, ["the last conclusion leaves the question open"]),
+    (STEPS, [0.5, 0.5], 0.5, None, ["the question is left open"]),
     (STEPS, [0.0, 1], 1.0, None, ["the argument depends on a wrong step: Conclusion 0"]),
     # The root.
     (STEPS, [1, 0.4], 1.0, None, [NOT_ENTAILED]),

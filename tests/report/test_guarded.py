@@ -114,7 +114,7 @@ def test_the_page_of_one_that_differs(opened: Opened) -> None:
     expect(card.locator(".differs p")).to_have_text("The guarded score is 0.60 lower than RPTS:")
     expect(card.locator(".differs li")).to_have_text(
         [
-            "the last conclusion does not entail the final answer",
+            "the evidence does not lead to the final answer",
             "2 of 4 steps only restate",
         ]
     )

@@ -68,7 +68,7 @@ class LexicalJudge:
             raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
         if request.kind == "root":
             stated = _coverage(_content(request.claim), _content(request.evidence[0]))
-            score = min(stated, _support(request.claim, request.evidence[1:]))
+            score = min(stated, _coverage(_content(request.claim), _contents(request.evidence[1:])))
         elif request.kind == "image":
             score = max((_agreement(request.claim, fact) for fact in request.evidence), default=0.0)
         else:
