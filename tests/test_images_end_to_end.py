@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.tasks.documents import record_places
+from lmms_rpts.tasks.rpts_eval import documents
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder
 from tests.support.lmms import TASKS_DIR, run
@@ -64,6 +66,19 @@ def test_results_record_where_data_and_images_were(folder: Path) -> None:
     for task, (_, data, images) in PLACES.items():
         found = configs[task]["metadata"]
         assert (found["data"], found["images"]) == (str(folder / data), str(folder / images)), task
+
+
+def test_data_of_the_hub_are_recorded_with_their_revision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "datasets--nimingshuaishi--RPTS-Eval" / "snapshots" / "c0ffee"
+    (copy / "images").mkdir(parents=True)
+    monkeypatch.setattr(documents, "downloaded", lambda name: copy)
+    monkeypatch.delenv("RPTS_PATH", raising=False)
+    configs: dict[str, Any] = {"rpts_eval_en": {"metadata": {"version": 1.0}}, "mme": {}}
+    record_places(configs)
+    found = {"data": "nimingshuaishi/RPTS-Eval@c0ffee", "images": str(copy / "images")}
+    assert configs == {"rpts_eval_en": {"metadata": {"version": 1.0, **found}}, "mme": {}}
 
 
 def test_a_report_without_settings_shows_all_images(folder: Path) -> None:

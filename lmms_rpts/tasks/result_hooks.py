@@ -168,10 +168,10 @@ def save_results(original: Callable[..., None], tracker: Any, *args: Any, **kw: 
 
 
 def save_samples(
-    original: Callable[..., None], tracker: Any, task_name: str, samples: Sequence[Any]
+    original: Callable[..., None], tracker: Any, task_name: str, samples: Sequence[Any], **kw: Any
 ) -> None:
     """Save the samples file of a task, which must not be truncated."""
-    original(tracker, task_name=task_name, samples=samples)
+    original(tracker, task_name=task_name, samples=samples, **kw)
 
     def is_whole(path: Path) -> bool:
         with path.open("rb") as lines:
