@@ -131,7 +131,7 @@ def _estimate(measure: Measure, value: float, draws: Floats, clusters: Indices) 
         return Estimate(None, None, None, n)
     adding = len(np.unique(clusters[measure.counts > 0]))
     low, high = interval(draws, adding)
-    if measure.share and value in (0.0, 1.0):
+    if measure.share and value in (0.0, 1.0) and adding > 1:
         alike = estimate_mean(np.full(adding, value), share=True)
         low, high = alike.low, alike.high
     if measure.centred and low is not None and high is not None:

@@ -158,12 +158,12 @@ def test_an_id_of_0_is_an_id_on_every_line(tmp_path: Path) -> None:
     ]
     write(tmp_path, [good(id=7), good(id=0), good(id=1, answer=True), good(id=0)])
     found = told(tmp_path)
-    assert "line 4: the id 0 is also the id of line 2" in found
+    assert "line 4: the id '0' is also the id of line 2" in found
     # A line without an id has its number, from 0, as its id.
     write(tmp_path, [good(), good(id=0, answer=True)])
     found = told(tmp_path)
     assert "line 2 (id 0): 'answer' should be" in found
-    assert "line 2: the id 0 is also the id of line 1" in found
+    assert "line 2: the id '0' is also the id of line 1" in found
 
 
 @table(
