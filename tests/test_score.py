@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -42,7 +43,7 @@ from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
-from tests.support.judge_server import Body, JudgeServer
+from tests.support.judge_server import Body, JudgeServer, ServerReply
 from tests.support.lmms import Run, clean_environment, forked, run, run_lmms_eval
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
@@ -550,6 +551,27 @@ def test_a_group_with_a_judge_behind_a_server(synthetic: tuple[Path, Path], tmp_
         *(("rpts_eval_en", at) for at in range(3)),
         *(("rpts_eval_zh", at) for at in range(2)),
     ]
+
+
+@pytest.mark.slow
+def test_judging_that_stops_ends_with_status_1_and_saves_what_was_judged(
+    synthetic: tuple[Path, Path], tmp_path: Path
+) -> None:
+    data, responses = synthetic
+    calls = itertools.count()
+
+    def answer(body: Body) -> str | ServerReply:
+        return oracle.answer(body) if next(calls) < 20 else ServerReply("no", status=401)
+
+    with JudgeServer(answer) as server:
+        env = {"RPTS_PATH": str(data), "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
+        arguments = ["score", str(responses), "--judge", "openai:m", "-o", str(tmp_path / "out")]
+        done = run([COMMAND, *arguments], env=env | {"LMMS_RPTS_CONCURRENCY": "1"})
+    assert done.returncode == 1
+    assert "Judging stopped: the judge's server reports (401): no" in done.stdout
+    saved = read_run(tmp_path / "out").responses
+    outcomes = {each.outcome for each in saved}
+    assert outcomes == {"scored", "unscored"}
 
 
 def processes_with(value: str) -> list[str]:

@@ -37,10 +37,14 @@ class EvaluationError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Files written by lmms-eval: the results, and the samples by task."""
+    """Files written by lmms-eval: the results, and the samples by task.
+
+    ``stopped``: why judging stopped before its end; None: it did not.
+    """
 
     results: Path
     samples: Mapping[str, Path]
+    stopped: str | None = None
 
 
 def replay_command(
@@ -105,7 +109,8 @@ def find_written(output: Path, code: int, said: str) -> Written:
     missing = [task for task, file in samples.items() if not file.is_file()]
     if missing:
         raise EvaluationError(f"lmms-eval wrote no samples of {', '.join(missing)}{_reason(said)}")
-    return Written(results[0], samples)
+    judges = (content.get("usage") or {}).get("judges") or {}
+    return Written(results[0], samples, judges.get("stopped"))
 
 
 def _reason(said: str) -> str:

@@ -69,7 +69,7 @@ def score(
 
     For a task of lmms-eval or of another package, images and prompts come from the task, and its
     own metric decides whether an answer is right. Runs lmms-eval on the responses, and writes
-    results and samples in its formats.
+    results and samples in its formats. The exit status is 1 if judging stopped before its end.
     """
     try:
         with told(), _terminable():
@@ -138,6 +138,7 @@ def _score(
         if chosen:
             environment["LMMS_RPTS_JUDGE"] = chosen
         environment |= host.variables(grades, Path(folder))
+        stopped = None
         for number, part in enumerate(rescoring.parts):
             more = [*_extent(part), *host.arguments()]
             place = Path(folder) / str(number)
@@ -147,8 +148,11 @@ def _score(
             typer.echo(f"Results: {kept.results}")
             for file in kept.samples.values():
                 typer.echo(f"Samples: {file}")
+            stopped = stopped or kept.stopped
     look = ["lmms-rpts", "report", str(output), *host.arguments()]
     typer.echo(f"To view them: {shlex.join(look)}")
+    if stopped:
+        fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,7 @@ class JudgingFilter(RptsFilter):
                     )
                 raise
             fatal = engine.fatal
+            budget.stopped = budget.stopped or fatal
             engine.warn_of_one_score()
         tell_spending()
         return results, fatal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
 from loguru import logger
@@ -98,7 +98,7 @@ def close_accounts() -> dict[str, Any] | None:
         for call in told.pop("log"):
             _log(*call)
         total += Total(**told)
-    if not total.calls and not total.found:
+    if not total.calls and not total.found and not total.stopped:
         return None
     cost = f"; {total.cost:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
     logger.info(
@@ -110,7 +110,10 @@ def close_accounts() -> dict[str, Any] | None:
         cost,
         total.found,
     )
-    return asdict(total) | ({} if settings.prices else {"cost": None})
+    found = asdict(total) | ({} if settings.prices else {"cost": None})
+    if total.stopped is None:
+        del found["stopped"]
+    return found
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ class Total:
         calls: number of calls, failed ones included.
         found: number of cached answers.
         guessed: whether some tokens were estimated.
+        stopped: why judging stopped before its end; None: it did not.
     """
 
     calls: int
@@ -129,11 +133,11 @@ class Total:
     cost: float
     found: int
     guessed: bool
+    stopped: str | None
 
     def __add__(self, other: Total) -> Total:
-        pairs = zip(astuple(self), astuple(other), strict=True)
-        total = Total(*(one + two for one, two in pairs))
-        return replace(total, guessed=self.guessed or other.guessed)
+        sums = (one + two for one, two in zip(astuple(self)[:5], astuple(other)[:5], strict=True))
+        return Total(*sums, self.guessed or other.guessed, self.stopped or other.stopped)
 
 
 def _total(budget: Budget) -> Total:
@@ -145,6 +149,7 @@ def _total(budget: Budget) -> Total:
         budget.cost,
         budget.found,
         budget.guessed,
+        budget.stopped,
     )
 
 

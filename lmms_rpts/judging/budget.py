@@ -70,6 +70,7 @@ class Budget:
         share: owner of the budget, for messages.
         found: number of replies found in the cache.
         slow: whether a call exceeded its time limit.
+        stopped: why judging stopped before its end, at the end of a stage; None: it did not.
     """
 
     max_tokens: int | None = None
@@ -85,6 +86,7 @@ class Budget:
     share: str = ""
     found: int = 0
     slow: bool = False
+    stopped: str | None = None
     _learnt: dict[tuple[str, str], _Learnt] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

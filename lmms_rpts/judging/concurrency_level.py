@@ -67,8 +67,8 @@ class Level:
     restored, and their share is expected in every later round.
 
     The limit starts low and doubles with each round, as in TCP's slow start, while at most
-    ``EARLY`` of the calls are refused. It never rises after a round with a slow reply: twice the calls would
-    wait twice as long in the server's queue, and exceed the time limit. A late call halves it.
+    ``EARLY`` of the calls are refused. It never rises after a round with a slow reply: twice the
+    calls would wait twice as long in the server's queue. A late call halves it.
     """
 
     def __init__(self, most: int) -> None:

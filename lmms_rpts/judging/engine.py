@@ -244,8 +244,8 @@ class JudgeEngine:
                     request = dialogue.throw(error)
                     continue
                 verdicts.append(verdict)
-                if request.kind in STEPS and not verdict.identical and verdict.value is not None:
-                    self._scores[float(verdict.value)] += 1
+                if request.kind in STEPS and isinstance(verdict.value, float):
+                    self._scores[verdict.value] += not verdict.identical
                 request = dialogue.send(verdict)
         except StopIteration as end:
             result: T = end.value

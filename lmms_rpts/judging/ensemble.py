@@ -12,7 +12,6 @@ from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import JudgeRequest, Opinion, Usage, Verdict
 from lmms_rpts.settings import Jury
 
-
 SOUND = 0.5
 """Least score that counts as a vote for a step."""
 

@@ -34,7 +34,7 @@ class TransientError(Exception):
         retry_after: seconds that the server asks to wait; None if it does not say.
         unreachable: whether there was no connection to a server at all.
         throttled: whether the server refused the call because there were too many.
-        timed_out: whether the call exceeded our time limit, so that the server may still work on it.
+        timed_out: whether the call exceeded our time limit; the server may still work on it.
     """
 
     def __init__(

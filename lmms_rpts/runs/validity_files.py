@@ -76,7 +76,7 @@ class ValidityFile:
     def extract(self) -> dict[str, Any]:
         """The figures without the chains, as plain JSON values for a run's results."""
         whole = self.validity
-        figures = {name: getattr(whole, name) for name in (*_OF_FILE, "created", "lmms_rpts")}
+        figures = whole.model_dump(include={*_OF_FILE, "created", "lmms_rpts"})
         sets = [
             {name: getattr(each, name) for name in _OF_SET}
             | {

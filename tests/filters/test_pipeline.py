@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter, Tr
 from lmms_rpts.filters.aggregate import build_record
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore, TransformedResponse
-from lmms_rpts.judging import JudgeConfigurationError, prompts
+from lmms_rpts.judging import JudgeConfigurationError, Opinion, prompts
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import Clue, Step
 from lmms_rpts.settings import SettingError
@@ -23,6 +24,7 @@ from tests.support import oracle
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.runs import scoring_with
+from tests.support.tables import table
 
 Answer = Callable[[dict[str, Any]], "str | ServerReply"]
 
@@ -165,6 +167,21 @@ def test_a_failing_judge_leaves_the_response_unscored(judged: Callable[..., Any]
     assert "blocked" in record["reason"]
     assert record["answer"]["value"] is None
     assert record["answer"]["correct"] is None
+
+
+def test_a_late_fatal_stop_leaves_what_was_scored(
+    judged: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_CONCURRENCY", "1")
+
+    def answer(body: dict[str, Any]) -> str | ServerReply:
+        late = "shows ten" in body["messages"][1]["content"]
+        return ServerReply("no credit", status=402) if late else "Score: 0.8"
+
+    (first, second), _ = judged([STEPS, STEPS.replace("nine", "ten")], answer)
+    assert (first["outcome"], first["rpts"]) == ("scored", pytest.approx(0.8))
+    assert (second["outcome"], second["rpts"]) == ("unscored", None)
+    assert "no credit" in second["reason"]
 
 
 @pytest.mark.parametrize(
@@ -499,6 +516,26 @@ def test_a_record_holds_all_that_is_known_of_a_response() -> None:
     }
 
 
+@table(
+    "scores, at_root, partial",
+    ([0.2, 0.9, 0.5], False, None),
+    ([0.2, 0.9, None], False, True),
+    ([0.2, 0.9, None], True, True),
+    ([], False, None),
+)
+def test_a_score_of_a_part_of_the_jury_is_marked(
+    scores: list[float | None], at_root: bool, partial: bool | None
+) -> None:
+    opinions = tuple(
+        Opinion(name, 0, score, None, None if score is not None else "no")
+        for name, score in zip("abc", scores, strict=False)
+    )
+    jury = StepScore(0.5, (Question("image", (), 0.5, None, None, opinions=opinions),))
+    sound = asked_about(1.0)
+    response = replace(scored(sound, sound), root=jury) if at_root else scored(jury, sound)
+    assert written(response, make_doc())["settings"].get("partial_jury") is partial
+
+
 def test_a_step_without_a_score_leaves_the_response_unscored_and_its_record_whole() -> None:
     doc = make_doc()
     for optional in ("id", "ability", "relation"):
@@ -635,9 +672,10 @@ def test_the_scoring_names_what_the_judge_was_asked_with(
     monkeypatch.setenv("LMMS_RPTS_PROMPTS", str(tmp_path))
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
     monkeypatch.setenv("LMMS_RPTS_TEMPERATURE", "0.7")
+    monkeypatch.setenv("LMMS_RPTS_JURY", "median")
     chosen = AggregateFilter().scoring
     assert chosen.prompt_version.startswith(f"{prompts.PROMPT_VERSION}+")
-    assert (chosen.judge_samples, chosen.temperature) == (3, 0.7)
+    assert (chosen.judge_samples, chosen.temperature, chosen.jury) == (3, 0.7, "median")
 
 
 @pytest.mark.parametrize("decay", [-0.1, 1.1])
