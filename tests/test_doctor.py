@@ -26,6 +26,7 @@ from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.examination import plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
+from lmms_rpts.judging.prompts import PROMPT_VERSION
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
@@ -46,8 +47,20 @@ from tests.support.validity import make_set, make_validity, write_validity
 from tests.support.waiting import LONGEST
 
 KEY = "sk-verysecret0123456789abcdef"
-RIGHT = constant("It follows.\nScore: 1")
 Doctor = Callable[..., Result]
+
+
+def judging(valid: float, invalid: float) -> Answer:
+    """Scores of the plainly valid and the plainly invalid step."""
+
+    def answer(body: Any) -> str:
+        closed = "The village shop is closed today." in text_of(body)
+        return f"It may follow.\nScore: {valid if closed else invalid}"
+
+    return answer
+
+
+RIGHT = judging(1, 0)
 
 
 @pytest.fixture
@@ -95,14 +108,17 @@ def test_a_judge_that_answers_rightly(ask: Any, monkeypatch: pytest.MonkeyPatch)
     line = about(result.output, "judge openai:m")
     assert line.startswith("ok ")
     assert "\n" not in line
-    assert re.search(r"answered in \d+\.\d s; scores 1 for a plainly valid step", line)
-    assert "10 tokens in, 5 out; cost 0.025" in line, "10 at 1000 and 5 at 3000 a million"
-    assert server.calls == 1
+    scores = r"scores 1 for a plainly valid step, 0 for a plainly invalid one"
+    assert re.search(rf"answered in \d+\.\d s; {scores}", line)
+    assert "20 tokens in, 10 out; cost 0.05" in line, "20 at 1000 and 10 at 3000 a million"
+    assert server.calls == 2
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
     assert KEY not in result.output
     assert "No problem found; 3 not checked." in result.output, "what --quick leaves out"
-    asked = server.requests[0]["messages"][1]["content"]
-    assert "The village shop is closed today." in asked
+    asked = [text_of(body) for body in server.requests]
+    assert "The village shop is closed today." in asked[0]
+    assert "The village shop is open today." in asked[1]
+    assert "Waiting for 2 replies of openai:m, at most 240 s (LMMS_RPTS_TIMEOUT)" in result.stderr
 
 
 def test_a_wrong_key_is_said_without_the_key(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,24 +135,42 @@ def test_a_wrong_key_is_said_without_the_key(ask: Any, monkeypatch: pytest.Monke
 
 def test_nonsense_is_no_score(ask: Any) -> None:
     result, server = ask(constant("\x1b[31mI like [bold]bread[/bold]\x07"))
-    assert (result.exit_code, server.calls) == (1, 3)
+    assert (result.exit_code, server.calls) == (1, 6)
     said = about(result.output, "judge openai:m")
     assert "cannot be parsed as a score" in said
-    assert "3 calls; 30 tokens in, 15 out" in said
+    assert "6 calls; 60 tokens in, 30 out" in said
     assert r"\x1b[31mI like [bold]bread[/bold]\x07" in said, "quoted, not obeyed"
     assert "LMMS_RPTS_PROMPTS" in said
     assert "\x1b" not in result.output
 
 
-def test_a_judge_that_doubts_what_plainly_follows(ask: Any) -> None:
-    result, _ = ask(constant("Hm. Score: 0.4"))
+@table(
+    "valid, invalid, code",
+    *((0.5, 0.4, 0), (0.4, 0.0, 1), (1, 0.5, 1), (1, 1, 1), (0.5, 0.5, 1), (0, 1, 1)),
+)
+def test_a_judge_that_does_not_tell_a_valid_step_from_an_invalid_one(
+    ask: Any, valid: float, invalid: float, code: int
+) -> None:
+    result, _ = ask(judging(valid, invalid))
     said = about(result.output, "judge openai:m")
-    assert (result.exit_code, said.split()[0]) == (1, "problem")
-    assert "scores 0.4" in said
-    assert "'Hm. Score: 0.4'" in said
-    assert "lmms-rpts validate --judge openai:m" in said
-    passed, _ = ask(constant("Score: 0.5"))
-    assert passed.exit_code == 0
+    assert (result.exit_code, said.split()[0]) == (code, "problem" if code else "ok")
+    assert f"scores {valid:g} for a plainly valid step, {invalid:g} for a plainly" in said
+    assert (f"'It may follow.\\nScore: {valid}'" in said) == bool(code)
+    assert ("lmms-rpts validate --judge openai:m" in said) == bool(code)
+
+
+@table("served, told", ("smollm2", True), ("m", False), (None, False), (7, False))
+def test_a_server_with_another_model_than_asked_for(ask: Any, served: Any, told: bool) -> None:
+    """llama.cpp accepts any name and answers with its only model."""
+
+    def answer(body: Any) -> ServerReply:
+        choice = {"message": {"content": RIGHT(body)}, "finish_reason": "stop"}
+        return ServerReply(body={"choices": [choice], "model": served})
+
+    line = about(ask(answer)[0].output, "judge openai:m")
+    assert line.startswith("ok ")
+    assert ("the server calls its model 'smollm2'" in line) == told
+    assert ("calls its model" in line) == told
 
 
 def test_a_server_that_is_not_there(
@@ -184,12 +218,14 @@ def test_each_of_several_judges_is_asked_once(ask: Any, monkeypatch: pytest.Monk
 
     def answer(body: Any) -> str | ServerReply:
         unknown = ServerReply("no such model", status=404)
-        return unknown if body["model"] == "worst" else "Score: 1"
+        return unknown if body["model"] == "worst" else RIGHT(body)
 
     result, server = ask(answer, judge="openai:good + openai:worst + openai:better")
     assert result.exit_code == 1
-    assert [body["model"] for body in server.requests] == ["good", "worst", "better"]
-    assert "cost 0.015" in about(result.output, "judge openai:good")
+    assert [body["model"] for body in server.requests] == [
+        *("good", "good", "worst", "better", "better")
+    ]
+    assert "cost 0.03" in about(result.output, "judge openai:good")
     assert "(404): no such model" in about(result.output, "judge openai:worst")
     assert about(result.output, "judge openai:better").startswith("ok ")
 
@@ -204,7 +240,7 @@ def test_a_budget_without_room_for_one_call(ask: Any, monkeypatch: pytest.Monkey
 def test_kept_answers_are_neither_used_nor_added_to(ask: Any, tmp_path: Path) -> None:
     for _ in range(2):
         result, server = ask(RIGHT)
-        assert server.calls == 1
+        assert server.calls == 2
         assert "none yet, in" in about(result.output, "cached replies")
     assert not (tmp_path / "kept").exists(), "reading changes nothing"
 
@@ -392,7 +428,9 @@ def test_a_judge_that_was_validated(
     doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets = (make_set(), make_set("visual\x1b[2J", blind=True), make_set("odd", metrics={}))
-    path = write_validity(tmp_path / "v.json", make_validity(*sets, judge="lexical"))
+    path = write_validity(
+        tmp_path / "v.json", make_validity(*sets, judge="lexical", prompt_version=PROMPT_VERSION)
+    )
     monkeypatch.setenv("LMMS_RPTS_VALIDITY", str(path))
     known = doctor("--judge", "lexical")
     assert known.exit_code == 0
@@ -401,7 +439,9 @@ def test_a_judge_that_was_validated(
         "validated on 2026-11-22: processbench AUC 0.71 [0.65, 0.77], visual�[2J without its "
         "images AUC 0.71 [0.65, 0.77]"
     )
-    write_validity(path, make_validity(make_set(metrics={}), judge="lexical"))
+    write_validity(
+        path, make_validity(make_set(metrics={}), judge="lexical", prompt_version=PROMPT_VERSION)
+    )
     assert "no set has an AUC" in about(doctor("--judge", "lexical").output, "validity")
 
 
@@ -413,7 +453,7 @@ def test_a_validity_file_that_is_no_use(
     other = doctor("--judge", "lexical")
     said = about(other.output, "validity")
     assert (other.exit_code, said.split()[0]) == (1, "problem")
-    assert "is about the judge 'openai:m' with prompts 1, not 'lexical' with prompts 1" in said
+    assert "is about the judge 'openai:m' with prompts 1, not 'lexical' with prompts " in said
     assert "-> measure this judge (lmms-rpts validate --judge lexical" in said
     path.write_text("{}")
     broken = doctor("--judge", "lexical")
@@ -684,7 +724,7 @@ def red_disc(body: Any) -> str | ServerReply:
     """A judge that sees the drawn image, and gives a high score only if the claim matches."""
     seen = images_of(body)
     if not seen:
-        return "It follows.\nScore: 1"
+        return RIGHT(body)
     assert [image.size for image in seen] == [(224, 224)]
     red, green, blue = seen[0].colour
     assert red > green == pytest.approx(blue, abs=2)
@@ -693,7 +733,7 @@ def red_disc(body: Any) -> str | ServerReply:
 
 def test_without_the_setting_no_image_is_shown(ask: Any) -> None:
     result, server = ask(red_disc)
-    assert (result.exit_code, server.calls) == (0, 1)
+    assert (result.exit_code, server.calls) == (0, 2)
     assert "images" not in about(result.output, "judge openai:m")
 
 
@@ -701,7 +741,7 @@ def test_without_the_setting_no_image_is_shown(ask: Any) -> None:
 def test_a_judge_that_sees(ask: Any, monkeypatch: pytest.MonkeyPatch, evidence: str) -> None:
     monkeypatch.setenv("LMMS_RPTS_EVIDENCE", evidence)
     result, server = ask(red_disc)
-    assert (result.exit_code, server.calls) == (0, 3), result.output
+    assert (result.exit_code, server.calls) == (0, 4), result.output
     line = about(result.output, "judge openai:m: images")
     assert line.startswith("ok ")
     assert (

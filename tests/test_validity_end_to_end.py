@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import lmms_rpts
 from lmms_rpts.cli import app
+from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.runs.validity import Validity
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.validity import chains, make_set, make_validity, write_validity
@@ -35,7 +36,10 @@ def usage_of(run: Run) -> dict[str, Any]:
 
 
 def of_lexical(**changes: Any) -> Validity:
-    return make_validity(make_set(chains=chains()), **{"judge": "lexical"} | changes)
+    return make_validity(
+        make_set(chains=chains()),
+        **{"judge": "lexical", "prompt_version": PROMPT_VERSION} | changes,
+    )
 
 
 def test_the_results_hold_what_is_known_of_the_judge(
@@ -54,7 +58,7 @@ def test_the_results_hold_what_is_known_of_the_judge(
     assert usage.keys() == before.keys()
     assert held["file"] == str(path)
     assert held["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert (held["judge"], held["prompt_version"]) == ("lexical", "1")
+    assert (held["judge"], held["prompt_version"]) == ("lexical", PROMPT_VERSION)
     (found,) = held["sets"]
     assert found["metrics"]["sensitivity"] == {"value": 0.8, "low": 0.7, "high": 0.9}
     assert set(found["metrics"]) == {"auc", "sensitivity", "specificity"}

@@ -53,7 +53,7 @@ def doctor(
 ) -> None:
     """Check the installation, the settings, the judge and the data, and show how to fix problems.
 
-    A judge that costs money gets one short request. Exits with 1 if there is a problem.
+    A judge that costs money gets two short requests. Exits with 1 if there is a problem.
     """
     stages = _plan(judge, offline, load, quick, include_path)
     console = Console(highlight=False, soft_wrap=True)
@@ -86,8 +86,15 @@ def _plan(
             "checkout: pip install .)"
         )
     if include_path is not None:
-        return plan_own_tasks(include_path, judge, offline=offline, load=load)
-    return plan(judge, offline=offline, load=load, quick=quick)
+        return plan_own_tasks(include_path, judge, offline=offline, load=load, tell=_tell)
+    return plan(judge, offline=offline, load=load, quick=quick, tell=_tell)
+
+
+def _tell(note: str) -> None:
+    """Show a note while something runs: on a terminal instead of the last one, else on a line."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"\r\x1b[2K{note}" if sys.stderr.isatty() else f"{note}\n")
+        sys.stderr.flush()
 
 
 @contextmanager
@@ -95,8 +102,7 @@ def _shown(note: str) -> Iterator[None]:
     """Show a note on a terminal while something runs."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if terminal:
-        sys.stderr.write(note)
-        sys.stderr.flush()
+        _tell(note)
     try:
         yield
     finally:

@@ -78,7 +78,7 @@ def validate(
         ),
     ] = "given",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show the requests and their maximum cost.")
+        bool, typer.Option("--dry-run", help="Only show the requests and their estimated cost.")
     ] = False,
     output: Annotated[
         list[Path] | None,
@@ -216,7 +216,7 @@ def _plan(
 
 
 def _announce(plan: Plan) -> None:
-    """The planned requests and their maximum cost."""
+    """The planned requests and their estimated cost."""
     from lmms_rpts.judging.budget import shared_cost
 
     for each in plan.sets:
@@ -228,8 +228,9 @@ def _announce(plan: Plan) -> None:
     cost = shared_cost(usage, plan.settings.prices)
     priced = "" if cost is None else f", cost about {cost:,.2g}"
     typer.echo(
-        f"At most {calls:,} calls to {plan.judge}: about {usage.input_tokens:,} input tokens and "
-        f"{usage.output_tokens:,} output tokens{priced}. Cached replies cost nothing.",
+        f"About {calls:,} calls to {plan.judge}, {usage.input_tokens:,} input tokens and "
+        f"{usage.output_tokens:,} output tokens{priced}. Failed calls and unreadable replies are "
+        "repeated, at most twice each if unreadable. Cached replies cost nothing.",
         err=True,
     )
 

@@ -41,12 +41,12 @@ class Stage:
                 )
             ]
         return [
-            replace(each, said=_shown(each.said), remedy=each.remedy and _shown(each.remedy))
+            replace(each, said=shown(each.said), remedy=each.remedy and shown(each.remedy))
             for each in checks
         ]
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """``text`` without secrets, and without terminal control characters."""
     for name, value in environment_without("LMMS_RPTS_").items():
         if _SECRET.search(name):

@@ -15,7 +15,7 @@ from typing import Any
 
 from lmms_rpts.doctor import installation
 from lmms_rpts.doctor.checks import Stage
-from lmms_rpts.doctor.judge import check_judges
+from lmms_rpts.doctor.judge import check_judges, silent
 from lmms_rpts.doctor.validity import check_validity
 from lmms_rpts.settings import (
     SettingError,
@@ -29,7 +29,12 @@ from lmms_rpts.tasks.data_checks import Check, problem
 
 
 def plan(
-    judge: str | None = None, *, offline: bool = False, load: bool = False, quick: bool = False
+    judge: str | None = None,
+    *,
+    offline: bool = False,
+    load: bool = False,
+    quick: bool = False,
+    tell: Callable[[str], None] = silent,
 ) -> list[Stage]:
     """The stages of the checks; runs none of them.
 
@@ -38,13 +43,14 @@ def plan(
         offline: make no calls to judges.
         load: also ask judges that must be loaded into this process.
         quick: skip slow checks: those that import torch and lmms-eval.
+        tell: called with a note on each judge before it is asked.
     """
 
     def chosen(settings: Settings) -> Settings:
         return replace(settings, judge=judge or settings.judge)
 
     def judges(settings: Settings) -> Sequence[Check]:
-        return check_judges(chosen(settings), offline=offline, load=load)
+        return check_judges(chosen(settings), offline=offline, load=load, tell=tell)
 
     def validity(settings: Settings) -> Sequence[Check]:
         return check_validity(chosen(settings))
@@ -55,7 +61,7 @@ def plan(
         Stage("plugin", "looking for the entry point", installation.check_entry_point),
         Stage("tasks", "listing lmms-eval's tasks", lambda: installation.check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
-        _stage("judge", "asking the judge a question", judges),
+        _stage("judge", "asking the judge", judges),
         _stage("validity", "reading the judge's validity", validity),
         *_data_stages(),
         _stage("cached replies", "counting cached replies", check_kept_answers),
@@ -63,7 +69,12 @@ def plan(
 
 
 def plan_own_tasks(
-    folder: Path, judge: str | None = None, *, offline: bool = False, load: bool = False
+    folder: Path,
+    judge: str | None = None,
+    *,
+    offline: bool = False,
+    load: bool = False,
+    tell: Callable[[str], None] = silent,
 ) -> list[Stage]:
     """The stages for the tasks in a folder, and for the judge if one is chosen.
 
@@ -72,11 +83,14 @@ def plan_own_tasks(
         judge: overrides LMMS_RPTS_JUDGE.
         offline: make no calls to judges.
         load: also ask judges that must be loaded into this process.
+        tell: called with a note on each judge before it is asked.
     """
 
     def judges(settings: Settings) -> Sequence[Check]:
         chosen = replace(settings, judge=judge or settings.judge)
-        return check_judges(chosen, offline=offline, load=load) if chosen.judge else []
+        if not chosen.judge:
+            return []
+        return check_judges(chosen, offline=offline, load=load, tell=tell)
 
     def tasks() -> Sequence[Check]:
         from lmms_rpts.tasks.own.files import examine_folder
@@ -86,7 +100,7 @@ def plan_own_tasks(
 
     return [
         Stage("own tasks", "checking tasks, data and images", tasks),
-        _stage("judge", "asking the judge one question", judges),
+        _stage("judge", "asking the judge", judges),
     ]
 
 

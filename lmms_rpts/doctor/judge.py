@@ -1,14 +1,14 @@
-"""Check of the judges: whether each of them answers, and scores a simple inference correctly."""
+"""Check of the judges: whether each of them answers, and tells a valid step from an invalid one."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from lmms_rpts.doctor.checks import Stage
+from lmms_rpts.doctor.checks import Stage, shown
 from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
@@ -16,6 +16,7 @@ from lmms_rpts.judging import (
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
+    Member,
     Verdict,
     choices,
     find_judges,
@@ -28,10 +29,11 @@ from lmms_rpts.judging.registry import ChosenJudge, prices_of
 from lmms_rpts.settings import Price, Settings
 from lmms_rpts.tasks.data_checks import Check, problem
 
-# An obviously valid inference.
+# An obviously valid inference, and an obviously invalid one.
 SITUATION = "Anna wants to buy bread in the village shop."
 PREMISES = ("The village shop is closed on Sundays.", "Today is Sunday.")
-CONCLUSION = "The village shop is closed today."
+VALID = "The village shop is closed today."
+INVALID = "The village shop is open today."
 
 # A judge with vision accepts the first description of the drawn disc and rejects the second; a
 # judge without vision cannot distinguish them.
@@ -80,8 +82,18 @@ _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 _ANY_REMEDY = "fix the reported error, or choose another judge (docs/judging.md)"
 
 
-def check_judges(settings: Settings, *, offline: bool = False, load: bool = False) -> list[Check]:
-    """Ask each judge in ``settings.judge`` one question with an obvious answer.
+def silent(note: str) -> None:
+    """Show nothing."""
+
+
+def check_judges(
+    settings: Settings,
+    *,
+    offline: bool = False,
+    load: bool = False,
+    tell: Callable[[str], None] = silent,
+) -> list[Check]:
+    """Ask each judge in ``settings.judge`` two questions with obvious answers.
 
     If claims about images are judged by the images, also ask two questions about a drawn image.
     Replies are not cached, and no cached replies are used.
@@ -90,6 +102,7 @@ def check_judges(settings: Settings, *, offline: bool = False, load: bool = Fals
         settings: settings that name the judges.
         offline: only check whether they can be used.
         load: also ask judges whose model must be loaded into this process.
+        tell: called with a note on each judge before it is asked.
     """
     if not settings.judge:
         return [problem("judge", "no judge is set", choices())]
@@ -101,7 +114,9 @@ def check_judges(settings: Settings, *, offline: bool = False, load: bool = Fals
     checks = []
     for each, price in zip(chosen, prices_of(chosen, settings), strict=True):
         name = f"judge {each.name}"
-        work = partial(_check, name, each, price, settings, prompts, offline=offline, load=load)
+        work = partial(
+            _check, name, each, price, settings, prompts, offline=offline, load=load, tell=tell
+        )
         checks += Stage(name, "", work).perform()
     return checks
 
@@ -115,6 +130,7 @@ def _check(
     *,
     offline: bool,
     load: bool,
+    tell: Callable[[str], None],
 ) -> list[Check]:
     backend = chosen.backend
     if backend is BACKENDS[NO_JUDGE]:
@@ -132,15 +148,28 @@ def _check(
         said = "its settings are valid; use --load to load and call its model"
         return [Check(name, "not checked", said)]
     budget = open_budget(settings)
-    started = time.monotonic()
     limit = None if local else settings.timeout
-    questions = [inference_request(prompts, "en", SITUATION, PREMISES, CONCLUSION)]
+    questions = [
+        inference_request(prompts, "en", SITUATION, PREMISES, each) for each in (VALID, INVALID)
+    ]
     if shows:
         image = JudgeImage("Image 0", _drawn, settings.image_size)
         questions += [image_request(prompts, "en", (), each, (image,)) for each in (SEEN, UNSEEN)]
-    first, *seen = _ask(chosen, price, settings, questions, budget, limit)
-    check = _read(name, chosen, first, budget, time.monotonic() - started)
+    most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
+    tell(shown(f"Waiting for {len(questions)} replies of {chosen.name}{most} ..."))
+    member, started = chosen.member(settings, price), time.monotonic()
+    valid, invalid, *seen = _ask(member, questions, budget, limit)
+    took = f"{time.monotonic() - started:.1f} s{_named(chosen, member)}"
+    check = _read(name, chosen, (valid, invalid), budget, took)
     return [check, *([_read_seen(name, seen)] if seen else [])]
+
+
+def _named(chosen: ChosenJudge, member: Member) -> str:
+    """What the server calls its model; llama.cpp accepts any name and serves its only model."""
+    served = getattr(member.judge, "served_model", None)
+    if not served or served == chosen.model:
+        return ""
+    return f" (the server calls its model {served[:_SHOWN]!r})"
 
 
 def _drawn() -> Any:
@@ -165,22 +194,16 @@ def _read_seen(name: str, verdicts: Sequence[Verdict]) -> Check:
 
 
 def _ask(
-    chosen: ChosenJudge,
-    price: Price | None,
-    settings: Settings,
-    questions: Sequence[JudgeRequest],
-    budget: Budget,
-    limit: float | None,
+    member: Member, questions: Sequence[JudgeRequest], budget: Budget, limit: float | None
 ) -> list[Verdict]:
     """The verdicts of one judge; errors after ``limit`` seconds per question, including retries.
 
     Does not use ``open_engine``, which would repeat questions as set in LMMS_RPTS_JUDGE_SAMPLES,
     and require one price per judge.
     """
-    member = chosen.member(settings, price)
     late = threading.Event()
     with JudgeEngine(
-        [member], name=chosen.name, concurrency=1, progress=False, budget=budget
+        [member], name=member.name, concurrency=1, progress=False, budget=budget
     ) as engine:
 
         def stop() -> None:
@@ -202,17 +225,22 @@ def _ask(
 
 
 def _read(
-    name: str, chosen: ChosenJudge, verdict: Verdict, budget: Budget, seconds: float
+    name: str, chosen: ChosenJudge, verdicts: tuple[Verdict, Verdict], budget: Budget, took: str
 ) -> Check:
-    score, took = verdict.value, _took(budget)
-    reply = (verdict.text or "").strip()
+    used = _used(budget)
+    failed = next((verdict for verdict in verdicts if not isinstance(verdict.value, float)), None)
+    reply = ((failed or verdicts[0]).text or "").strip()
     quoted = f"\nits reply: {reply[:_SHOWN]!r}" if reply else ""
-    if not isinstance(score, float):
-        error = str(verdict.error)
+    if failed is not None:
+        error = str(failed.error)
         found = (remedy for marks, remedy in _REMEDIES if any(mark in error for mark in marks))
-        return problem(name, f"{error}{took}{quoted}", next(found, _ANY_REMEDY))
-    said = f"answered in {seconds:.1f} s; scores {score:g} for a plainly valid step{took}"
-    if score < PASSED:
+        return problem(name, f"{error}{used}{quoted}", next(found, _ANY_REMEDY))
+    valid, invalid = (float(verdict.value or 0) for verdict in verdicts)
+    said = (
+        f"answered in {took}; scores {valid:g} for a plainly valid step, {invalid:g} for a plainly "
+        f"invalid one{used}"
+    )
+    if not valid >= PASSED > invalid:
         return problem(
             name,
             f"{said}{quoted}",
@@ -222,7 +250,7 @@ def _read(
     return Check(name, "ok", said + ("" if chosen.backend.comparable else _NOT_COMPARABLE))
 
 
-def _took(budget: Budget) -> str:
+def _used(budget: Budget) -> str:
     """Calls, tokens and cost, as far as known."""
     if not budget.calls or not budget.usage.tokens:
         return ""

@@ -202,7 +202,7 @@ def _answer_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
     return prompts.request(
         "answer",
         doc["language"],
-        parse=_parse_answer,
+        parse=parse_answer,
         statement=doc["statement"],
         response=text,
     )
@@ -217,7 +217,7 @@ def parse_steps(reply: str) -> str | None:
     return _NO_STEPS if _EMPTY.match(said) else None
 
 
-def _parse_answer(reply: str) -> Answer | None:
+def parse_answer(reply: str) -> Answer | None:
     """One of the allowed words: alone on the first or last line, or the only one in the reply."""
     lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
     for line in lines[-1:] + lines[:1]:

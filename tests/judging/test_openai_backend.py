@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import email.utils
-import json
 import socket
 import subprocess
 import sys
@@ -33,8 +32,17 @@ from lmms_rpts.judging.backends import openai
 from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.stop_signal import StopSignal
 from tests.judging.conftest import Serve
-from tests.judging.questions import Held, in_turn, question, questions, values
-from tests.support.judge_server import Answer, Body, JudgeServer, ServerReply, by_prompt, constant
+from tests.judging.questions import REMINDER, Held, in_turn, question, questions, values
+from tests.support.judge_server import (
+    Answer,
+    Body,
+    JudgeServer,
+    ServerReply,
+    by_prompt,
+    constant,
+    form_of,
+    text_of,
+)
 from tests.support.tables import table
 from tests.support.waiting import LONGEST
 
@@ -273,6 +281,12 @@ def test_a_host_that_never_connects_is_unreachable(monkeypatch: pytest.MonkeyPat
 
 CODES = ("insufficient_quota", "model_not_found", "invalid_api_key")
 DONE = {"message": "You are done.", "type": "x"}
+WRONG_MODEL = (
+    "Server is pinned to 'HuggingFaceTB/SmolLM2-135M-Instruct'; requested 'm'.",  # transformers
+    "m is not a valid model ID",  # OpenRouter
+    "Model Not Exist",  # DeepSeek
+    "/chat/completions: Invalid model name passed in model=m. Call `/v1/models`",  # LiteLLM
+)
 
 
 @table(
@@ -282,6 +296,8 @@ DONE = {"message": "You are done.", "type": "x"}
         for status in (401, 403, 404)
     ),
     (ServerReply("Insufficient Balance", status=402), ["Insufficient Balance"]),
+    *((ServerReply(said, status=400), [said]) for said in WRONG_MODEL),
+    (ServerReply(status=400, body={"detail": WRONG_MODEL[0]}), [WRONG_MODEL[0]]),
     *(
         (ServerReply(status=status, body={"error": DONE | {"code": code}}), ["You are done."])
         for code in CODES
@@ -362,7 +378,7 @@ def test_a_schema_that_others_got_through_with_is_kept(serve: Serve) -> None:
     """A request is refused while another call with a schema is in progress."""
 
     def answer(body: Body) -> str | ServerReply:
-        bad = body["messages"][0]["content"] == "bad"
+        bad = body["messages"][0]["content"].startswith("bad")
         return ServerReply("no", status=400) if bad else ServerReply(GOOD, delay=0.2)
 
     server = serve(answer)
@@ -463,28 +479,61 @@ def test_a_server_that_always_complains_is_no_endless_loop(serve: Serve, complai
     server = serve(constant_reply(ServerReply(complaint, status=400)))
     (verdict,) = asked(server)
     assert complaint in str(verdict.error)
-    assert server.calls == verdict.attempts <= 3
+    assert server.calls == verdict.attempts <= 5
 
 
-def no_schema(complaint: str, status: int = 400) -> Answer:
-    return lambda body: ServerReply(complaint, status=status) if "response_format" in body else GOOD
+FORMS = ("bounded", "enum", "object", "text")
+"""What a server may take, strictest first."""
 
 
-@table("status", 400, 422)
-@table("complaint", "response_format is not supported", "guided decoding is off", "Bad Request")
-def test_servers_without_schemas_are_asked_without(
-    serve: Serve, complaint: str, status: int
+def takes(*forms: str, complaint: str = "Bad Request", status: int = 400) -> Answer:
+    """A server that refuses all other forms."""
+    refusal = ServerReply(complaint, status=status)
+    return lambda body: GOOD if form_of(body) in forms else refusal
+
+
+@table("form", *FORMS)
+@table(
+    "complaint, status",
+    ("response_format is not supported", 400),
+    ("guided decoding is off", 422),
+    ("Bad Request", 400),
+)
+def test_a_server_is_asked_in_the_strictest_form_that_it_takes(
+    serve: Serve, form: str, complaint: str, status: int
 ) -> None:
-    server = serve(no_schema(complaint, status))
+    server = serve(takes(form, "text", complaint=complaint, status=status))
     with open_engine("openai:m", concurrency=1, progress=False) as judge:
         assert values(judge.run(questions(4))) == [0.7] * 4
-    assert server.calls == 1 + 4  # it learns only once
-    assert "response_format" in server.requests[0]
+    steps = FORMS.index(form)
+    found = [form_of(body) for body in server.requests]
+    assert found == [*FORMS[:steps], *[form] * 4], "it learns only once"
+
+
+@table("form", *FORMS)
+def test_calls_that_are_refused_together_change_the_form_once(serve: Serve, form: str) -> None:
+    server = serve(takes(form, "text"), latency=0.1)
+    with open_engine("openai:m", concurrency=8, progress=False) as judge:
+        assert values(judge.run(questions(8))) == [0.7] * 8
+        judge.run([question("later")])
+    assert form_of(server.requests[-1]) == form
+
+
+def test_a_form_without_a_schema_says_what_json_is_wanted(serve: Serve) -> None:
+    """OpenAI refuses "json_object" if no message contains the word JSON."""
+    server = serve(takes("object"))
+    for kind, fields in {
+        "image": '{"reason": "...", "score": 0 | 0.1 | 0.2 | 0.3',
+        "match": '{"reason": "...", "verdict": "<Yes>" | "<No>"}',
+        "answer": '{"verdict": "agree" | "disagree" | "undetermined"',
+    }.items():
+        asked(server, question("q", kind=kind))
+        assert server.requests[-1]["messages"][-1]["content"].startswith(f"q\n\nJSON: {fields}")
 
 
 def test_a_refusal_is_not_laid_on_a_schema_that_was_taken_before(serve: Serve) -> None:
     refusal = ServerReply("content management policy", status=400)
-    server = serve(lambda body: refusal if body["messages"][0]["content"] == "bad" else GOOD)
+    server = serve(lambda body: refusal if text_of(body).startswith("bad") else GOOD)
     with open_engine("openai:m", concurrency=1, progress=False) as judge:
         judge.run([question("one")])
         (verdict,) = judge.run([question("bad")])
@@ -493,22 +542,105 @@ def test_a_refusal_is_not_laid_on_a_schema_that_was_taken_before(serve: Serve) -
     assert all("response_format" in body for body in server.requests)
 
 
-def test_a_schema_is_asked_for_where_a_score_is_wanted(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+SCORES = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+REASON = {"type": "string", "maxLength": 300}
+
+
+@table(
+    "kind, properties",
+    ("image", {"reason": REASON, "score": {"type": "number", "enum": SCORES}}),
+    ("root", {"reason": REASON, "score": {"type": "number", "enum": SCORES}}),
+    (
+        "match",
+        {
+            "reason": {"type": "string", "maxLength": 800},
+            "verdict": {"type": "string", "enum": ["<Yes>", "<No>"]},
+        },
+    ),
+    (
+        "answer",
+        {
+            "verdict": {
+                "type": "string",
+                "enum": ["agree", "disagree", "undetermined", "同意", "不同意", "无法判断"],
+            }
+        },
+    ),
+    ("transform", None),
+    ("question_steps", None),
+)
+def test_a_score_or_a_word_is_asked_for_with_a_schema(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, kind: str, properties: dict[str, Any] | None
 ) -> None:
-    said = json.dumps({"reason": "Score: 0.1 would be harsh; 3 of 4 facts agree", "score": 0.75})
-    server = serve(constant(said))
-    kinds = ["image", "inference", "transform", "answer"]
-    verdicts = asked(server, *(question(kind, kind=kind) for kind in kinds))
-    assert [verdict.value for verdict in verdicts] == [0.75, 0.75, said, said]
-    wanted = {body["messages"][0]["content"]: "response_format" in body for body in server.requests}
-    assert wanted == {"image": True, "inference": True, "transform": False, "answer": False}
-    schema = next(body for body in server.requests if "response_format" in body)["response_format"]
-    assert list(schema["json_schema"]["schema"]["properties"]) == ["reason", "score"]
+    server = serve(constant(GOOD))
+    asked(server, question("q", kind=kind))
+    sent = server.requests[-1].get("response_format")
+    if properties is None:
+        assert sent is None
+        return
+    assert sent["json_schema"]["strict"] is True
+    assert sent["json_schema"]["schema"] == {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    assert list(sent["json_schema"]["schema"]["properties"]) == list(properties), "reason first"
     monkeypatch.setenv("LMMS_RPTS_STRUCTURED", "off")
     with open_engine("openai:m", progress=False) as judge:
-        judge.run([question("q")])
-    assert "response_format" not in server.requests[-1]
+        judge.run([question("q", kind=kind)])
+    assert form_of(server.requests[-1]) == "text"
+
+
+# ---- after a reply that cannot be parsed
+
+
+def fields_of(body: Body) -> list[str]:
+    """The fields of the JSON that a call asks for."""
+    form = body.get("response_format")
+    return list(form["json_schema"]["schema"]["properties"]) if form else []
+
+
+CUT = ServerReply('{"reason": "' + "1.1" * 300, finish_reason="length", usage=(10, 512))
+BLANK = ServerReply("{\n" + " \n" * 500, finish_reason="length", usage=(10, 512))
+BRIEF = ServerReply("It is a step of", finish_reason="length", usage=(10, 64))
+
+
+@table(
+    "replies, calls",
+    # (fields, maximum tokens, number of messages) of each call
+    ((CUT, GOOD), [(["reason", "score"], 512, 1), (["score"], 64, 1)]),
+    ((CUT, BRIEF, GOOD), [(["reason", "score"], 512, 1), (["score"], 64, 1), ([], 64, 3)]),
+    ((BLANK, GOOD), [(["reason", "score"], 512, 1), ([], 64, 1)]),
+    (("Well.", "Hm.", GOOD), [(["reason", "score"], 512, 1), (["score"], 512, 3), ([], 512, 3)]),
+    (("no " * 2000, GOOD), [(["reason", "score"], 512, 1), (["score"], 512, 1)]),
+)
+def test_a_question_is_never_repeated_unchanged(
+    serve: Serve, replies: Any, calls: list[tuple[list[str], int, int]]
+) -> None:
+    """After a reply that was cut off, only the score is wanted, in few tokens."""
+    server = serve(in_turn(*replies))
+    (verdict,) = asked(server)
+    assert verdict.value == 0.7
+    assert [
+        (fields_of(body), body["max_tokens"], len(body["messages"])) for body in server.requests
+    ] == calls
+    assert all(REMINDER in body["messages"][-1]["content"] for body in server.requests[1:])
+
+
+def test_steps_that_were_cut_off_are_asked_for_once_more_in_full(serve: Serve) -> None:
+    endless = ServerReply("Image0 -> " * 2000, finish_reason="length", usage=(10, 4096))
+    server = serve(constant_reply(endless))
+    (verdict,) = asked(server, question("q", kind="transform"))
+    assert [body["max_tokens"] for body in server.requests] == [4096, 4096]
+    assert [message["role"] for message in server.requests[1]["messages"]] == ["user"]
+    assert "after 4,096 tokens, the limit for this request" in str(verdict.error)
+
+
+def test_white_space_without_end_is_not_taken_for_thinking(serve: Serve) -> None:
+    server = serve(in_turn(ServerReply(" \n" * 500, finish_reason="length"), GOOD))
+    assert values(asked(server)) == [0.7]
+    assert [body["max_tokens"] for body in server.requests] == [512, 64]
 
 
 THOUGHT = ServerReply("<think>Let me see", finish_reason="length", usage=(100, 512))
@@ -642,7 +774,7 @@ def test_ask_gives_a_reply(serve: Serve) -> None:
 
     async def both() -> None:
         judge = OpenAIJudge("m", server.url, KEY, LONGEST)
-        assert await judge.ask(question("q")) == Reply(GOOD, Usage(10, 5))
+        assert await judge.ask(question("q")) == Reply(GOOD, Usage(10, 5), limit=512)
         with pytest.raises(RefusedError):
             await judge.ask(question("q"))
         await judge.aclose()

@@ -75,6 +75,7 @@ HOSTILE = [
 
 benchmarks()  # registers their kinds of requests
 PROMPTS = Prompts()
+VERDICTS = [name for name, kind in request_kinds().items() if kind.has_verdict]
 
 
 def shown(name: str, language: str, **fields: Any) -> str:
@@ -106,6 +107,16 @@ def test_every_prompt_has_a_reminder(name: str, language: str) -> None:
     text = PROMPTS.reminder(name, language)
     assert text == text.strip() != ""
     assert bool(re.search(r"[\u4e00-\u9fff]", text)) == (language == "zh")
+
+
+@table("name, language", *((kind, language) for kind in VERDICTS for language in LANGUAGES))
+def test_a_reminder_asks_for_the_verdict_alone_in_any_form(name: str, language: str) -> None:
+    """It is sent with a schema and without: the words "one line" or "Score: x" would contradict."""
+    text = PROMPTS.reminder(name, language)
+    assert {"en": "and no reason", "zh": "不要写理由"}[language] in text
+    assert [
+        form for form in ("Score:", "分数：x", "line", "一行", "Reply with") if form in text
+    ] == []
 
 
 def test_what_is_scored_says_how_to_write_the_score() -> None:
@@ -318,10 +329,10 @@ def test_the_version_is_that_of_the_content(folder: Folder) -> None:
             ]
         )
     ]
-    assert all(re.fullmatch(r"1\+[0-9a-f]{8}", version) for version in versions), versions
+    assert all(re.fullmatch(rf"{prompts.PROMPT_VERSION}\+[0-9a-f]{{8}}", each) for each in versions)
     assert versions[0] == versions[1]
     assert len(set(versions)) == 6
-    assert PROMPTS.version == "1"
+    assert PROMPTS.version == prompts.PROMPT_VERSION
 
 
 FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"

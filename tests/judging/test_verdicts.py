@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from lmms_rpts.filters.response_reading import parse_answer
 from lmms_rpts.judging.parsers.replies import read_reply
 from lmms_rpts.judging.parsers.scores import strip_thinking
 from lmms_rpts.judging.parsers.verdicts import (
@@ -15,7 +16,7 @@ from lmms_rpts.judging.parsers.verdicts import (
     parse_mistake,
     parse_yes_no,
 )
-from lmms_rpts.judging.types import JudgeRequest, Reply
+from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 from tests.support.tables import table
 
 
@@ -225,6 +226,53 @@ def test_a_line_of_more_than_120_characters_is_no_verdict(
 ) -> None:
     assert parse(line.ljust(120, "!")) == verdict
     assert parse(line.ljust(121, "!")) is None
+
+
+@table(
+    "kind, reply, verdict",
+    # in the requested form
+    ("grade", '{"reason": "Both name Oak Hill.", "verdict": "correct"}', "correct"),
+    ("grade", '{"reason": "It says: Verdict: correct", "verdict": "incorrect"}', "incorrect"),
+    ("grade", '{\n  "verdict": "错误"\n}', "incorrect"),
+    ("consistency", '{"reason": "...", "verdict": "inconsistent"}', "inconsistent"),
+    ("compare", '{"reason": "\\n<No>", "verdict": "<Yes>"}', "yes"),
+    ("match", '{"verdict": "no"}', "no"),
+    ("mistake", '<think>{"verdict": "reject"}</think>{"verdict": "calculation"}', "calculation"),
+    ("answer", '{"reason": "I disagree", "verdict": "agree"}', "agree"),
+    ("answer", '{"verdict": "无法判断"}', "undetermined"),
+    # not one of the words, or another object
+    ("grade", '{"reason": "correct", "verdict": "maybe"}', None),
+    ("grade", '{"reason": "correct", "verdict": true}', None),
+    ("grade", '{"reason": "correct", "verdict": "not correct"}', None),
+    ("grade", '{"verdict": "correct", "confidence": 0.1}', None),
+    ("compare", '{"reason": "both say 5"}', None),
+    # text, as servers send it that ignore the schema
+    ("compare", "Both say 5.\n<Yes>", "yes"),
+    ("answer", "disagree", "disagree"),
+)
+def test_verdicts_in_either_form(kind: str, reply: str, verdict: str | None) -> None:
+    parse = {
+        "grade": parse_grade,
+        "consistency": parse_consistency,
+        "mistake": parse_mistake,
+        "answer": parse_answer,
+    }.get(kind, parse_yes_no)
+    value, error = read_reply(JudgeRequest(kind, [], parse=parse), Reply(reply))  # type: ignore[arg-type]
+    assert (value, error is None) == (verdict, verdict is not None)
+
+
+@table(
+    "kind, reply, said",
+    ("image", Reply("x", Usage(9, 512), False), "cut off after 512 tokens, the limit for"),
+    ("transform", Reply("x", Usage(9, 4096), False), "after 4,096 tokens, the limit for this"),
+    ("image", Reply("x", Usage(9, 133), False), "after 133 of 512 allowed tokens: the server"),
+    ("image", Reply("x", Usage(9, 900), False, 8704), "after 900 of 8,704 allowed tokens"),
+    ("image", Reply("x", None, False), "it was cut off (limit: 512 tokens)"),
+)
+def test_why_a_reply_was_cut_off_is_said(kind: str, reply: Reply, said: str) -> None:
+    value, error = read_reply(JudgeRequest(kind, []), reply)
+    assert value is None
+    assert said in str(error)
 
 
 @given(

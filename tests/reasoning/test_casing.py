@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-from lmms_rpts.filters.response_reading import _parse_answer
+from lmms_rpts.filters.response_reading import parse_answer
 from lmms_rpts.reasoning import extract_chain, find_answer, parse_chain
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.mentions import _WORDS, find_mentions, has_chinese_label
@@ -56,8 +56,8 @@ def test_chains_and_answers_in_odd_letters() -> None:
 
 
 def test_a_judges_word_in_odd_letters() -> None:
-    assert _parse_answer("the response says dıſagree") == "disagree"
-    assert _parse_answer("so it is UNDETERMİNED as it stands") == "undetermined"
+    assert parse_answer("the response says dıſagree") == "disagree"
+    assert parse_answer("so it is UNDETERMİNED as it stands") == "undetermined"
 
 
 def test_numbers_in_odd_letters() -> None:

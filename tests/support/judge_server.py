@@ -135,6 +135,14 @@ def text_of(body: Body) -> str:
     return content if isinstance(content, str) else str(content[-1]["text"])
 
 
+def form_of(body: Body) -> str:
+    """The form in which a reply is requested: ``bounded``, ``enum``, ``object`` or ``text``."""
+    form = body.get("response_format", {"type": "text"})
+    if form["type"] != "json_schema":
+        return str(form["type"]).removeprefix("json_")
+    return "bounded" if "maxLength" in json.dumps(form) else "enum"
+
+
 def by_colour() -> Answer:
     """Replies with "Score: 0.x", the redness of the images' mean colour; 0 without images."""
 

@@ -16,6 +16,7 @@ from lmms_rpts.filters import FilterInputError
 from lmms_rpts.filters import grading as filters_grading
 from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.cmmath import grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
@@ -125,7 +126,7 @@ def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) ->
             "grader": "rule",
             "mistakes": False,
             "judge": None,
-            "prompt_version": "1",
+            "prompt_version": PROMPT_VERSION,
             "rules_version": "3",
         },
     }
@@ -292,7 +293,7 @@ def test_the_judges_grade_counts(
         "grader": "judge",
         "mistakes": False,
         "judge": "openai:test",
-        "prompt_version": "1",
+        "prompt_version": PROMPT_VERSION,
         "rules_version": "3",
     }
     (body,) = server.requests
@@ -459,7 +460,7 @@ def test_the_kind_of_a_mistake_is_told(
         "grader": "rule",
         "mistakes": True,
         "judge": "openai:test",
-        "prompt_version": "1",
+        "prompt_version": PROMPT_VERSION,
         "rules_version": "3",
     }
     (body,) = server.requests

@@ -13,6 +13,7 @@ import pytest
 from lmms_rpts.filters import FilterInputError
 from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data_errors import DataError
@@ -100,7 +101,7 @@ def test_a_record_by_rules_needs_no_judge() -> None:
             "reasoning_type": None,
             "images": ["diagrams/1-0.png"],
         },
-        "settings": {"grader": "rule", "judge": None, "prompt_version": "1"},
+        "settings": {"grader": "rule", "judge": None, "prompt_version": PROMPT_VERSION},
     }
 
 
@@ -187,7 +188,11 @@ def test_the_judges_grade_counts(
         "strict": 1.0,
         "llm": {"score": score, "reply": reply, "error": None},
     }
-    assert record["settings"] == {"grader": "llm", "judge": "openai:test", "prompt_version": "1"}
+    assert record["settings"] == {
+        "grader": "llm",
+        "judge": "openai:test",
+        "prompt_version": PROMPT_VERSION,
+    }
     (body,) = server.requests
     for text in ("Which station does the line end at?", "<<<B, Mill Lane>>>", "Final Answer: B"):
         assert text in shown(body)

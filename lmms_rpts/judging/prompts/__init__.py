@@ -19,7 +19,7 @@ from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser
 
-PROMPT_VERSION = "1"
+PROMPT_VERSION = "2"
 """Part of cache keys; increase it whenever a changed template may change a judge's reply."""
 
 _CUT = "\n-----\n"
