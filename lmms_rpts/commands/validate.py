@@ -228,9 +228,9 @@ def _announce(plan: Plan) -> None:
     cost = shared_cost(usage, plan.settings.prices)
     priced = "" if cost is None else f", cost about {cost:,.2g}"
     typer.echo(
-        f"About {calls:,} calls to {plan.judge}, {usage.input_tokens:,} input tokens and "
-        f"{usage.output_tokens:,} output tokens{priced}. Failed calls and unreadable replies are "
-        "repeated, at most twice each if unreadable. Cached replies cost nothing.",
+        f"About {calls:,} calls to {plan.judge}: {usage.input_tokens:,} input tokens and "
+        f"{usage.output_tokens:,} output tokens{priced}. Failed calls and unreadable replies (up "
+        "to twice each) are repeated. Cached replies cost nothing.",
         err=True,
     )
 

@@ -396,7 +396,7 @@ def test_a_reply_that_can_not_be_read_is_asked_for_again(
     server = judge(lambda body: next(said), grader="both")
     (record,) = grade(VAGUE)
     assert record["score"] == 1.0
-    assert "exactly one of these two marks" in shown(server.requests[1])
+    assert "one of these two marks, and no reason" in shown(server.requests[1])
 
 
 def test_without_a_reference_there_is_nothing_to_compare_with(

@@ -271,7 +271,7 @@ def test_a_reply_that_can_not_be_read_is_asked_for_again(
     server = judge(lambda body: next(said))
     (record,) = grade("Final Answer: B")
     assert record["score"] == 1.0
-    assert "exactly one word: correct or incorrect" in shown(server.requests[1])
+    assert "one of these words, and no reason: correct or incorrect" in shown(server.requests[1])
 
 
 def test_no_answer_is_wrong_without_asking(judge: Callable[..., JudgeServer]) -> None:

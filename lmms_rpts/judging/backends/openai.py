@@ -241,8 +241,9 @@ class OpenAIJudge:
         fatal = isinstance(failure, FatalJudgeError)
         if status not in _NOT_UNDERSTOOD or code in _THIS_QUESTION or fatal:
             return failure
-        # An image was refused, not the form.
-        if self._adapt(complaint, sent, form if refusal is None else TEXT):
+        if refusal is not None:
+            self._forms.refused(TEXT, named=False)  # an image was refused, not the form
+        elif self._adapt(complaint, sent, form):
             return AdaptedError(f"the judge's server refused ({status}): {said}")
         return failure
 
