@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
@@ -99,7 +100,8 @@ def serve(port: int, slots: int) -> None:
     parameters.model_alias = {MODEL}
     parameters.n_ctx, parameters.n_parallel = slots * CONTEXT, slots
     parameters.hostnames, parameters.port = ["127.0.0.1"], port
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
+    threads = min(4, os.cpu_count() or 1)
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.warmup = False
     server = xllamacpp.Server(parameters)
     threading.Event().wait()

@@ -148,7 +148,7 @@ def test_a_request_beyond_the_context_is_unscored_with_the_servers_message() -> 
 def test_more_requests_than_slots_wait_here_and_not_until_the_time_limit(
     server: LlamaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, *rest = questions(13)
+    first, *rest = questions(9)
     started = time.monotonic()
     assert judged([first])[0].error is None
     # Long enough for a call that has to wait for two others, not for one at the end of a queue.
@@ -159,8 +159,9 @@ def test_more_requests_than_slots_wait_here_and_not_until_the_time_limit(
 
 
 def test_after_a_kill_only_the_calls_under_way_are_repeated(
-    server: LlamaServer, tmp_path: Path
+    server: LlamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "600")  # no call may end for another reason
     asked = questions(8)
     begun, answered = server.begun, server.answered
     verdicts: list[Verdict] = []
@@ -168,7 +169,7 @@ def test_after_a_kill_only_the_calls_under_way_are_repeated(
         target=lambda: verdicts.extend(judged(asked, cache_dir=tmp_path)), daemon=True
     )
     working.start()
-    wait_until(lambda: server.answered >= answered + 3, lambda: not working.is_alive())
+    wait_until(lambda: server.answered >= answered + 1, lambda: not working.is_alive())
     server.kill()
     server.start()
     working.join(LONGEST)
