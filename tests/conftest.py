@@ -23,6 +23,7 @@ from tests.support.order import LONG, deal
 from tests.support.ports import reserved_port
 from tests.support.readme import TRY_IT
 
+collect_ignore = ["real"]  # unless it is named, as make test-real does
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
 forget_machine()
 gc.disable()  # collects nothing during test imports, but takes a third of their time

