@@ -80,7 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(hf_model, "most_tokens", LIMITS.__getitem__)
+    monkeypatch.setattr(JudgeRequest, "most_tokens", property(lambda it: LIMITS[it.kind]))
     monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     threads = torch.get_num_threads()
@@ -268,8 +268,8 @@ def test_the_real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         "inference_seen": 512,
         "answer": 64,
         "transform": 4096,
-        "grade": 256,
-        "consistency": 256,
+        "grade": 512,
+        "consistency": 512,
         "compare": 512,
         "mistake": 512,
         "solution": 4096,
@@ -801,7 +801,7 @@ def held(
     sizes: list[int] = []
     judge = HFJudge(str(folder), batch_size=4)
     limits = {**LIMITS, "transform": 10**6}
-    monkeypatch.setattr(hf_model, "most_tokens", limits.__getitem__)
+    monkeypatch.setattr(JudgeRequest, "most_tokens", property(lambda it: limits[it.kind]))
     requests = [question(f"{n}", kind="transform" if n < 4 else "answer") for n in range(12)]
 
     async def run() -> Asked:
@@ -898,7 +898,7 @@ def test_an_engine_can_be_closed_while_the_model_speaks(
     engine = JudgeEngine(HFJudge(str(endless)), progress=False)
     closing = threading.Thread(target=engine.close)
     with monkeypatch.context() as patch:
-        patch.setattr(hf_model, "most_tokens", lambda kind: 10**6)
+        patch.setattr(JudgeRequest, "most_tokens", property(lambda it: 10**6))
         wrap_generate(patch, lambda mask: closing.start())
         with pytest.raises(RuntimeError, match="closed"):
             engine.run(questions(3))

@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(hf_model, "most_tokens", lambda kind: LIMIT)
+    monkeypatch.setattr(JudgeRequest, "most_tokens", property(lambda it: LIMIT))
     monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
     threads = SimpleNamespace(Lock=threading.Lock, Thread=AfterAllTasks)
     monkeypatch.setattr(hf, "threading", threads)
