@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
         (("judge_throughput", "--limit", "8", "--concurrency", "4"), "0 calls"),
         (("judge_throttling", "--calls", "64", "--latency", "0.05"), "429"),
         (("judge_validity", "--limit", "6"), "inference"),
+        (("interval_coverage", "--samples", "20"), "guarded"),
         (("gaming", "--limit", "16", "--language", "en"), "superiority"),
         (("fuzz", "--count", "100"), "exceptions: 0"),
         (("cmmath_grading", "--disagreements", "--undecided"), "grades per second"),

@@ -83,7 +83,8 @@ def estimate_mean(
     half = _t(count - 1) * math.sqrt(variance * count / (count - 1)) if count > 1 else 0.0
     if half < 1e-9:
         return Estimate(mean, None, None, n)
-    return Estimate(mean, mean - half, mean + half, n)
+    low = max(0.0, mean - half) if there.min() >= 0.0 else mean - half
+    return Estimate(mean, low, mean + half, n)
 
 
 def resampled(

@@ -48,9 +48,9 @@ H_2_2_1 = -(0.8 * math.log(0.4) + 0.2 * math.log(0.2))
     # Yes and no: at most three classes, including unparsed answers.
     ("aaabb", 2, 0.6, 0, 1, H_3_2, H_3_2 / math.log(3), 0.6, 0),
     ("ab", 4, 0.5, 0, 0.5, math.log(2), 1, 0.5, 0),
-    # No option was found: one class, never right, and never an answer.
+    # No option was found: one class, never right, and never an answer; nothing if that is all.
     ([None, None, "a", "a", "a"], 4, 0.6, 0, 1, H_3_2, H_3_2 / math.log(5), 0.6, 0),
-    ([None] * 5, 4, 0, 0, 0, 0, 0, 1, 0),
+    ([None] * 5, 4, 0, 0, 0, None, None, None, None),
     # Free text has no options.
     ("abcde", 0, 0.2, 0, 0.2, math.log(5), 1, 0.2, 0),
     # Asked only once.

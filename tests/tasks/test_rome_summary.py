@@ -191,14 +191,15 @@ def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
     assert overall.metrics["thinking_answer_consistency"].value is None
 
 
-def test_partial_credit_has_students_interval(tmp_path: Path) -> None:
+def test_partial_credit_has_the_interval_of_means(tmp_path: Path) -> None:
     write_rome_run(tmp_path, {"geo": [*[record(0.5)] * 6, record(1.0), record(0.0)]})
     (overall,) = summarize_rome(read_rome_runs([tmp_path])).models
     accuracy = overall.metrics["accuracy"]
-    # Two deviations of 0.5: s^2 = 0.5 / 7; t of 7 degrees of freedom is 2.364624.
-    half = 2.364624 * (0.5 / 7 / 8) ** 0.5
+    # With one more 0: mean 4 / 9, squared deviations 6 / 18^2 + 25 / 81 + 2 * 16 / 81 = 13 / 18;
+    # t of 8 degrees of freedom is 2.306004.
+    low = 4 / 9 - 2.306004 * (13 / 18 / 8 / 9) ** 0.5
     assert accuracy.value == 0.5
-    assert (accuracy.low, accuracy.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
+    assert (accuracy.low, accuracy.high) == pytest.approx((low, 1 - low), abs=1e-6)
 
 
 def test_what_failed_is_left_out_and_counted(tmp_path: Path) -> None:

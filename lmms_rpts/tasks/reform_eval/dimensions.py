@@ -67,12 +67,10 @@ def dimension_scores(
     found: dict[tuple[str, str], dict[str, tuple[bool, Figure]]] = {}
     names = {dimension: name for name, dimension in DIMENSIONS.items()}
     for each in models:
+        chosen, its_method = TASKS.get(each.task, (None, None))
         online = each.task in ONLINE_TASKS
-        chosen, its_method = (
-            (ONLINE_TASKS[each.task], "generation")
-            if online
-            else TASKS.get(each.task, (None, None))
-        )
+        if online:
+            chosen, its_method = ONLINE_TASKS[each.task], "generation"
         if chosen is None or its_method != method:
             continue
         figure = each.metrics["cider" if chosen.kind == "caption" else "accuracy"]
