@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from loguru import logger
@@ -136,8 +136,15 @@ class Total:
     stopped: str | None
 
     def __add__(self, other: Total) -> Total:
-        sums = (one + two for one, two in zip(astuple(self)[:5], astuple(other)[:5], strict=True))
-        return Total(*sums, self.guessed or other.guessed, self.stopped or other.stopped)
+        return Total(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost + other.cost,
+            self.found + other.found,
+            self.guessed or other.guessed,
+            self.stopped or other.stopped,
+        )
 
 
 def _total(budget: Budget) -> Total:

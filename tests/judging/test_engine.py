@@ -577,7 +577,7 @@ def test_a_judge_without_a_readable_reply_is_stopped(
     if stops:
         assert len(set(judge.texts)) <= client.UNREADABLE + 1  # one was under way
         assert {verdict.error for verdict in verdicts[client.UNREADABLE :]} == {asked.fatal}
-        for said in ("first 20 requests", "'no idea  no idea", "larger model", "lmms-rpts doctor"):
+        for said in ("first 20 requests", "'no idea no idea", "larger model", "lmms-rpts doctor"):
             assert said in str(asked.fatal)
         assert len(str(asked.fatal)) < 500
 
