@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import signal
 import subprocess
 import sys
@@ -100,8 +99,8 @@ def serve(port: int, slots: int) -> None:
     parameters.model_alias = {MODEL}
     parameters.n_ctx, parameters.n_parallel = slots * CONTEXT, slots
     parameters.hostnames, parameters.port = ["127.0.0.1"], port
-    threads = min(4, os.cpu_count() or 1)
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    # One thread: several wait for each other in busy loops, which takes minutes on a busy machine.
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     parameters.warmup = False
     server = xllamacpp.Server(parameters)
     threading.Event().wait()
