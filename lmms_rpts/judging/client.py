@@ -20,7 +20,7 @@ from lmms_rpts.judging.concurrency_level import Place
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers.replies import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
-from lmms_rpts.judging.request_kinds import WRITTEN
+from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import (
     AdaptedError,
@@ -84,6 +84,7 @@ class _Tries:
     calls: int = 0
     failed: int = 0
     timed_out: int = 0
+    waited: int = 0
     throttled: int = 0
     adapted: int = 0
     usage: Usage | None = None
@@ -125,6 +126,7 @@ class JudgeClient:
         self._unreachable = 0
         self._in_vain = 0
         self._last_answer: float | None = None
+        self._begun = 0.0
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
         """The verdict on a request; equal requests share one verdict."""
@@ -161,7 +163,7 @@ class JudgeClient:
 
         Rewriting a response is harder: a judge that cannot may still score steps.
         """
-        if self._unreadable is None or request.kind in WRITTEN:
+        if self._unreadable is None or not request_kinds()[request.kind].has_verdict:
             return
         if verdict.value is not None:
             self._unreadable = None
@@ -230,7 +232,7 @@ class JudgeClient:
         self, request: JudgeRequest, tries: _Tries, urgency: int
     ) -> tuple[Reply | None, str | None]:
         """The reply, or the reason why there is none."""
-        tries.failed = tries.throttled = tries.adapted = 0
+        tries.failed = tries.throttled = tries.waited = tries.adapted = 0
         while True:
             try:
                 return await self._call_once(request, tries, urgency), None
@@ -290,6 +292,7 @@ class JudgeClient:
         tries.calls += 1
         clock = asyncio.get_running_loop().time
         begun = clock()
+        self._begun = self._begun or begun
         try:
             reply = await self.member.judge.ask(self._patient(request, tries))
             guessed = reply.usage is None
@@ -309,7 +312,7 @@ class JudgeClient:
             if failure.timed_out:
                 if self._limit.timed_out(place):
                     self._warn_of_slowness()
-            elif _puts_off(failure) or self._is_out():
+            elif _puts_off(failure) or self._is_out(failure):
                 wait = failure.retry_after or 0.0
                 self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
             raise
@@ -352,13 +355,18 @@ class JudgeClient:
             self._most,
         )
 
-    def _is_out(self) -> bool:
-        """Whether a server that answered before now fails all requests."""
-        return self._last_answer is not None and self._in_vain >= UNREACHABLE
+    def _is_out(self, failure: TransientError) -> bool:
+        """Whether a server that answered before is gone or fails all requests, or is starting.
+
+        With few calls at a time, a server that is started again would use up all tries of a request
+        before many calls have failed.
+        """
+        gone = failure.unreachable or self._in_vain >= UNREACHABLE
+        return failure.starting or (self._last_answer is not None and gone)
 
     def _attempt(self, failure: TransientError, tries: _Tries) -> int:
         """The number of the attempt, which determines the pause."""
-        tried = tries.failed + tries.throttled
+        tried = tries.failed + tries.throttled + tries.waited
         others_answered = self._in_vain < tried
         return max(1, tried - BY_CHANCE) if _puts_off(failure) and others_answered else tried
 
@@ -366,9 +374,10 @@ class JudgeClient:
         """Why the request is not retried after ``failure``; None if it is."""
         tries.timed_out += failure.timed_out
         too_long = (failure.retry_after or 0.0) > PATIENCE
-        if self._is_out() and not too_long:
-            # It answered before, so the failure is temporary and not caused by this request.
-            silent = asyncio.get_running_loop().time() - (self._last_answer or 0.0)
+        if self._is_out(failure) and not too_long:
+            # The failure is temporary and not caused by this request.
+            tries.waited += 1
+            silent = asyncio.get_running_loop().time() - (self._last_answer or self._begun)
             if silent > PATIENCE and tries.timed_out != 1:  # else it gets more time first
                 return self._stop_signal.stop(f"no answer for {silent:,.0f} s: {failure}")
             return None

@@ -45,9 +45,6 @@ QUOTING = 800
 STEPS = SCORED - {"root"}
 """The kinds that ask for the score of a step."""
 
-WRITTEN = frozenset({"transform", "question_steps", "solution"})
-"""The kinds that ask to rewrite a response as steps."""
-
 _SCORE = "a score from 0 to 1"
 _TEMPLATES = Path(__file__).parent / "prompts"
 _KINDS = {

@@ -34,6 +34,7 @@ class TransientError(Exception):
         retry_after: seconds that the server asks to wait; None if it does not say.
         unreachable: whether there was no connection to a server at all.
         throttled: whether the server refused the call because there were too many.
+        starting: whether the server says that it is still loading its model.
         timed_out: whether the call exceeded our time limit; the server may still work on it.
     """
 
@@ -44,12 +45,14 @@ class TransientError(Exception):
         unreachable: bool = False,
         throttled: bool = False,
         timed_out: bool = False,
+        starting: bool = False,
     ) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
         self.unreachable = unreachable
         self.throttled = throttled
         self.timed_out = timed_out
+        self.starting = starting
 
 
 class AdaptedError(Exception):

@@ -19,7 +19,7 @@ class ReliabilityBin:
 
     Attributes:
         score: the mean score of the steps.
-        sound: the share of sound steps, with Wilson's interval over questions; ``n`` is the number
+        sound: the share of sound steps, with the exact interval over questions; ``n`` is the number
             of steps.
     """
 

@@ -38,7 +38,7 @@ class Measure:
         counts: (m,), the number of units (steps or chains) that each document adds to it.
             Documents that add none cannot narrow the interval.
         share: whether the statistic is a share. If a share is 0 or 1, all resamples are equal, and
-            the interval is Wilson's, with the number of clusters.
+            the interval is the exact one, with the number of clusters.
         centred: whether the interval is shifted by the difference of the value and the mean of the
             resamples: for a statistic that noise increases, because resamples have more noise.
     """

@@ -128,8 +128,8 @@ def summarize_grades(
     """Summarize runs side by side; runs of one model on the same questions are its rounds.
 
     A metric is the mean over the questions that have a value; several responses to a question
-    (``--repeats``) are averaged first. One round has a 95% interval over questions: Wilson's if all
-    its values are 0 or 1, else Student's t. Several rounds have their mean and sample standard
+    (``--repeats``) are averaged first. One round has a 95% interval over questions: the exact one
+    if all its values are 0 or 1, else Student's t. Several rounds have their mean and sample standard
     deviation (n - 1).
 
     Args:

@@ -276,6 +276,14 @@ def test_a_host_that_never_connects_is_unreachable(monkeypatch: pytest.MonkeyPat
     assert error.unreachable
 
 
+def test_a_server_that_loads_its_model_is_starting(serve: Serve) -> None:
+    said = {"message": "Loading model", "type": "unavailable_error", "code": 503}  # llama.cpp
+    server = serve(constant_reply(ServerReply(status=503, body={"error": said})))
+    error = raised_by(OpenAIJudge("m", server.url, KEY, LONGEST))
+    assert isinstance(error, TransientError)
+    assert error.starting
+
+
 # ---- permanent failures
 
 

@@ -72,7 +72,7 @@ def test_as_many_scores_as_bins_have_one_each() -> None:
 def test_bins_have_intervals_over_questions() -> None:
     shared = [judged("+", 0.9, question=f"q{at % 20}") for at in range(40)]
     (found,) = reliability_bins(steps_of(shared))
-    assert found.sound.low == pytest.approx(0.8389, abs=5e-5)
+    assert found.sound.low == pytest.approx(0.025 ** (1 / 20))
 
 
 def test_the_interval_of_the_calibration_error_holds_its_value() -> None:

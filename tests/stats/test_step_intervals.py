@@ -116,14 +116,14 @@ def test_chains_of_one_question_have_no_interval() -> None:
     assert found["acc_err"] == Estimate(0.0, None, None, 1)
 
 
-def test_a_share_of_all_has_wilsons_interval_over_questions() -> None:
+def test_a_share_of_all_has_the_exact_interval_over_questions() -> None:
     chains = [judged("+-", 0.9, 0.1) for _ in range(20)]
     found = estimate_all(steps_of(chains * 2), resamples=50)
-    # Newcombe (1998): 20 of 20. The first 40 chains have a question each, the shared ones 20.
+    # 0.025 to the power of 1 / n. The first 40 chains have a question each, the shared ones 20.
     shared = [judged("+-", 0.9, 0.1, question=f"q{at % 20}") for at in range(40)]
-    assert found["acc_err"].low == pytest.approx(0.9124, abs=5e-5)
+    assert found["acc_err"].low == pytest.approx(0.025 ** (1 / 40))
     assert estimate_all(steps_of(shared), resamples=50)["acc_err"] == Estimate(
-        1.0, pytest.approx(0.8389, abs=5e-5), 1.0, 40
+        1.0, pytest.approx(0.025 ** (1 / 20)), 1.0, 40
     )
     assert found["auc"] == Estimate(1.0, None, None, 80)
 
@@ -131,9 +131,9 @@ def test_a_share_of_all_has_wilsons_interval_over_questions() -> None:
 def test_only_questions_with_such_a_unit_count() -> None:
     chains = [judged("+", 0.9), judged("+", 0.9), *[judged("+-", 0.9, 0.1)] * 18]
     found = estimate_all(steps_of(chains), resamples=50)
-    # Wilson's lower limit for 2 of 2, and for 18 of 18: n / (n + 1.96 ** 2).
-    assert found["acc_ok"].low == pytest.approx(2 / 5.8415, abs=5e-5)
-    assert found["acc_err"].low == pytest.approx(18 / 21.8415, abs=5e-5)
+    # The exact lower limit for 2 of 2, and for 18 of 18.
+    assert found["acc_ok"].low == pytest.approx(0.025 ** (1 / 2))
+    assert found["acc_err"].low == pytest.approx(0.025 ** (1 / 18))
 
 
 def test_numbers_of_units() -> None:

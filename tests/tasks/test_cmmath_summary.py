@@ -31,8 +31,8 @@ from tests.support.environment import VARIABLES
 from tests.support.rome_runs import make_rome_record, write_rome_run
 
 BOTH = {"grader": "both", "judge": JUDGE}
-WILSON_HALF = 1.959964 / (2 * (2 + 1.959964**2) ** 0.5)
-"""Half the width of Wilson's interval of 1 of 2: z / 2 sqrt(2 + z^2), z = 1.959964."""
+HALF = 0.975**0.5 - 0.5
+"""Half the width of the exact interval of 1 of 2: the upper limit p has (1 - p^2) = 0.025."""
 
 
 def rows(summary: GradeSummary, value: str | None = "cmmath", by: str = "task") -> list[Figures]:
@@ -227,9 +227,7 @@ def test_accuracy_and_its_bounds_by_hand(tmp_path: Path) -> None:
     )
     accuracy = found.metrics["accuracy"]
     assert (accuracy.value, accuracy.n) == (0.5, 2)
-    assert (accuracy.low, accuracy.high) == pytest.approx(
-        (0.5 - WILSON_HALF, 0.5 + WILSON_HALF), abs=1e-6
-    )
+    assert (accuracy.low, accuracy.high) == pytest.approx((0.5 - HALF, 0.5 + HALF), abs=1e-6)
     # One of four is right, or all but one.
     assert values(found, "accuracy_if_wrong", "accuracy_if_right") == [0.25, 0.75]
     # The rules saw three responses; two of four have a score.

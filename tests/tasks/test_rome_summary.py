@@ -182,9 +182,8 @@ def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
     (overall,) = summary.models
     accuracy = overall.metrics["accuracy"]
     assert (accuracy.value, accuracy.n, overall.questions, overall.rounds) == (0.5, 4, 4, 1)
-    # Wilson's interval of 2 of 4: z = 1.95996, centre 0.5, half-width z / 2 sqrt(4 + z^2).
-    half = 1.959964 / (2 * (4 + 1.959964**2) ** 0.5)
-    assert (accuracy.low, accuracy.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
+    # The exact interval of 2 of 4: 6p^2 - 8p^3 + 3p^4 = 0.025.
+    assert (accuracy.low, accuracy.high) == pytest.approx((0.067586, 0.932414), abs=1e-6)
     assert [each.value for each in summary.tables[0].groups] == ["academic", "geo"]
     assert group(summary, "academic")["model-a"].metrics["accuracy"].value == pytest.approx(2 / 3)
     assert (overall.tokens.value, overall.tokens.n) == (10.0, 4)

@@ -20,6 +20,7 @@ _WRONG_MODEL = re.compile(
     r"Server is pinned to .{1,200}; requested |is not a valid model ID\b|^Model Not Exist$"
     r"|Invalid model name passed in model="
 )
+_STARTING = re.compile(r"loading model", re.IGNORECASE)  # llama.cpp, with status 503
 _FATAL_STATUS = (401, 402, 403, 404)
 _TRANSIENT_STATUS = (408, 409, 425, 429)
 _THROTTLED = 429
@@ -52,6 +53,7 @@ def classify(
             f"the judge's server failed ({status}): {said}",
             retry_after((headers or {}).get("retry-after", "")),
             throttled=status == _THROTTLED,
+            starting=status == 503 and bool(_STARTING.search(said)),
         )
     return RefusedError(f"the judge's server refused ({status}): {said}")
 

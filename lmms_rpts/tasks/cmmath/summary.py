@@ -159,7 +159,7 @@ GRADING = Grading(
     "responses without a score were wrong, and if they were right. undecided: share that the rules "
     "left undecided. coverage: share with a score. SSR: share of knowledge points with an accuracy "
     "above the threshold. tokens: per response. ( ): number of problems with a score, or of "
-    "mistakes. [ ]: 95% interval over problems, of one round (Wilson's; Student's t where several "
+    "mistakes. [ ]: 95% interval over problems, of one round (exact; Student's t where several "
     "responses to a problem differ). ±: sample standard deviation over rounds.",
     sentence=_sentence,
     sheets=_sheets,

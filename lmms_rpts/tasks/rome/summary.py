@@ -99,7 +99,7 @@ GRADING = Grading(
     ),
     explained="n: questions. accuracy: by the grader that counts. strict: by strict rules. "
     "consistency: share of answers that agree with the thinking. tokens: per response. [ ]: 95% "
-    "interval over questions, of one round (Wilson's where all grades are 0 or 1, Student's t with "
+    "interval over questions, of one round (exact where all grades are 0 or 1, Student's t with "
     "partial credit). ±: sample standard deviation over rounds.",
     sentence=_sentence,
     lists={
