@@ -164,7 +164,7 @@ def test_functions_stay_small() -> None:
 
 def test_modules_stay_small() -> None:
     for path in MODULES:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 600, path
 
 
 # Words at which messages began in lower case; names, paths and options may begin one.

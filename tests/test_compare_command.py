@@ -101,9 +101,9 @@ def test_how_many_flips_are_shown(command: Command, pair: tuple[Path, Path]) -> 
 def test_no_figure_is_cut_off_on_a_narrow_screen(
     command: Command, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wide = row(command(*pair).output, "judge_coverage")
+    wide = row(command(*pair).output, "missing_references")
     monkeypatch.setenv("COLUMNS", "80")
-    assert row(command(*pair).output, "judge_coverage") == wide
+    assert row(command(*pair).output, "missing_references") == wide
 
 
 def test_several_responses_are_counted(command: Command, tmp_path: Path) -> None:

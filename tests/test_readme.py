@@ -103,7 +103,7 @@ def test_the_doctor_works_as_printed() -> None:
             text=True,
             timeout=300,
         )
-        assert judge.calls == 1
+        assert judge.calls == 2
     assert "sk-of-the-test" not in done.stdout + done.stderr
     assert re.search(r"^ok +judge", done.stdout, re.MULTILINE), done.stdout
 

@@ -52,7 +52,7 @@ def test_one_run(command: Command, run: Path) -> None:
         *("–", "1,200", "0"),
     ]
     assert row(result.output, "geo")[:3] == ["geo", "2", "0.500"]
-    assert row(result.output, "geo")[-3:] == ["1.000", "1,200", "1"]
+    assert row(result.output, "geo")[-2:] == ["1,200", "1"]
     # (1 + 0 + 1 + 0.5) / 4
     assert row(result.output, "all")[2:4] == ["5", "0.625"]
     assert "1 round. Of 5 responses, published and strict rules disagree on 1" in result.output

@@ -207,6 +207,7 @@ OF_BENCHMARKS = {
     "reform_marks": "upper",
     "reform_in_context": True,
     "reform_limit": None,
+    "reform_max_tokens": "long",
     "reform_reduction": "sum",
     "reform_seed": 0,
     "reform_java": True,

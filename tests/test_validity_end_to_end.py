@@ -78,7 +78,8 @@ def test_a_file_of_another_judge_is_said_once_and_breaks_nothing(tmp_path: Path)
     path = write_validity(tmp_path / "validity.json", of_lexical(judge="openai:m"))
     done = demo(tmp_path / "out", "--limit", "1", validity=path)
     assert done.records("rpts_demo")
-    said = f"{path} is about the judge 'openai:m' with prompts 1, not 'lexical' with prompts 1"
+    version = f"with prompts {PROMPT_VERSION}"
+    said = f"{path} is about the judge 'openai:m' {version}, not 'lexical' {version}"
     assert done.output.count(said) == 1
 
 

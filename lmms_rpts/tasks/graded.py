@@ -129,8 +129,8 @@ def summarize_grades(
 
     A metric is the mean over the questions that have a value; several responses to a question
     (``--repeats``) are averaged first. One round has a 95% interval over questions: the exact one
-    if all its values are 0 or 1, else Student's t. Several rounds have their mean and sample standard
-    deviation (n - 1).
+    if all its values are 0 or 1, else Student's t. Several rounds have their mean and sample
+    standard deviation (n - 1).
 
     Args:
         by: names of breakdowns.

@@ -18,6 +18,7 @@ from lmms_rpts.analysis.comparison import Comparison, MetricDifference, compare_
 from lmms_rpts.filters.record import DIAGNOSTICS
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.permutation import EXACT, holm, swap_test
+from lmms_rpts.tasks.rpts_eval.results import COUNTS
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
@@ -111,7 +112,9 @@ def test_a_run_against_itself(four: tuple[Run, Run]) -> None:
         for each in known:
             p = None if each.metric in (*DIAGNOSTICS, "guarded_coverage") else 1
             assert (each.difference, each.p, each.p_holm) == (0, p, p)
-            assert (each.low, each.high) == (None, None)
+            low, high = each.low or 0.0, each.high or 0.0  # counts have none
+            assert low == pytest.approx(-high)
+            assert (high == 0) == (each.metric in COUNTS)
         assert sum(each.p is not None for each in known) == 7
 
 

@@ -351,7 +351,7 @@ def test_the_engine_knows_who_sees(folder: Path, tmp_path: Path) -> None:
 
 
 def test_asked_again_the_model_still_sees(folder: Path) -> None:
-    again = [about("q", image(number)).asked_again("hm") for number in (0, 2)]
+    again = [about("q", image(number)).asked_again(Reply("hm")) for number in (0, 2)]
     red, blue = ask(folder, again)
     assert isinstance(red, Reply)
     assert isinstance(blue, Reply)

@@ -67,9 +67,9 @@ shares = st.floats(0, 1) | st.just(math.nan)
 @given(st.dictionaries(labels, st.lists(shares, min_size=4, max_size=4), min_size=1, max_size=3))
 def test_any_heat_map_is_sound(runs: dict[str, list[float]]) -> None:
     drawn = heatmap(runs)
-    assert len(parts_of_svg(drawn, "own")) == 3 * len(runs)
+    assert len(parts_of_svg(drawn, "own")) == 4 * len(runs)
     missing = sum(math.isnan(each) for values in runs.values() for each in values)
-    assert texts_of_svg(drawn).count("–") >= 3 * missing  # a run may have that name
+    assert texts_of_svg(drawn).count("–") >= 4 * missing  # a run may have that name
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_runs_share_the_range_of_colours(
     runs: dict[str, list[float]], ends: tuple[str, str]
 ) -> None:
     drawn = [each for each in texts_of_svg(heatmap(runs)) if len(each) == 4 and "." in each]
-    assert sorted(drawn) == sorted([*ends] * 3 * len(runs))
+    assert sorted(drawn) == sorted([*ends] * 4 * len(runs))
 
 
 def test_numbers_on_dark_cells_are_white_and_a_dash_stands_for_none() -> None:

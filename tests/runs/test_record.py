@@ -272,6 +272,7 @@ def test_a_response_that_was_not_scored_has_no_scores() -> None:
         **dict.fromkeys(response.metrics, None),
         "parse_rate": 1.0,
         "judge_coverage": 0.0,
+        "guarded_coverage": 0.0,
         # Metrics of the chain's structure need no judge. Heights 1 and 2: weights 1 and 0.9.
         "evidence_coverage": 1.0,
         "restating_steps": 0.0,

@@ -197,7 +197,7 @@ class SeeingJudge:
             return "\n".join(
                 [*chain, f"{drawn} + Context -> Conclusion{len(numbers)}: the answer is A"]
             )
-        if not shown:
+        if not shown or told.startswith("You check how"):  # the root: no claim about an image
             return "Score: 0.8"
         claimed = _squares(text)[-1]
         self.seen.append((claimed, shown))

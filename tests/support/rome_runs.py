@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.judging.prompts import PROMPT_VERSION
+
 
 def make_rome_record(
     rule: float = 1.0,
@@ -63,7 +65,11 @@ def make_rome_record(
             "images": ["academic/1.png"],
         }
         | instance,
-        "settings": {"grader": "llm" if asked else "rule", "judge": judge, "prompt_version": "1"}
+        "settings": {
+            "grader": "llm" if asked else "rule",
+            "judge": judge,
+            "prompt_version": PROMPT_VERSION,
+        }
         | dict(settings or {}),
     }
 
