@@ -56,10 +56,10 @@ def test_one_run(command: Command, run: Path) -> None:
     assert result.exit_code == 0
     assert result.output.startswith("CMMaTH by task\n")
     assert row(result.output, "cmmath") == [
-        *("cmmath", "3", "0.500", "[0.09,", "0.91]", "0.333–0.667", "0.333", "0.667"),
+        *("cmmath", "3", "0.500", "[0.01,", "0.99]", "0.333–0.667", "0.333", "0.667"),
         *("1,200", "1"),
     ]
-    assert row(result.output, "cmmath_ocr")[1:6] == ["3", "0.667", "[0.21,", "0.94]", "0.667–0.667"]
+    assert row(result.output, "cmmath_ocr")[1:6] == ["3", "0.667", "[0.09,", "0.99]", "0.667–0.667"]
     # 弧长 is mastered, 三角形 is not; the one point of the other task is at 2/3.
     assert "Knowledge points mastered (SSR)" in result.output
     assert row(result.output, "cmmath", "model-a") == ["cmmath", "model-a", "2", *["0.500"] * 4]
@@ -116,7 +116,7 @@ def test_a_narrow_screen_shows_all_numbers(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     output = command(run, "--tree", "--undecided", "1").output
-    for figure in ("0.500", "[0.09, 0.91]", "0.333–0.667", "1,200", "unscored", "> 0.6"):
+    for figure in ("0.500", "[0.01, 0.99]", "0.333–0.667", "1,200", "unscored", "> 0.6"):
         assert figure in output
     assert "…" not in output
     assert "Accuracy by knowledge points: cmmath_ocr\n" in output

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from lmms_rpts.doctor.judge import VALID
 from lmms_rpts.judging import BACKENDS
 from lmms_rpts.tasks.rpts_eval.checks import CHECKS
 from lmms_rpts.tasks.rpts_eval.results import METRICS
@@ -90,7 +91,7 @@ def fill_in(sheet: Path) -> None:
 
 def test_the_doctor_works_as_printed() -> None:
     (command,) = [each for each in COMMANDS if "lmms-rpts doctor" in each]
-    with JudgeServer(answer=lambda body: "Score: 1") as judge:
+    with JudgeServer(answer=lambda body: f"Score: {int(VALID in str(body))}") as judge:
         environment = clean_environment() | {
             "OPENAI_BASE_URL": judge.url,
             "OPENAI_API_KEY": "sk-of-the-test",
