@@ -162,6 +162,13 @@ def test_a_limit_beyond_the_set_takes_all_of_it(
     assert (found.n_chains, found.available) == (chains, 60)
 
 
+def test_a_limit_applies_to_the_steps_in_the_package(command: Command, tmp_path: Path) -> None:
+    for given, chains in ((("--limit", "12"), 12), ((), 127)):
+        done = command("--judge", "lexical", *given, "-o", tmp_path / "v.json")
+        assert done.exit_code == 0, done.output
+        assert figures(tmp_path / "v.json").n_chains == chains
+
+
 def test_a_hundred_chains_are_drawn_unless_all_are_wanted(command: Command, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.json", make_rows(130))
     assert "100 of 130 chains" in command("--judge", "lexical", "--data", path).output

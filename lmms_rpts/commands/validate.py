@@ -58,14 +58,17 @@ def validate(
         ),
     ] = None,
     limit: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--limit",
             min=1,
             max=_MOST_CHAINS,
-            help="Maximum number of chains per data set (stratified sample).",
+            help=(
+                "Maximum number of chains per data set (stratified sample). Default: "
+                f"{LIMIT} of each --data, all of the labelled steps in this package."
+            ),
         ),
-    ] = LIMIT,
+    ] = None,
     whole: Annotated[bool, typer.Option("--all", help="Use all chains of each data set.")] = False,
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=_LARGEST_SEED, help="Random seed of the sample.")
@@ -134,7 +137,7 @@ def validate(
         if show_list:
             show_sets(LAYOUTS, sets if data else [], Console())
             return
-        chains = limit if data and not whole else None
+        chains = None if whole else limit or (LIMIT if data else None)
         plan = _plan(sets, judge, chains, seed, premises, usable=not dry_run)
         _announce(plan)
         if not dry_run:

@@ -72,11 +72,11 @@ def test_doctor_reads_scores() -> None:
 
 
 def test_validate_reads_a_score_for_nearly_every_step(tmp_path: Path) -> None:
-    command = ["validate", "--judge", JUDGE, "--limit", "6", "-o", str(tmp_path / "v.json")]
+    command = ["validate", "--judge", JUDGE, "--limit", "12", "-o", str(tmp_path / "v.json")]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     (found,) = read_validity(tmp_path / "v.json").sets
-    assert found.n_chains == 6
+    assert found.n_chains == 12
     unscored = found.metrics["unscored"].value
     assert unscored is not None
     assert unscored <= 0.05
