@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 import threading
 import time
 import urllib.request
@@ -85,7 +86,8 @@ def test_validate_reads_a_score_for_nearly_every_step(tmp_path: Path) -> None:
 def test_score_judges_all_responses(server: LlamaServer, tmp_path: Path) -> None:
     lines = DEMO.read_text(encoding="utf-8").splitlines(keepends=True)[:3]
     (tmp_path / "responses.jsonl").write_text("".join(lines), encoding="utf-8")
-    command = ["lmms-rpts", "score", str(tmp_path / "responses.jsonl"), "--judge", JUDGE]
+    program = str(Path(sys.executable).with_name("lmms-rpts"))
+    command = [program, "score", str(tmp_path / "responses.jsonl"), "--judge", JUDGE]
     done = run([*command, "-o", str(tmp_path / "scored")], env={"OPENAI_BASE_URL": server.url})
     assert done.returncode == 0, done.stdout
     scored = Run(done.stdout, done.returncode, tmp_path / "scored")
