@@ -122,7 +122,7 @@ def test_subtasks_are_parts_of_one_run_be_they_run_together_or_not(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "settings",
-    [{"grader": "llm"}, {"judge": "openai:other"}, {"prompt_version": "2"}],
+    [{"grader": "llm"}, {"judge": "openai:other"}, {"prompt_version": "0"}],
 )
 def test_parts_that_were_graded_in_other_ways_are_other_runs(
     tmp_path: Path, settings: dict[str, Any]
