@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
+from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.runs.validity import Validity
 from lmms_rpts.runs.validity_files import read_validity_file
 from tests.support.instances import make_doc
@@ -256,7 +257,8 @@ def test_what_the_results_name(command: Command, pair: tuple[Path, Path], known:
 
 def test_saved_runs(command: Command, tmp_path: Path) -> None:
     """Runs of the project's own data, as an earlier version wrote them."""
-    known = write_validity(tmp_path / "validity.json")
+    current = make_validity(prompt_version=PROMPT_VERSION)
+    known = write_validity(tmp_path / "validity.json", current)
     done = command("compare", SAVED / "careful", SAVED / "lucky", "--validity", known)
     assert done.exit_code == 0, done.output
     assert (
