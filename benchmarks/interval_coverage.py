@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-from lmms_rpts.stats.distributions import t_quantile
 from lmms_rpts.stats.intervals import estimate_mean
 
 DOCUMENTS = (10, 15, 20, 40, 100)
@@ -170,7 +170,7 @@ def simulated(scores: Scores, n: int, samples: int, seed: int) -> Result:
     return Result(
         n,
         covered / samples,
-        float((needed <= t_quantile(n - 1, 0.975)).mean()),
+        float((needed <= stdtrit(n - 1, 0.975)).mean()),
         width / samples,
         float(t_widths.mean()) if reached else math.nan,
     )

@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
@@ -27,7 +26,6 @@ from lmms_rpts.tasks.result_hooks import (
     log_experiment_args,
     log_wandb_samples,
     pooled_sample_stderr,
-    print_exception,
     reset_usage,
     save_results,
     save_samples,
@@ -68,7 +66,6 @@ def register() -> None:
     hooks |= dict.fromkeys(verifier_modules(), _add_late_verifier)
     for module, hook in hooks.items():
         wrapt.register_post_import_hook(_guarded(hook), module)
-    _wrap(traceback, "print_exc", print_exception)
 
 
 def _guarded(hook: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
@@ -115,6 +112,7 @@ def _check_early(module: ModuleType) -> None:
     # The evaluator imports models, which import the plugin: it may be half loaded here.
     if hasattr(module, "simple_evaluate"):
         _wrap(module, "simple_evaluate", _simple_evaluate)
+        _wrap(module, "evaluate", _evaluate)
         _wrap(module, "_process_document_results", _process_document)
 
 
@@ -132,21 +130,20 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
         manager = TaskManager(call.arguments.get("verbosity") or "INFO", model_name=model)
         call.arguments["task_manager"] = manager
     try:
-        from lmms_rpts.tasks.model_checks import check_model
         from lmms_rpts.tasks.own.files import requested_tasks
         from lmms_rpts.tasks.own_tasks import check_own_tasks
     except ImportError:  # an error of the plugin must not break lmms-eval
         return original(**call.arguments)
     names = requested_tasks(manager, call.arguments)
-    check_model(
-        manager,
-        names,
-        model,
-        force_simple=bool(call.arguments.get("force_simple")),
-        model_args=call.arguments.get("model_args"),
-    )
     check_own_tasks(manager, names)
     return with_places(original(**call.arguments))
+
+
+def _evaluate(original: Callable[..., Any], lm: Any, task_dict: Any, *args: Any, **kw: Any) -> Any:
+    from lmms_rpts.tasks.model_calls import careful_calls
+
+    with careful_calls(lm, task_dict):
+        return original(lm, task_dict, *args, **kw)
 
 
 def _initialize_tasks(

@@ -43,7 +43,7 @@ FLOORS = (
     ("models", "judging", "answers"),
     ("settings",),
     ("reasoning", "stats", "files", "variables", "schema", "terminal"),
-    ("escaping", "errors", "late_names", "notebook"),
+    ("escaping", "errors", "notebook"),
 )
 """From the top; a package imports only from layers below its own."""
 

@@ -102,12 +102,9 @@ def test_options_are_scored_with_their_images(
         assert each["tokens"] == found[at]["tokens"]
 
 
-def test_a_model_without_likelihoods_is_told_before_it_is_loaded(
-    tmp_path: Path, folder: Path
-) -> None:
-    model = ("--model", "llava_hf", "--model_args", "pretrained=/no/such/model")
-    done = choose(tmp_path, folder, *model)
+def test_a_model_with_one_number_for_all_options_is_refused(tmp_path: Path, folder: Path) -> None:
+    done = choose(tmp_path, folder, "--model", "dummy")
     said = done.output.partition("Error during evaluation: ")[2].partition("\n")[0]
-    assert said.startswith("rome_choice: cannot score the answer options by likelihood")
+    assert said.startswith("rome_choice: the model Dummy cannot score answer options by likelihood")
+    assert "it returns one number for all options of the first 3 documents" in said
     assert "Use --model hf_multimodal" in said
-    assert "/no/such/model" not in said

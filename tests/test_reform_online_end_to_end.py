@@ -59,10 +59,11 @@ def test_a_real_model_answers_in_rounds(tmp_path: Path, tiny_llava: str) -> None
     assert again.records(TASK) == records
 
 
-def test_a_model_without_rounds_is_told_before_it_is_loaded(tmp_path: Path) -> None:
+def test_a_model_without_rounds_is_refused(tmp_path: Path) -> None:
     data = write_reform(tmp_path / "data", 2)
-    done = ask(tmp_path, data, "--model", "llava_hf", "--model_args", "pretrained=/no/such/model")
+    (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
+    model = ("--model", "replay", "--model_args", f"samples={tmp_path / 'none.jsonl'}")
+    done = ask(tmp_path, data, *model)
     said = done.output.partition("Error during evaluation: ")[2].partition("\n")[0]
-    assert said.startswith(f"{TASK}: the model llava_hf does not support several rounds")
+    assert said.startswith(f"{TASK}: the model Replay cannot answer in several rounds: ")
     assert "Use --model hf_multimodal" in said
-    assert "/no/such/model" not in said

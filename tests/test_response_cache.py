@@ -7,14 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from lmms_rpts.models.kept_arguments import KeptArguments
 from tests.support.foreign_task import SeeingJudge, response_to, write_foreign_task
 from tests.support.judge_server import JudgeServer, Paused
 from tests.support.lmms import clean_environment, forked, run_lmms_eval
@@ -39,32 +35,6 @@ def test_a_second_run_generates_nothing(tmp_path: Path, tiny_llava: str) -> None
     assert "4 hits, 0 misses" in re.sub(r" from shared DB|, \d+ from shared DB", "", second.output)
     assert records_of(first) == records_of(second)
     assert first.records("rpts_demo") == second.records("rpts_demo")
-
-
-def test_what_a_wrapper_changes_is_restored_for_our_tasks_alone() -> None:
-    class Model:
-        def generate_until(self, requests: Sequence[Any]) -> list[str]:
-            for each in requests:
-                each.args[1].pop("until")
-                each.args[1]["stop"].append("x")
-                each.args[1]["temperature"] = 0
-            return ["said" for _ in requests]
-
-        def loglikelihood(self, requests: Sequence[Any]) -> list[str]:
-            requests[0].args[1].clear()
-            raise RuntimeError("out of memory")
-
-    def request(task: str) -> Any:
-        return SimpleNamespace(task_name=task, args=("text", {"until": ["\n"], "stop": []}))
-
-    ours, other = request("ours"), request("other")
-    model = KeptArguments(Model(), {"ours"})
-    assert model.generate_until([ours, other]) == ["said", "said"]
-    assert ours.args[1] == {"until": ["\n"], "stop": []}
-    assert other.args[1] == {"stop": ["x"], "temperature": 0}
-    with pytest.raises(RuntimeError, match="out of memory"):
-        model.loglikelihood([ours])
-    assert ours.args[1] == {"until": ["\n"], "stop": []}
 
 
 def test_a_failed_request_is_sent_again(tmp_path: Path) -> None:

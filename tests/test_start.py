@@ -15,7 +15,7 @@ HEAVY = ("lmms_eval", "datasets", "torch", "transformers", "openai", "matplotlib
 FRAMES = ("pandas", "scipy")
 ENGINE = ("numpy", "sqlite3", "jinja2", "lmms_rpts.judging.engine")
 PAGES = ("jinja2", "PIL", "lmms_rpts.report.pages", "lmms_rpts.tasks.any_task.loading")
-RECORDS = ("lmms_rpts.runs.record", "lmms_rpts.filters.record", "lmms_rpts.reasoning.parsing")
+RECORDS = ("lmms_rpts.runs.record", "lmms_rpts.filters.record")
 """What only commands that read runs need."""
 GRADERS = tuple(f"lmms_rpts.tasks.{name}.record" for name in ("rome", "cmmath", "reform_eval"))
 _PROGRAM = (
@@ -32,14 +32,14 @@ _PROGRAM = (
     (["--help"], (*HEAVY, *FRAMES, *ENGINE, *PAGES, *RECORDS)),
     (["summarize", "--help"], (*HEAVY, *FRAMES, *ENGINE, *PAGES, *RECORDS)),
     (["summarize", "RUN"], (*HEAVY, "pandas", *PAGES, *GRADERS)),
-    (["compare", "RUN", "OTHER"], (*HEAVY, *FRAMES, *PAGES, *GRADERS)),
+    (["compare", "RUN", "OTHER"], (*HEAVY, "pandas", *PAGES, *GRADERS)),
     (["sweep", "RUN"], (*HEAVY, *FRAMES, *PAGES, *GRADERS, "numpy")),
     (["tree", "RUN", "--id", "0", "-o", "FOLDER/tree.svg"], (*HEAVY, *FRAMES, "PIL", *GRADERS)),
     # Pandas itself imports pyarrow where it is installed.
     (["export", "RUN", "-o", "FOLDER/steps.jsonl"], (*HEAVY[:-1], "scipy", *PAGES, *GRADERS)),
     (["report", "RUN", "-o", "FOLDER/report.html"], (*HEAVY, "pandas")),
     (["rate", "RUN", "-o", "FOLDER/sheet.html"], (*HEAVY, "scipy")),
-    (["agreement", "RUN", "OTHER"], (*HEAVY, *FRAMES, *PAGES, *GRADERS)),
+    (["agreement", "RUN", "OTHER"], (*HEAVY, "pandas", *PAGES, *GRADERS)),
     (["grades", "GRADED"], (*HEAVY, "pandas", *PAGES)),
     (["cache", "info", "--folder", "FOLDER"], (*HEAVY, *FRAMES, "numpy", *PAGES, *RECORDS)),
     parts=2,

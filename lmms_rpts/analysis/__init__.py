@@ -5,9 +5,8 @@ Names are imported on first use, because pandas and lmms-eval are slow to import
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from lmms_rpts.late_names import late_names
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
@@ -93,4 +92,12 @@ __all__ = [
     "write_frame",
 ]
 
-__getattr__, __dir__ = late_names(__name__, _PLACES)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -67,7 +67,7 @@ def _gather(
     from lmms_rpts.models.responses import read_responses
     from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.data_errors import DataError
-    from lmms_rpts.tasks.documents import published_documents, scored_tasks
+    from lmms_rpts.tasks.documents import scored_tasks
 
     known = scored_tasks()
     for task in tasks:
@@ -81,15 +81,7 @@ def _gather(
     found: Found = {}
     for name in tasks:
         elsewhere = name not in known and (include_path or split_name(name))
-        published = None if elsewhere else published_documents(name)
-        if published is not None and saved is not None:
-            raise DataError(f"{published[1]}. An estimate for saved responses needs the data")
-        documents: Mapping[str, Sequence[Mapping[str, Any]]]
-        if published is not None:
-            documents, note = published
-            typer.echo(f"{note}. With the data the estimate is more accurate.")
-        else:
-            documents = _others(name, include_path) if elsewhere else _read(name)
+        documents = _others(name, include_path) if elsewhere else _read(name)
         for task, docs in documents.items():
             chosen, responses = list(docs[:limit]), None
             if saved is not None:

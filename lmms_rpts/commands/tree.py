@@ -13,23 +13,18 @@ from lmms_rpts.commands.common import (
     Runs,
     check_outputs,
     check_suffixes,
-    complain,
     fail,
     spare,
     told,
-    write_bytes,
+    write_text,
 )
-from lmms_rpts.escaping import count, did_you_mean, listed, printable, shorten
+from lmms_rpts.escaping import count, did_you_mean, listed, shorten
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
     from lmms_rpts.report.layout import Sizes
-    from lmms_rpts.report.tree_figure import TreeFigure
     from lmms_rpts.report.trees import TreePicture
     from lmms_rpts.tasks.rpts_eval.runs import Run
-
-_PLOTTED = (".pdf", ".png")
-_SUFFIXES = (".svg", *_PLOTTED)
 
 
 def tree(
@@ -38,16 +33,9 @@ def tree(
         str,
         typer.Option("--id", metavar="ID", help="Id of the instance.", show_default=False),
     ],
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write: .svg, or .pdf or .png (drawn by matplotlib). May be repeated. "
-            "Default: tree.svg.",
-            show_default=False,
-        ),
-    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="SVG file to write.")] = Path(
+        "tree.svg"
+    ),
     task: Annotated[
         str | None,
         typer.Option("--task", help="Task of the instance, if several tasks have this id."),
@@ -80,39 +68,35 @@ def tree(
     transparent: Annotated[
         bool, typer.Option("--transparent", help="Leave out the white background.")
     ] = False,
-    dpi: Annotated[
-        int, typer.Option("--dpi", min=36, max=1200, help="Resolution of a .png.")
-    ] = 200,
 ) -> None:
     """Draw the reasoning of a response as a tree, as a figure for a paper.
 
     Steps have the colour of their score; the first wrong step has a thick border and a label.
     Several runs are drawn in one picture, one below the other, with their names as titles.
 
-      lmms-rpts tree results --id 7 -o figure.svg -o figure.pdf
+      lmms-rpts tree results --id 7 -o figure.svg
 
-      lmms-rpts tree small=results/a large=results/b --id 7 --legend -o figure.pdf
+      lmms-rpts tree small=results/a large=results/b --id 7 --legend -o figure.svg
 
       lmms-rpts tree results --id 7 --gold -o gold.svg
     """
-    files = check_suffixes(output or [Path("tree.svg")], _SUFFIXES, _PLOTTED)
-    check_outputs(files)
+    check_suffixes([output], (".svg",), plotted=())
+    check_outputs([output])
     with told():
         from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
         found = read_runs(runs)
-    spare(found, files)
+    spare(found, [output])
     name = _task(found, instance, task)
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
     from lmms_rpts.report.layout import Sizes
-    from lmms_rpts.report.tree_figure import make_figure
+    from lmms_rpts.report.tree_svg import make_figure, standalone_svg
 
     sizes = Sizes(node=node_width, lines=lines)
     trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)
     figure = make_figure(trees, legend)
     title = f"{'Gold reasoning' if gold else 'Reasoning'}: {name} {instance}"
-    for path in files:
-        write_bytes(path, _drawn(path, figure, title, dpi, not transparent))
+    write_text(output, standalone_svg(figure, title, not transparent))
 
 
 def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:
@@ -211,17 +195,3 @@ def _gold_tree(
     if not picture.steps:
         fail("There is no tree to draw: the instance has no gold reasoning with steps")
     return [("", picture)]
-
-
-def _drawn(path: Path, figure: TreeFigure, name: str, dpi: int, background: bool) -> bytes:
-    kind = path.suffix.lower()
-    if kind == ".svg":
-        from lmms_rpts.report.tree_svg import standalone_svg
-
-        return standalone_svg(figure, name, background).encode("utf-8")
-    from lmms_rpts.report.tree_plot import draw_figure
-
-    drawn = draw_figure(figure, kind[1:], dpi=dpi, background=background)
-    for warning in drawn.warnings:
-        complain(f"Note: {path}: {printable(warning)}")
-    return drawn.content

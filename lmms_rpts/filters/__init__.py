@@ -6,9 +6,8 @@ only reads records does not need them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from lmms_rpts.late_names import late_names
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.aggregate import AggregateFilter
@@ -25,15 +24,21 @@ __all__ = [
     "TransformFilter",
 ]
 
-_MODULES = {
-    "AggregateFilter": "aggregate",
-    "FilterInputError": "base",
-    "JudgingFilter": "base",
-    "RptsFilter": "base",
-    "ScoreFilter": "score",
-    "TransformFilter": "transform",
+_PLACES = {
+    "AggregateFilter": "lmms_rpts.filters.aggregate",
+    "FilterInputError": "lmms_rpts.filters.base",
+    "JudgingFilter": "lmms_rpts.filters.base",
+    "RptsFilter": "lmms_rpts.filters.base",
+    "ScoreFilter": "lmms_rpts.filters.score",
+    "TransformFilter": "lmms_rpts.filters.transform",
 }
 
-__getattr__, __dir__ = late_names(
-    __name__, {name: f"{__name__}.{module}" for name, module in _MODULES.items()}
-)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -29,7 +29,6 @@ from lmms_rpts.models.hf_options import (
     stop_strings,
 )
 from lmms_rpts.models.hf_prompts import PromptBuilder, ReadyPrompt, read_images
-from lmms_rpts.models.likelihood_support import is_encoder_decoder
 from lmms_rpts.models.token_loss import TokenLoss
 
 _MERGED = 4
@@ -362,6 +361,15 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
     def _progress(self, total: int) -> Any:
         return tqdm(total=total, disable=self.rank != 0, desc="Model Responding")
+
+
+def is_encoder_decoder(config: Any) -> bool:
+    """Whether a transformers model writes with an encoder and a decoder.
+
+    BLIP-2 with FLAN-T5 says so only in the config of its text model.
+    """
+    found = getattr(config, "is_encoder_decoder", False)
+    return bool(found or getattr(getattr(config, "text_config", None), "is_encoder_decoder", False))
 
 
 def _likelihood(logits: torch.Tensor, ids: torch.Tensor) -> tuple[TokenLoss, bool]:

@@ -1,7 +1,4 @@
-"""Picture of a reasoning tree: boxes for steps and leaves, lines for citations.
-
-``tree_svg`` and ``tree_plot`` draw it.
-"""
+"""Picture of a reasoning tree: boxes for steps and leaves, lines for citations."""
 
 from __future__ import annotations
 

@@ -24,9 +24,6 @@ _WIDTHS = {
     0.84: "Mm",
     0.95: "%W",
     1.02: "@",
-    # Some fonts draw these signs of Arabic and cuneiform as wide as whole words.
-    3.0: "\ufdfa\ufdfb",
-    12.0: "\ufdfd\U0001242b\U00012219",
 }
 """Advance widths in em, by the characters that have them; those of signs are rounded up."""
 _KNOWN = {char: width for width, chars in _WIDTHS.items() for char in chars}

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmms_rpts.stats.distributions import normal_cdf, t_quantile
-
 LEVEL = 0.95
 RESAMPLES = 10_000
 SEED = 20260101
@@ -140,8 +138,10 @@ def interval(
         return None, None
     tail = (1 - level) / 2
     if clusters is not None and clusters > 1:
-        wider = math.sqrt(clusters / (clusters - 1)) * t_quantile(clusters - 1, tail)
-        tail = normal_cdf(wider)
+        from scipy.special import ndtr, stdtrit  # its import takes 0.2 s
+
+        wider = math.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, tail)
+        tail = float(ndtr(wider))
     low, high = np.quantile(there, [tail, 1 - tail])
     return float(low), float(high)
 
@@ -186,4 +186,6 @@ def _added_value_interval(sums: Floats, sizes: Floats) -> tuple[float, float]:
 
 
 def _t(df: int) -> float:
-    return t_quantile(df, (1 + LEVEL) / 2)
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, (1 + LEVEL) / 2))

@@ -63,9 +63,6 @@ class Benchmark:
         picture: returns the Pillow image of an instance whose record names no image, or None; its
             arguments are the instance and the folder of ``--images``, else of ``images`` or of the
             run's results, or None. No downloads.
-        published: for ``lmms-rpts estimate``, a function that takes a task's name and returns
-            documents with the published numbers and lengths, and a note; or None if the data are on
-            this machine. None: no totals are known.
         parts: a function that takes a group's name and returns its tasks that can run with the data
             on this machine; or None for any other name. None: each group runs all its tasks.
         unforeseeable: why the judge requests of a run of these tasks cannot be estimated, for
@@ -90,7 +87,6 @@ class Benchmark:
     images: str | None = None
     picture: str | None = None
     unforeseeable: str = ""
-    published: str | None = None
     parts: str | None = None
 
     def __post_init__(self) -> None:

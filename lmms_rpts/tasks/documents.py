@@ -37,19 +37,6 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
     return found
 
 
-def published_documents(task: str) -> tuple[Mapping[str, list[dict[str, Any]]], str] | None:
-    """Documents like the published ones, with a note; None if the real ones can be read.
-
-    Nothing is downloaded.
-    """
-    benchmark = scored_tasks().get(task)
-    if benchmark is None or benchmark.published is None:
-        return None
-    found: tuple[Mapping[str, list[dict[str, Any]]], str] | None
-    found = resolve_name(benchmark.published)(task)
-    return found
-
-
 def images_folder(task: str, recorded: Path | None = None) -> Path | None:
     """The folder of the images of a task on this machine; None if there is none.
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.errors import UserError
-
 _OUR_TASKS = "_lmms_rpts_tasks"
 
 
@@ -55,7 +53,7 @@ def create_response_cache(
     """The cache of responses, with those of runs that were killed."""
     # --use_cache stores the responses of a run under a separate name, and shows them to later runs
     # only if the run ends normally: after a kill the responses would be lost.
-    ours = frozenset(_our_tasks(kwargs.get("task_dict") or {}))
+    ours = frozenset(our_tasks(kwargs.get("task_dict") or {}))
     if ours and kwargs.get("world_size", 1) == 1:  # several processes use a fixed name
         try:
             from lmms_rpts.models.killed_runs import add_killed_runs
@@ -74,14 +72,11 @@ def create_response_cache(
 def execute_cached(
     original: Callable[..., list[Any]], cache: Any, lm: Any, reqtype: str, requests: Any
 ) -> list[Any]:
-    """Cached responses, else the model's, which must not change the settings of our requests."""
+    """Cached responses, else the model's; failed requests are not cached."""
+    found = original(cache, lm, reqtype, requests)
     ours = getattr(cache, _OUR_TASKS, None)
-    if not ours:
-        return original(cache, lm, reqtype, requests)
-    from lmms_rpts.models.kept_arguments import KeptArguments
-
-    found = original(cache, KeptArguments(lm, ours), reqtype, requests)
-    _forget_failures(cache, ours, zip(requests, found, strict=True))
+    if ours:
+        _forget_failures(cache, ours, zip(requests, found, strict=True))
     return found
 
 
@@ -99,19 +94,21 @@ def _forget_failures(cache: Any, ours: Collection[str], pairs: Iterable[tuple[An
     cache.db.commit()
 
 
-def _our_tasks(tasks: Mapping[Any, Any]) -> Iterable[str]:
-    """Names of tasks that are ours or use our filters, such as ``mmmu_val_rpts``."""
+def our_tasks(tasks: Mapping[Any, Any]) -> dict[str, Any]:
+    """The tasks that are ours or use our filters, such as ``mmmu_val_rpts``, by name."""
     from lmms_rpts.tasks.benchmark import benchmark_of
 
     filters = sys.modules.get("lmms_rpts.filters.base")
+    ours: dict[str, Any] = {}
     for name, task in tasks.items():
         if isinstance(task, Mapping):
-            yield from _our_tasks(task)
+            ours |= our_tasks(task)
         ensembles = getattr(task, "_filters", ())
         found = [each for ensemble in ensembles for each in ensemble.filters]
         uses = filters is not None and any(isinstance(each, filters.RptsFilter) for each in found)
         if isinstance(name, str) and (uses or benchmark_of(name)):
-            yield name
+            ours[name] = task
+    return ours
 
 
 def reset_usage(original: Callable[[], None]) -> None:
@@ -254,14 +251,3 @@ def log_wandb_samples(
         log_plain_tables(logger, samples, others)
     finally:
         logger.task_names = every
-
-
-def print_exception(original: Callable[..., None], *args: Any, **kwargs: Any) -> None:
-    """``traceback.print_exc``, except if lmms-eval is about to report an error of the user.
-
-    lmms-eval prints the traceback, and then logs the message, which is all that users need. With
-    ``--verbosity DEBUG`` it raises the error instead.
-    """
-    frame = sys._getframe(2)  # the caller of the wrapper of this function
-    if frame.f_code.co_name != "cli_evaluate" or not isinstance(sys.exc_info()[1], UserError):
-        original(*args, **kwargs)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from xml.etree import ElementTree
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree, locate_error, parse_chain
-from lmms_rpts.report import tree_plot
 from lmms_rpts.report.colours import light_colours, template_text
-from lmms_rpts.report.tree_figure import make_figure
-from lmms_rpts.report.tree_svg import inline_svg, standalone_svg
+from lmms_rpts.report.tree_svg import inline_svg, make_figure, standalone_svg
 from lmms_rpts.report.trees import TreePicture, draw_tree
 from tests.reasoning.strategies import any_chains, texts
 from tests.report.test_hostile import ATTACKS
@@ -173,22 +169,6 @@ def test_a_legend_explains_what_occurs() -> None:
     sound = make_figure([("", draw(*LINES, scores=[0.9, 0.9]))], True)
     assert {text.text for text in sound.texts} == {"score from 0 to 1", invented}
     assert make_figure([("", draw("Image0 -> Conclusion0:Nine."))], True).texts == ()
-
-
-def test_a_picture_strikes_through_evidence_that_does_not_exist() -> None:
-    """By the lines that matplotlib draws: one per leaf, and one in the legend."""
-    struck = []
-
-    def count(sheet: Any, curve: Any, edge: str, width: float, dashed: bool = False) -> None:
-        (x, y), (to_x, to_y) = curve.vertices[[0, -1]]
-        if edge == "wrong" and y == to_y and width < 2:
-            struck.append(to_x - x)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree_plot._Sheet, "line", count)
-        tree_plot.draw_figure(make_figure([("", draw(*LINES))], True), "png", dpi=40)
-    leaf, sample = struck
-    assert leaf > sample > 5
 
 
 def test_work_grows_no_faster_than_the_tree() -> None:

@@ -112,7 +112,7 @@ def test_widths_are_those_of_the_font() -> None:
         assert real <= width_of(text, 12, bold) <= 1.25 * real
 
 
-@table("part", "word ", "x", "钟", "e\u0301", "\u0301", " ", "👩\u200d", "-", "。", "\ufdfd")
+@table("part", "word ", "x", "钟", "e\u0301", "\u0301", " ", "👩\u200d", "-", "。")
 def test_long_texts_take_no_longer_than_their_length(part: str) -> None:
     text = part * (100_000 // len(part))
     assert_linear_in_text(lambda given: wrap(clean(given, 10**6), 170, 12, 10**6), text)

@@ -24,7 +24,6 @@ BENCHMARK = Benchmark(
         "rpts_aggregate": "lmms_rpts.filters:AggregateFilter",
     },
     record="lmms_rpts.filters.record:RptsRecord",
-    published="lmms_rpts.tasks.rpts_eval.published:published_documents",
     scored={
         "rpts_eval": ("rpts_eval_en", "rpts_eval_zh"),
         "rpts_eval_en": (),

@@ -43,10 +43,16 @@ def _read(found: Source, language: str | None) -> list[dict[str, Any]]:
         except Exception as error:  # the Hub's client raises many kinds; all mean no data
             raise DataError(
                 f"{found.file} could not be downloaded from {HUB_DATASET} "
-                f"({type(error).__name__}). Set RPTS_PATH to a local folder with it."
+                f"({type(error).__name__}). Set RPTS_PATH to a local folder with it, or retry with "
+                "a connection."
             ) from error
     else:
         path = found.folder / found.file
+        if not path.is_file():
+            raise DataError(
+                f"There is no {path}. Set RPTS_PATH to a folder with {found.file}, or unset it to "
+                f"download {HUB_DATASET}."
+            )
     try:
         records = read_records(path)
     except (OSError, ValueError) as error:

@@ -1,0 +1,39 @@
+"""``lmms-rpts estimate`` where it has no documents to count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from tests.support.tables import table
+
+
+def test_a_folder_without_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RPTS_PATH", str(tmp_path))
+    done = CliRunner().invoke(app, ["estimate", "rpts_eval_zh"])
+    assert done.exit_code == 1
+    said = " ".join(done.output.split())
+    assert f"There is no {tmp_path / 'texts_zh.json'}. Set RPTS_PATH to a folder with" in said
+
+
+def test_a_failed_download(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionError
+
+    monkeypatch.delenv("RPTS_PATH", raising=False)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", refuse)
+    done = CliRunner().invoke(app, ["estimate", "rpts_eval_en"])
+    assert done.exit_code == 1
+    assert "texts_en.json could not be downloaded" in done.output
+    assert "Set RPTS_PATH to a local folder with it" in " ".join(done.output.split())
+
+
+@table("task", "rome", "rome_geo", "cmmath", "reform_a_okvqa")
+def test_tasks_whose_steps_no_judge_scores(task: str) -> None:
+    done = CliRunner().invoke(app, ["estimate", task])
+    assert done.exit_code == 1
+    assert f"There is no estimate for {task}" in done.output
+    assert "LMMS_RPTS_MAX_JUDGE_TOKENS" in done.output
