@@ -56,9 +56,6 @@ class JudgeEngine:
         cache_dir: folder of the cache of replies; None: no cache.
         budget: where calls are booked; None: a new budget without limits.
         board: shared progress of the processes of a run.
-
-    Attributes:
-        self_counting: names of judges that report their token usage to lmms-eval themselves.
     """
 
     def __init__(
@@ -77,9 +74,6 @@ class JudgeEngine:
         members = judges if isinstance(judges, Sequence) else [Member(name, judges)]
         self.name = name
         self.budget = budget or Budget()
-        self.self_counting = frozenset(
-            member.name for member in members if getattr(member.judge, "logs_usage", False)
-        )
         self._judges = [member.judge for member in members]
         self._progress = progress
         self._board = board

@@ -210,7 +210,6 @@ def test_one_process_holds_one_model(monkeypatch: pytest.MonkeyPatch, judge: str
 @table(
     "judge, writer, like_others",
     ("openai:m", True, True),
-    ("lmms:openai:m", True, True),
     ("hf:m", True, True),
     ("lexical", False, False),
     ("none", False, False),

@@ -45,27 +45,6 @@ def _may_see(model: str, settings: Settings) -> bool:
     return True
 
 
-def _check_lmms(model: str, settings: Settings) -> str | None:
-    from lmms_rpts.judging.backends.lmms import check_lmms
-
-    return check_lmms(model)
-
-
-def _open_lmms(model: str, settings: Settings) -> Judge:
-    from lmms_rpts.judging.backends.lmms import LmmsJudge
-
-    api_type, _, name = model.partition(":")
-    return LmmsJudge(
-        api_type,
-        name,
-        timeout=settings.timeout,
-        concurrency=settings.concurrency,
-        openai_url=settings.openai_url,
-        openai_key=settings.openai_key,
-        temperature=settings.temperature,
-    )
-
-
 def _check_hf(model: str, settings: Settings) -> str | None:
     from lmms_rpts.judging.backends.hf import check_hf
 
@@ -119,12 +98,6 @@ BACKENDS: dict[str, Backend] = {
         check=_check_openai,
         sees=_may_see,
         open=_open_openai,
-    ),
-    "lmms": Backend(
-        usage="lmms:API_TYPE:MODEL",
-        purpose="a model behind one of lmms-eval's judge providers: azure, bedrock, local, ...",
-        check=_check_lmms,
-        open=_open_lmms,
     ),
     "hf": Backend(
         usage="hf:NAME_OR_PATH",
