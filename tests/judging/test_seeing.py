@@ -7,12 +7,10 @@ import itertools
 import json
 import re
 import sqlite3
-import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from loguru import logger
@@ -266,52 +264,6 @@ def test_no_image_gets_into_messages_logs_or_the_cache(
     for piece in encodings(shown.encoded().content):
         assert piece not in everywhere
     assert "[image]" in everywhere
-
-
-def wrapped(text: str, width: int = 76, end: str = "\n") -> str:
-    return end.join(textwrap.wrap(text, width))
-
-
-@table(
-    "disguise",
-    wrapped,
-    lambda text: wrapped(text, 64, "\r\n    "),
-    lambda text: wrapped(text, 76, "%0D%0A"),
-    lambda text: text.replace("+", "-").replace("/", "_"),
-    lambda text: quote(text, safe=""),
-    lambda text: quote(quote(text, safe=""), safe=""),
-    lambda text: text.replace("+", "&#43;").replace("/", "&#47;").replace("=", "&#x3D;"),
-    lambda text: text.replace("+", "&amp;#43;").replace("/", "&sol;"),
-    lambda text: text.replace("+", "\\u002b"),
-    lambda text: wrapped(text.partition("base64,")[2]),
-)
-@table("status", 400, 413, 422, 500, 200, 0)
-def test_no_disguised_image_gets_anywhere(
-    serve: Serve,
-    tmp_path: Path,
-    short_pauses: None,
-    said: list[str],
-    status: int,
-    disguise: Callable[[str], str],
-) -> None:
-    shown = JudgeImage("Image 0", lambda: NOISE)
-    url = f"data:image/jpeg;base64,{base64.b64encode(shown.encoded().content).decode()}"
-    quoted = disguise(url)
-
-    def answer(body: Body) -> ServerReply:
-        if status == 200:
-            return ServerReply(refusal=f"no: {quoted}")
-        return ServerReply(f"You said {quoted}\nScore: 0.5", status=status or 200)
-
-    serve(answer)
-    with open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False) as engine:
-        (verdict,) = engine.run([about(shown)])
-    assert (verdict.value == 0.5) == (not status)
-    stored = b"".join(file.read_bytes() for file in (tmp_path / "kept").iterdir())
-    everywhere = f"{verdict}{said}{stored!r}"
-    assert "[image]" in everywhere
-    pieces = {quoted[at : at + 24] for at in range(60, len(quoted) - 60, 24)}
-    assert not [piece for piece in pieces if piece in everywhere]
 
 
 def test_the_cache_names_no_image(serve: Serve, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin, urlsplit
 
-from lmms_rpts.judging.backends.masking import hide
 from lmms_rpts.judging.types import FatalJudgeError, RefusedError, TransientError
+from lmms_rpts.masking import LONGEST, mask
 
 _FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key"}
 # A wrong model name with status 400: `transformers serve`, OpenRouter, DeepSeek, LiteLLM.
@@ -25,7 +25,6 @@ _FATAL_STATUS = (401, 402, 403, 404)
 _TRANSIENT_STATUS = (408, 409, 425, 429)
 _THROTTLED = 429
 _LONGEST_SAID = 500
-_MOST_READ = 4 * _LONGEST_SAID
 _LONGEST_PLACE = 200
 # Control sequences of terminals: CSI ("\x1b[31m"), OSC ("\x1b]0;title\x07"), other escapes.
 _ESCAPES = re.compile(
@@ -109,7 +108,7 @@ def retry_after(value: str) -> float | None:
 def shown(text: str, secret: str) -> str:
     """A server's text for a message: one short, printable line without the keys."""
     # Cut first, so that a huge text is not read whole; parts of keys are hidden as well.
-    line = hide(_one_line(text[:_MOST_READ]), secret)
+    line = mask(_one_line(text[:LONGEST]), secret)
     return (
         line
         if len(line) <= _LONGEST_SAID

@@ -19,8 +19,6 @@ from lmms_rpts.judging.backends.completions import (
 )
 from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected, shown
 from lmms_rpts.judging.backends.forms import TEXT, FormLadder, has_form, response_format, with_shape
-from lmms_rpts.judging.backends.image_masking import hide_images
-from lmms_rpts.judging.backends.masking import hide_in_reply
 from lmms_rpts.judging.backends.openai_images import Sight, with_images
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.types import (
@@ -31,6 +29,7 @@ from lmms_rpts.judging.types import (
     Reply,
     TransientError,
 )
+from lmms_rpts.masking import MASK, RUN, mask_images
 
 _PATH = "/chat/completions"
 _OPENAI = "https://api.openai.com/v1"
@@ -126,11 +125,11 @@ class OpenAIJudge:
             raise self._no_answer(error, request) from None
         if 300 <= response.status_code < 400:
             target = redirect_target(self._url, response.headers.get("location"))
-            raise self._strayed(redirected(response.status_code, self._shown(target, request)))
+            raise self._strayed(redirected(response.status_code, shown(target, self._secrets)))
         if response.status_code >= 400:
             raise self._failure(response, answer.content, body, form, request)
         if answer.fault is not None:
-            raise self._strayed(type(answer.fault)(self._shown(str(answer.fault), request)))
+            raise self._strayed(type(answer.fault)(shown(str(answer.fault), self._secrets)))
         if has_form(request):
             self._forms.accepted(form)
         reply = self._read(answer.content, body, request)
@@ -196,7 +195,7 @@ class OpenAIJudge:
         try:
             completion = read_completion(json.loads(content))
         except (RefusedError, TransientError) as failure:
-            raise type(failure)(self._shown(str(failure), request)) from None
+            raise type(failure)(shown(str(failure), self._secrets)) from None
         except (ValueError, RecursionError) as error:
             reason = f"the judge's server sent no chat completion ({type(error).__name__})"
             raise TransientError(reason) from None
@@ -205,16 +204,14 @@ class OpenAIJudge:
             self._thinks = True
             reason = "the judge uses hidden thinking and needs a higher token limit"
             raise AdaptedError(reason, completion.reply.usage)
-        text = hide_in_reply(completion.reply.text, self._key)
+        text = completion.reply.text
+        if len(self._key) > RUN:
+            text = text.replace(self._key, MASK)
         if request.images:
             self._sight.took()
-            text = hide_images(text)
+            text = mask_images(text)
         limit = sent.get("max_tokens") or sent.get("max_completion_tokens")
         return replace(completion.reply, text=text, limit=limit)
-
-    def _shown(self, said: str, request: JudgeRequest) -> str:
-        """A server's message without keys and without the images of the request."""
-        return shown(hide_images(said) if request.images else said, self._secrets)
 
     def _no_answer(self, error: Exception, request: JudgeRequest) -> Exception:
         """The error of a failed connection."""
@@ -225,7 +222,7 @@ class OpenAIJudge:
         # broken connection as a timeout.
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
         names = {type(cause).__name__ for cause in causes}
-        reason = self._shown(f"{causes[-1]}", request) or type(causes[-1]).__name__
+        reason = shown(f"{causes[-1]}", self._secrets) or type(causes[-1]).__name__
         if not kinds & _OF_THE_LINE:
             return RefusedError(f"{type(error).__name__}: {reason}")
         dropped = bool(names & _DROPPED)
@@ -245,10 +242,10 @@ class OpenAIJudge:
     ) -> Exception:
         status = response.status_code
         complaint, code = read_fault(content)
-        said = self._shown(complaint, request)
+        said = shown(complaint, self._secrets)
         refusal = None
         if request.images:
-            refusal = self._sight.refusal(status, hide_images(complaint), code, said)
+            refusal = self._sight.refusal(status, mask_images(complaint), code, said)
         headers = {name.lower(): value for name, value in response.headers.items()}
         failure = refusal or classify(status, said, code, headers)
         fatal = isinstance(failure, FatalJudgeError)
