@@ -1,12 +1,14 @@
-"""Budget of judge calls: usage and cost so far, and the limits on them."""
+"""Budget of judge calls: usage and cost so far, the limits on them, and estimated tokens."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
-from lmms_rpts.judging.tokens import guess_input_tokens, guess_tokens
+from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 from lmms_rpts.settings import Price
 
@@ -14,6 +16,12 @@ EXPECTED_OUTPUT = 80
 """Expected output tokens of a judge before its first reply."""
 
 _MILLION = 1_000_000
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+_LETTERS_A_TOKEN = 4.0
+_MESSAGE = 4
+"""Approximate tokens that a chat template adds per message."""
+_PATCH = 28
+"""Approximate side of the image patch of one token in pixels, as in Qwen2-VL."""
 
 
 class BudgetError(Exception):
@@ -171,3 +179,21 @@ def cost_of(usage: Usage, price: Price | None) -> float:
     if price is None:
         return 0.0
     return (usage.input_tokens * price.input + usage.output_tokens * price.output) / _MILLION
+
+
+def guess_tokens(text: str) -> int:
+    """Estimated tokens of ``text``: one per CJK character, else one per four letters."""
+    wide = len(_WIDE.findall(text))
+    return wide + round((len(text) - wide) / _LETTERS_A_TOKEN)
+
+
+def guess_image_tokens(image: JudgeImage) -> int:
+    """Estimated tokens of an image; 0 if its size is not known yet."""
+    width, height = image.known_size or (0, 0)
+    return ceil(width / _PATCH) * ceil(height / _PATCH)
+
+
+def guess_input_tokens(request: JudgeRequest) -> int:
+    """Estimated tokens of a request's chat, with its images."""
+    words = sum(guess_tokens(message["content"]) + _MESSAGE for message in request.messages)
+    return words + sum(map(guess_image_tokens, request.images))

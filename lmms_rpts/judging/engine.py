@@ -17,10 +17,10 @@ from loguru import logger
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
+from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
 from lmms_rpts.judging.request_kinds import STEPS
-from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Verdict
 from lmms_rpts.settings import Jury
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
-from lmms_rpts.judging.concurrency_level import START
+from lmms_rpts.judging.concurrency import START
 from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
 from lmms_rpts.settings import Price
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values

@@ -13,8 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_rpts.judging.concurrency import BY_CHANCE, AdaptiveLimit, NotCalledError
-from lmms_rpts.judging.concurrency_level import Level, Place
+from lmms_rpts.judging.concurrency import (
+    LONE_BY_CHANCE,
+    AdaptiveLimit,
+    Level,
+    NotCalledError,
+    Place,
+)
 from tests.support.tables import table
 
 T = TypeVar("T")
@@ -391,13 +396,13 @@ def test_a_silent_server_is_left_alone_for_longer_each_time() -> None:
     async def work() -> list[float]:
         limit = AdaptiveLimit(1)
         entered = []
-        for _ in range(BY_CHANCE + 7):
+        for _ in range(LONE_BY_CHANCE + 7):
             async with limit.slot() as place:
                 entered.append(now())
                 limit.throttled(place, 0.0)
         return [late - early for early, late in pairwise(entered)]
 
-    by_chance = [0.0] * BY_CHANCE
+    by_chance = [0.0] * LONE_BY_CHANCE
     assert run(work()) == pytest.approx([*by_chance, 0.5, 1, 2, 4, 8, 15])
 
 

@@ -33,9 +33,8 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.client import JudgeClient
-from lmms_rpts.judging.concurrency_level import START
+from lmms_rpts.judging.concurrency import START, StopSignal
 from lmms_rpts.judging.parsers.scores import parse_score
-from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (

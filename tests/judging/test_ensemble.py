@@ -23,8 +23,8 @@ from lmms_rpts.judging import (
     Verdict,
     client,
 )
+from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.ensemble import Ensemble
-from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.settings import Jury, Price
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
 from tests.judging.test_concurrency import run

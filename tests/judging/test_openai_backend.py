@@ -30,7 +30,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.backends import openai
 from lmms_rpts.judging.backends.openai import OpenAIJudge
-from lmms_rpts.judging.stop_signal import StopSignal
+from lmms_rpts.judging.concurrency import StopSignal
 from tests.judging.conftest import Serve
 from tests.judging.questions import REMINDER, Held, in_turn, question, questions, values
 from tests.support.judge_server import (

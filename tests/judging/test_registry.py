@@ -21,8 +21,7 @@ from lmms_rpts.judging import (
     open_engine,
     writes,
 )
-from lmms_rpts.judging.cache_contents import read_answers
-from lmms_rpts.judging.cache_file import FILE
+from lmms_rpts.judging.cache import FILE, read_answers
 from lmms_rpts.settings import Price, SettingError, Settings
 from tests.judging.conftest import Serve
 from tests.judging.questions import question, values

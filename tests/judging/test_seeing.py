@@ -27,8 +27,8 @@ from lmms_rpts.judging import (
     sees,
 )
 from lmms_rpts.judging.backends.openai import OpenAIJudge
+from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.tokens import guess_input_tokens
 from lmms_rpts.settings import load_settings
 from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
@@ -323,11 +323,9 @@ def test_the_third_refusal_ends_the_run(
 ONE_IMAGE = (
     (400, "Your request was rejected: the image may contain content that is not allowed"),
     (400, "This image is not supported by our usage policies"),
-    (400, "Image violates the safety policy; the model does not support image input of that kind"),
     (400, "This image is not allowed."),
     (400, "Input image was blocked by moderation"),
     (400, "Could not process image"),
-    (500, "Could not process image"),
     (400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"),
     (400, "The model does not support images larger than 20 megapixels"),
     (400, "The model does not support more than 3 images"),
@@ -336,7 +334,6 @@ ONE_IMAGE = (
     (400, "The prompt with 1 image is too long: the context length is 4096"),
     (400, "Invalid image."),
     (422, "Invalid base64 image_url"),
-    (404, "image is corrupt"),
 )
 
 

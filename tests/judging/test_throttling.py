@@ -20,7 +20,7 @@ import pytest
 from lmms_rpts.judging import JudgeRequest, Member, RefusedError, Reply, TransientError, Verdict
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import JudgeClient
-from lmms_rpts.judging.stop_signal import StopSignal
+from lmms_rpts.judging.concurrency import StopSignal
 from tests.judging.questions import question, questions
 from tests.judging.test_concurrency import now, run
 from tests.support.tables import table
