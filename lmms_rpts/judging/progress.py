@@ -21,12 +21,34 @@ Counts = dict[str, float]
 _OUTCOMES = ("asked", "cached", "identical", "failed", "no call")
 
 
-def standard_error() -> tuple[TextIO, float] | None:
+class _Pipe:
+    """A stream whose reader may disappear; writing then has no effect.
+
+    tqdm does not release its lock if a write fails: every other bar, such as that of a model
+    being loaded in another thread, would wait forever.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def standard_error() -> tuple[Any, float] | None:
     """The stream of a bar, and the seconds between two updates; None if there is no stream."""
     stream = bar_stream()
     if stream is None or stream.closed:
         return None
-    return stream, IN_A_TERMINAL if stream.isatty() else IN_A_FILE
+    return _Pipe(stream), IN_A_TERMINAL if stream.isatty() else IN_A_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +127,7 @@ class Progress:
             shown["cost"] = f"{counts['cost']:.3g}"
         self._bar.total = int(counts["total"])
         self._bar.n = int(sum(counts[name] for name in _OUTCOMES))
-        with contextlib.suppress(OSError):  # the reader of a pipe is gone
-            self._bar.set_postfix(shown)
+        self._bar.set_postfix(shown)
 
 
 def _outcome(verdicts: Sequence[Verdict]) -> str:
