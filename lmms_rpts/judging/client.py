@@ -357,11 +357,6 @@ class JudgeClient:
             guessed = reply.usage is None
             usage = reply.usage or guess_usage(request, reply)
             tries.usage = _total(tries.usage, reply.usage)
-        except asyncio.CancelledError as failure:
-            if _is_cancelled():
-                raise
-            self._in_vain += 1
-            raise TransientError("the judge's client cancelled the call") from failure
         except AdaptedError as failure:
             usage = failure.usage
             tries.usage = _total(tries.usage, usage)
@@ -461,13 +456,6 @@ def _total(first: Usage | None, second: Usage | None) -> Usage | None:
     if first is None or second is None:
         return first or second
     return first + second
-
-
-def _is_cancelled() -> bool:
-    """Whether this task was cancelled; a client may raise the same error for other reasons."""
-    task = asyncio.current_task()
-    cancelling = getattr(task, "cancelling", None)  # not in Python 3.10
-    return cancelling is None or cancelling() > 0
 
 
 def _puts_off(failure: TransientError) -> bool:

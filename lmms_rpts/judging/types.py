@@ -30,12 +30,13 @@ Parser = Callable[[str], float | str | None]
 class TransientError(Exception):
     """Raised for a failure that may pass: the call should be retried.
 
-    Attributes:
+    Args:
+        reason: the failure.
         retry_after: seconds that the server asks to wait; None if it does not say.
         unreachable: whether there was no connection to a server at all.
         throttled: whether the server refused the call because there were too many.
-        starting: whether the server says that it is still loading its model.
         timed_out: whether the call exceeded our time limit; the server may still work on it.
+        starting: whether the server says that it is still loading its model.
     """
 
     def __init__(
@@ -58,10 +59,7 @@ class TransientError(Exception):
 class AdaptedError(Exception):
     """Raised if the server rejects this form of a call, and the judge has learned another form.
 
-    The call is repeated at once. A judge raises this at most a few times.
-
-    Attributes:
-        usage: tokens that the rejected call used.
+    The call is repeated at once. ``usage``: tokens that the rejected call used.
     """
 
     def __init__(self, reason: str, usage: Usage | None = None) -> None:
@@ -223,19 +221,17 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome of one request.
+    """The outcome of one request: a value or an error.
 
     Attributes:
         text: the judge's last complete reply; None if it never replied.
-        value: the parsed value: a score in [0, 1] or a text; None if there is none.
+        value: the parsed value: a score in [0, 1] or a text.
         cached: whether the reply is a cache hit, so that this request cost nothing.
-        identical: whether ``cached`` is due to an identical request of this process, not to an
-            answer in the cache.
         attempts: number of calls made.
         usage: tokens of all calls, None if the server does not report them.
-        error: why there is no value; None if there is one.
-        spread: standard deviation of the scores of several replies; None for a single reply.
+        spread: standard deviation of the scores of several replies.
         opinions: the reply of each judge and each sample, if there are several.
+        identical: whether ``cached`` is due to an identical request of this process.
     """
 
     text: str | None
@@ -294,10 +290,6 @@ class Member:
     sees: bool = True
 
 
-def _blind(model: str, settings: Settings) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
     """One kind of judge; other packages register one as an entry point ``lmms_rpts.judges``.
@@ -326,5 +318,5 @@ class Backend:
     comparable: bool = True
     samples: bool = True
     kept: bool = True
-    sees: Callable[[str, Settings], bool] = _blind
+    sees: Callable[[str, Settings], bool] = lambda model, settings: False
     caveat: str = ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import sqlite3
 import subprocess
@@ -120,24 +119,6 @@ def test_a_second_engine_asks_nothing(tmp_path: Path) -> None:
     assert asked.budget.calls == 0
 
 
-def test_each_of_several_samples_and_judges_is_kept(tmp_path: Path) -> None:
-    def ensemble(folder: Path) -> tuple[JudgeEngine, list[ScriptedJudge]]:
-        judges = [ScriptedJudge(lambda text, call, k=k: f"Score: 0.{k + call}") for k in (1, 5)]
-        members = [Member(f"judge {at}", judge) for at, judge in enumerate(judges)]
-        return JudgeEngine(members, progress=False, samples=3, cache_dir=folder), judges
-
-    first_engine, first_judges = ensemble(tmp_path)
-    with first_engine as asked:
-        (first,) = asked.run([question("q")])
-    second_engine, second_judges = ensemble(tmp_path)
-    with second_engine as asked:
-        (second,) = asked.run([question("q")])
-    assert [len(judge.asked) for judge in (*first_judges, *second_judges)] == [3, 3, 0, 0]
-    assert second.value == first.value == pytest.approx(0.4)
-    assert second.opinions == first.opinions
-    assert second.cached
-
-
 def test_answers_are_there_before_the_run_goes_on(tmp_path: Path) -> None:
     on_disk: list[int] = []
 
@@ -185,18 +166,6 @@ def test_a_reply_that_was_read_at_last_is_kept(tmp_path: Path) -> None:
     assert answer.messages == [{"role": "user", "content": "q"}], "only the question, no reminder"
     assert answer.reply == "Score: 0.4"
     assert answer.usage == Usage(4, 6)
-
-
-def test_a_kept_reply_that_is_not_understood_is_asked_again(tmp_path: Path) -> None:
-    def picky(reply: str) -> str | None:
-        return reply if "new" in reply else None
-
-    with opened(ScriptedJudge(in_order("old")), tmp_path) as asked:
-        asked.run([question("q", kind="transform")])
-    judge = ScriptedJudge(in_order("new"))
-    with opened(judge, tmp_path) as asked:
-        assert values(asked.run([question("q", kind="transform", parse=picky)])) == ["new"]
-    assert stored(tmp_path) == ["new"]
 
 
 def test_judges_that_cost_nothing_leave_no_file(tmp_path: Path) -> None:
@@ -531,26 +500,6 @@ def fill_up(place: Path) -> None:
             pass
 
 
-def test_a_disk_that_fills_up(small_disk: Path, warnings: list[str]) -> None:
-    def long(text: str, call: int) -> str:
-        return f"{'because ' * 4000}\nScore: 0.{text[-1]}"
-
-    judge = ScriptedJudge(long)
-    with opened(judge, small_disk) as asked:
-        assert values(asked.run(questions(80))) == [k % 10 / 10 for k in range(80)]
-    assert len(judge.asked) == 80
-    assert len(warnings) == 1
-    assert str(small_disk / cache.FILE) in warnings[0]
-    assert "full" in warnings[0]
-    kept = len(stored(small_disk))
-    assert 5 < kept < 40
-    again = ScriptedJudge(long)
-    (small_disk / "ballast").unlink(missing_ok=True)
-    with opened(again, small_disk) as asked:
-        assert values(asked.run(questions(80))) == [k % 10 / 10 for k in range(80)]
-    assert len(again.asked) == 80 - kept, "earlier answers are found"
-
-
 def test_a_disk_that_is_full_later_can_still_be_read(small_disk: Path, warnings: list[str]) -> None:
     filled(small_disk, 50)
     judge = ScriptedJudge(lambda text, call: f"{'because ' * 4000}\nScore: 0.{text[-1]}")
@@ -580,42 +529,6 @@ def test_answers_in_a_place_without_room_or_permission_are_found(
     assert len(warnings) == 1
     assert len(judge.asked) == 20
     assert len(list(read_answers(small_disk))) == 50
-
-
-# ---- hostile texts
-
-HOSTILE = {
-    "NUL": "before\x00after",
-    "quotes": "'; DROP TABLE answers; -- \" ` \\",
-    "a megabyte": "x" * 1_000_000,
-    "controls": "".join(map(chr, range(32))) + "\x7f\x85\u2028",
-    "languages": "结论0：看到 🙂 \u202e العربية e\u0301",
-    "noncharacters": "\ufffe\uffff\U0010ffff",
-    "a lone surrogate": "before\ud800after",
-}
-
-
-@table("name", *HOSTILE)
-def test_hostile_texts_are_kept_and_found(tmp_path: Path, warnings: list[str], name: str) -> None:
-    hostile = HOSTILE[name]
-    requests = [
-        question(hostile),
-        question("a claim", evidence=(hostile,), claim=hostile),
-        question("steps", kind="transform", prompt_version=hostile),
-    ]
-    judge = ScriptedJudge(lambda text, call: f"{hostile}\nScore: 0.{call}")
-    with opened(judge, tmp_path, 1) as asked:
-        first = asked.run(requests)
-    again = ScriptedJudge(in_order("Score: 1"))
-    with opened(again, tmp_path) as asked:
-        second = asked.run(requests)
-    assert not again.asked
-    assert not warnings
-    assert [(v.value, v.text) for v in second] == [(v.value, v.text) for v in first]
-    answers = list(read_answers(tmp_path))
-    assert {json.dumps(answer.messages) for answer in answers} == {
-        json.dumps(list(request.messages)) for request in requests
-    }
 
 
 # ---- reading and deleting answers
@@ -662,17 +575,6 @@ def test_answers_can_be_removed(
     removed = remove_answers(tmp_path, judge, None if age is None else now - age)
     assert removed == 4 - len(left)
     assert sorted(answer.reply for answer in read_answers(tmp_path)) == sorted(left)
-
-
-def test_what_was_removed_is_gone_and_is_asked_again(tmp_path: Path) -> None:
-    path = filled(tmp_path)
-    size = path.stat().st_size
-    assert remove_answers(tmp_path) == 400
-    assert b"because" not in path.read_bytes()
-    assert path.stat().st_size < size / 4
-    judge = ScriptedJudge(last_digit)
-    with opened(judge, tmp_path) as asked:
-        assert values(asked.run([question("old 7")])) == [0.7]
 
 
 @table("look", lambda folder: list(read_answers(folder)), remove_answers)

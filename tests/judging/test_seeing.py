@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import re
 import sqlite3
@@ -116,35 +115,6 @@ def test_a_chat_without_a_user_shows_its_images_all_the_same(serve: Serve) -> No
     assert len(images_of(server.requests[0])) == 1
 
 
-def test_each_question_comes_with_its_own_image(serve: Serve) -> None:
-    """80 images and 40 texts at once; each answer depends on what was sent with the question."""
-    server = serve(by_colour(), latency=0.01)
-    reds = [number * 3 for number in range(80)]
-    requests = [about(image(red), text=f"{red}") for red in reds]
-    both = [each for pair in zip(requests, questions(80), strict=True) for each in pair]
-    verdicts = asked(server, *both, concurrency=16)
-    found = [float(verdict.value or 0) for verdict in verdicts]
-    assert found[::2] == pytest.approx([red / 255 for red in reds], abs=0.015)
-    assert set(found[1::2]) == {0.0}
-    for body in server.requests:
-        for each in images_of(body):
-            assert each.colour[0] == pytest.approx(int(text_of(body)), abs=3)
-    assert server.most_at_once > 4
-
-
-def test_a_retry_sends_the_image_again(serve: Serve, short_pauses: None) -> None:
-    waiting = itertools.chain([ServerReply("slow", status=429), ServerReply("", status=500)])
-
-    def answer(body: Body) -> str | ServerReply:
-        return next(waiting, None) or by_colour()(body)
-
-    server = serve(answer)
-    (verdict,) = asked(server, about(image(255)))
-    assert verdict.value == pytest.approx(1.0, abs=0.02)
-    assert len({images_of(body)[0].digest for body in server.requests}) == 1
-    assert server.calls == 3
-
-
 def test_a_reminder_keeps_the_image(serve: Serve) -> None:
     said = iter(["I see red.", "", GOOD])
     server = serve(lambda body: next(said))
@@ -221,13 +191,6 @@ def test_an_answer_is_found_again_by_what_was_seen(serve: Serve, tmp_path: Path)
     with open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False) as engine:
         (plain,) = engine.run([question("q", kind="image_seen")])
     assert (plain.cached, server.calls) == (False, 5), "without an image it is another question"
-
-
-def test_equal_questions_at_once_are_asked_once(serve: Serve) -> None:
-    server = serve(by_colour())
-    verdicts = asked(server, *(about(image(90)) for _ in range(20)), about(image(190)))
-    assert server.calls == 2
-    assert len(set(values(verdicts)[:20])) == 1
 
 
 def encodings(content: bytes) -> list[str]:
@@ -351,16 +314,6 @@ def test_refusals_of_one_image_never_end_the_run(
         assert f"refused a question with images ({status}): {complaint}" in str(verdict.error)
 
 
-def test_two_refusals_end_nothing(serve: Serve) -> None:
-    server = serve(blind("image input is not supported", otherwise=constant(GOOD)))
-    requests = [about(image(1)), about(image(2)), *questions(4)]
-    with open_engine("openai:m", concurrency=1, progress=False) as engine:
-        verdicts = engine.run(requests)
-        assert engine.fatal is None
-    assert values(verdicts) == [None, None, *[0.7] * 4]
-    assert server.calls == 6
-
-
 def test_after_one_image_was_taken_a_refusal_is_of_its_question_alone(serve: Serve) -> None:
     def answer(body: Body) -> str | ServerReply:
         odd = images_of(body)[0].colour[0] > 100
@@ -453,20 +406,6 @@ def test_which_judges_see(monkeypatch: pytest.MonkeyPatch, judge: str, seeing: b
 
 
 # ---- several answers
-
-
-def test_each_sample_and_each_judge_is_shown_the_image(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    server = serve(by_colour())
-    with open_engine("openai:a+openai:b", progress=False) as engine:
-        (verdict,) = engine.run([about(image(128))])
-    assert verdict.value == pytest.approx(0.5, abs=0.02)
-    assert verdict.spread == 0
-    assert len(verdict.opinions) == server.calls == 6
-    assert len({images_of(body)[0].digest for body in server.requests}) == 1
-    assert sorted(body["model"] for body in server.requests) == ["a"] * 3 + ["b"] * 3
 
 
 def test_a_blind_judge_among_several_leaves_no_mean() -> None:
