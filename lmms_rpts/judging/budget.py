@@ -30,11 +30,7 @@ class BudgetError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call in progress: its judge, and its guessed and expected usage.
-
-    ``tokens`` and ``cost`` are the guess times the ratio of actual to guessed usage of earlier
-    calls.
-    """
+    """A call in progress; ``tokens`` and ``cost`` are the guess, corrected by earlier calls."""
 
     judge: str
     kind: str
@@ -67,18 +63,17 @@ class Budget:
     is exceeded by little, if at all.
 
     Attributes:
-        max_tokens: maximum number of input and output tokens; None: no limit.
-        max_cost: maximum cost, in the currency of the prices; None: no limit.
-        on_usage: called with the tokens of each call that used any, and the judge's name.
-        calls: number of calls made, failed ones included.
-        usage: tokens of all calls; calls without a reply count 0, since no server reports them.
+        max_tokens: maximum number of input and output tokens.
+        max_cost: maximum cost, in the currency of the prices.
+        on_usage: called with the judge's name and the tokens of each call that used any.
+        calls: number of calls made, failed ones included, which count 0 tokens.
         cost: cost of all calls with a known price.
         guessed: whether some tokens were estimated, because a server does not report them.
-        exhausted: why calls stopped; None while they continue.
+        exhausted: why calls stopped.
         share: owner of the budget, for messages.
         found: number of replies found in the cache.
         slow: whether a call exceeded its time limit.
-        stopped: why judging stopped before its end, at the end of a stage; None: it did not.
+        stopped: why judging stopped before its end, at the end of a stage.
     """
 
     max_tokens: int | None = None
@@ -100,11 +95,6 @@ class Budget:
 
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
         """Book a call that is about to be made.
-
-        Args:
-            judge: name of the judge.
-            price: price of its tokens; None: unknown.
-            request: the request.
 
         Raises:
             BudgetError: if it might exceed the budget; then also for all later calls.

@@ -151,12 +151,7 @@ class _Tries:
 class JudgeClient:
     """Asks one judge; belongs to one event loop.
 
-    Args:
-        member: the judge.
-        concurrency: maximum number of concurrent calls.
-        budget: where calls are booked.
-        stop_signal: shared by the clients of an engine, so that a fatal error stops all of them.
-        cache: the cache of replies; None: no cache.
+    The clients of an engine share their stop signal, so that a fatal error stops all of them.
     """
 
     def __init__(

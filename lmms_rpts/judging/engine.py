@@ -49,13 +49,11 @@ class JudgeEngine:
     Args:
         judges: one judge, or several whose scores are joined.
         name: name of all judges together, for messages.
-        concurrency: maximum number of concurrent calls to each judge.
-        progress: whether to show a progress bar.
         samples: replies per question and judge.
         jury: how the scores of several judges or samples are joined.
-        cache_dir: folder of the cache of replies; None: no cache.
         budget: where calls are booked; None: a new budget without limits.
-        board: shared progress of the processes of a run.
+
+    The others are those of ``open_engine``.
     """
 
     def __init__(

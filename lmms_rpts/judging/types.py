@@ -84,9 +84,7 @@ class JudgeRequest:
     """One question to a judge.
 
     Attributes:
-        kind: ``image``, ``inference`` and ``root`` ask for a score, as do ``image_seen`` and
-            ``inference_seen`` with images; ``transform`` asks for a chain, ``answer`` for the final
-            answer of a response; benchmarks add others.
+        kind: one of ``request_kinds()``.
         messages: the chat, each message with ``role`` and ``content``.
         evidence: the texts that a claim is judged against, for judges that ignore the chat.
         claim: the conclusion to be judged.
@@ -275,8 +273,6 @@ class Member:
 
     Attributes:
         name: as in LMMS_RPTS_JUDGE.
-        judge: the judge itself.
-        price: price of its tokens, if known.
         writes: whether it can write text (steps, answers) in addition to scores.
         kept: whether its replies are cached on disk.
         sees: whether it has vision.

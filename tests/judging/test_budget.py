@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,11 +14,9 @@ from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
 from lmms_rpts.settings import Price
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
 from tests.support.tables import table
-from tests.support.waiting import LONGEST
 
 # 64 letters are 16 tokens and a message adds 4; with 80 expected output tokens, a call takes 100.
 ASKED = question("x" * 64)
-EXPECTED = 100
 PRICE = Price(1.0, 2.0)
 """Price of a million tokens, in and out."""
 
@@ -240,19 +235,6 @@ def test_a_budget_is_exceeded_by_no_more_than_calls_under_way_do(
 
 
 THREADS = 8
-
-
-def in_threads(work: Callable[[], int]) -> int:
-    """Runs ``work`` in several threads that start together; returns the sum of the results."""
-    together = threading.Barrier(THREADS)
-
-    def begun_together() -> int:
-        together.wait(LONGEST)
-        return work()
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        runs = [pool.submit(begun_together) for _ in range(THREADS)]
-        return sum(run.result(LONGEST) for run in runs)
 
 
 # ---- an engine with a budget

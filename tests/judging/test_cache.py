@@ -49,7 +49,6 @@ from tests.support.judge_server import Answer, Body, ServerReply, by_prompt
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
-ROOT = Path(__file__).parents[2]
 KEY = "sk-secret-0123456789abcdef"
 
 

@@ -89,11 +89,6 @@ async def callers(limit: AdaptiveLimit, count: int) -> list[Caller]:
     return came
 
 
-async def refuse_one(limit: AdaptiveLimit, wait: float) -> None:
-    async with limit.slot() as place:
-        limit.throttled(place, wait)
-
-
 def inside(came: list[Caller]) -> list[int]:
     """The numbers of the callers that hold a place."""
     return [

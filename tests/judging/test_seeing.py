@@ -158,9 +158,6 @@ def test_images_are_encoded_outside_of_the_event_loop(serve: Serve) -> None:
 # ---- answers are cached by image
 
 
-NOISE = Image.effect_noise((64, 64), 90)
-
-
 def drawn(folder: Path, name: str, colour: Any) -> Callable[[], Any]:
     Image.new("RGB", (200, 100), colour).save(folder / name)
     return lambda: Image.open(folder / name)
