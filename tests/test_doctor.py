@@ -127,7 +127,7 @@ def test_a_wrong_key_is_said_without_the_key(ask: Any, monkeypatch: pytest.Monke
     assert (result.exit_code, server.calls) == (1, 1)
     said = about(result.output, "judge openai:m")
     assert said.startswith("problem ")
-    assert "(401): Incorrect API key: [key]" in said
+    assert "(401): Incorrect API key: ***" in said
     assert "-> check the key (OPENAI_API_KEY)" in said
     assert KEY not in result.output
     assert "1 problem; 3 not checked." in result.output

@@ -25,12 +25,12 @@ from lmms_rpts.filters.score import (
     root_query,
 )
 from lmms_rpts.judging import Dialogue, JudgeRequest, Reply, Usage, Verdict
+from lmms_rpts.judging.budget import guess_image_tokens, guess_input_tokens
 from lmms_rpts.judging.client import ASKED_AGAIN
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.questions import root_request
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.judging.tokens import guess_image_tokens, guess_input_tokens
 from lmms_rpts.reasoning import RootQuery, plan_steps
 from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.reasoning.planning import gold_facts

@@ -22,7 +22,7 @@ from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
 
 if TYPE_CHECKING:
-    from lmms_rpts.judging.cache_contents import Answer
+    from lmms_rpts.judging.cache import Answer
 
 app = typer.Typer(
     help="Show, clear or export the cache of judge replies.",
@@ -39,7 +39,7 @@ _DAY = 86_400
 @with_known_settings
 def info(folder: Folder = None) -> None:
     """Show the number of cached replies per judge, with their tokens."""
-    from lmms_rpts.judging.cache_file import FILE
+    from lmms_rpts.judging.cache import FILE
 
     place = _place(folder)
     if (place / FILE).exists():
@@ -54,7 +54,7 @@ def info(folder: Folder = None) -> None:
 
 
 def _print_answers(place: Path) -> None:
-    from lmms_rpts.judging.cache_file import FILE
+    from lmms_rpts.judging.cache import FILE
 
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
@@ -100,8 +100,13 @@ def clear(
 
     Without --judge and --older-than the thumbnails of reports are deleted as well.
     """
-    from lmms_rpts.judging.cache_contents import delete_file, remove_answers
-    from lmms_rpts.judging.cache_file import FILE, CacheError, LockedError
+    from lmms_rpts.judging.cache import (
+        FILE,
+        CacheError,
+        LockedError,
+        delete_file,
+        remove_answers,
+    )
 
     place = _place(folder)
     everything = judge is None and days is None
@@ -136,7 +141,7 @@ def clear(
 
 
 def _holds_thumbnails_alone(place: Path) -> bool:
-    from lmms_rpts.judging.cache_file import FILE
+    from lmms_rpts.judging.cache import FILE
 
     found = next(thumbnails.stored(place / thumbnails.FOLDER), None)
     return found is not None and not (place / FILE).exists()
@@ -190,7 +195,7 @@ def _as_json(answer: Answer) -> dict[str, object]:
 
 def _check_judge(place: Path, judge: str) -> None:
     """Fail with a list of the cached judges if there are no replies of this one."""
-    from lmms_rpts.judging.cache_file import FILE
+    from lmms_rpts.judging.cache import FILE
 
     judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
     if judge in judges:
@@ -201,8 +206,7 @@ def _check_judge(place: Path, judge: str) -> None:
 
 def _count(place: Path, judge: str | None, before: float | None) -> str:
     """The number of replies, as part of a question; empty if it is unknown."""
-    from lmms_rpts.judging.cache_contents import count_answers
-    from lmms_rpts.judging.cache_file import CacheError
+    from lmms_rpts.judging.cache import CacheError, count_answers
 
     try:
         return f"{count_answers(place, judge, before):,} of {count_answers(place):,} "
@@ -211,8 +215,7 @@ def _count(place: Path, judge: str | None, before: float | None) -> str:
 
 
 def _read(place: Path) -> list[Answer]:
-    from lmms_rpts.judging.cache_contents import read_answers
-    from lmms_rpts.judging.cache_file import CacheError
+    from lmms_rpts.judging.cache import CacheError, read_answers
 
     try:
         return list(read_answers(place))

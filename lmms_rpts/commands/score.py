@@ -82,7 +82,7 @@ def score(
 def _what_is_kept(judge: str | None) -> str:
     """What is kept of an interrupted run, and how to continue it."""
     from lmms_rpts.judging import NO_JUDGE, find_judges
-    from lmms_rpts.judging.cache_file import FILE
+    from lmms_rpts.judging.cache import FILE
 
     settings = load_settings()
     again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"

@@ -154,8 +154,7 @@ def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
 
 def check_kept_answers(settings: Settings) -> list[Check]:
     """Whether the cache of judges' answers is writable, and how many answers it has."""
-    from lmms_rpts.judging.cache_contents import count_answers
-    from lmms_rpts.judging.cache_file import FILE, CacheError, DamagedError
+    from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, count_answers
 
     name, folder = "cached replies", settings.cache
     if folder is None:
@@ -170,7 +169,7 @@ def check_kept_answers(settings: Settings) -> list[Check]:
     try:
         return [Check(name, "ok", f"{count_answers(folder):,} in {folder}")]
     except DamagedError as error:
-        return [Check(name, "ok", str(error))]  # the next run repairs it
+        return [Check(name, "ok", str(error))]  # the next run begins a new file
     except CacheError as error:
         remedy = f"move {folder / FILE}, or set LMMS_RPTS_CACHE to another folder"
         return [problem(name, error, remedy)]

@@ -45,24 +45,17 @@ def run_budget(settings: Settings) -> Budget:
 @contextmanager
 def spending_on(task: str | None, engine: JudgeEngine) -> Iterator[None]:
     """Attribute the engine's usage inside the block to ``task``, also in lmms-eval's summary."""
-    from lmms_eval.models.model_utils.usage_metrics import set_task_context
 
     def count(judge: str, usage: Usage) -> None:
-        call = (
-            *(task, judge),
-            *(usage.input_tokens, usage.output_tokens, usage.reasoning_tokens),
-        )
+        call = (task, judge, usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
         _spending.calls.append(call)
-        if judge not in engine.self_counting:
-            _log(*call)
+        _log(*call)
 
     engine.budget.on_usage = count
-    set_task_context(task)  # for judges that report their usage to lmms-eval themselves
     try:
         yield
     finally:
         engine.budget.on_usage = None
-        set_task_context(None)
 
 
 def note_validity(extract: dict[str, Any] | None) -> None:

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from lmms_rpts.escaping import shorten
 from lmms_rpts.judging import NO_JUDGE, Opinion
+from lmms_rpts.masking import LONGEST, mask
 from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.runs.masking import mask_text
 from lmms_rpts.schema import Number, Several, Share, Text, Whole
 
 Doc = Mapping[str, Any]
@@ -47,7 +47,7 @@ def missing_response(response: str | None) -> str | None:
         return None
     if failed["budget"]:
         return f"{REQUEST_FAILED}the token budget of the run is spent (--max_tokens)"
-    said = shorten(mask_text(failed["said"] or failed["fixed"] or ""), _LONGEST_MESSAGE)
+    said = shorten(mask((failed["said"] or failed["fixed"] or "")[:LONGEST]), _LONGEST_MESSAGE)
     return REQUEST_FAILED + (said or "lmms-eval gives no reason")
 
 

@@ -1,19 +1,33 @@
-"""The judge engine: concurrent requests to judges, with retries, cache and budget.
-
-Names are imported on first use: code that only reads runs does not need the engine.
-"""
+"""The judge engine: concurrent requests to judges, with retries, cache and budget."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.judging.types import (
+    AdaptedError,
+    Backend,
+    FatalJudgeError,
+    Judge,
+    JudgeConfigurationError,
+    JudgeRequest,
+    Member,
+    Opinion,
+    RefusedError,
+    Reply,
+    TransientError,
+    Usage,
+    Verdict,
+)
+
 if TYPE_CHECKING:
-    from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
     from lmms_rpts.judging.budget import Budget
     from lmms_rpts.judging.engine import Dialogue, JudgeEngine
     from lmms_rpts.judging.parsers.scores import parse_score
     from lmms_rpts.judging.registry import (
+        BACKENDS,
+        NO_JUDGE,
         caveats,
         choices,
         comparable,
@@ -24,61 +38,6 @@ if TYPE_CHECKING:
         sees,
         writes,
     )
-    from lmms_rpts.judging.types import (
-        AdaptedError,
-        Backend,
-        FatalJudgeError,
-        Judge,
-        JudgeConfigurationError,
-        JudgeRequest,
-        Member,
-        Opinion,
-        RefusedError,
-        Reply,
-        TransientError,
-        Usage,
-        Verdict,
-    )
-
-_MODULES = {
-    "backends": (
-        "BACKENDS",
-        "NO_JUDGE",
-    ),
-    "budget": ("Budget",),
-    "engine": (
-        "Dialogue",
-        "JudgeEngine",
-    ),
-    "parsers.scores": ("parse_score",),
-    "registry": (
-        "caveats",
-        "choices",
-        "comparable",
-        "count_paid",
-        "find_judges",
-        "open_budget",
-        "open_engine",
-        "sees",
-        "writes",
-    ),
-    "types": (
-        "AdaptedError",
-        "Backend",
-        "FatalJudgeError",
-        "Judge",
-        "JudgeConfigurationError",
-        "JudgeRequest",
-        "Member",
-        "Opinion",
-        "RefusedError",
-        "Reply",
-        "TransientError",
-        "Usage",
-        "Verdict",
-    ),
-}
-_PLACES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "BACKENDS",
@@ -111,12 +70,16 @@ __all__ = [
     "writes",
 ]
 
+_LATE = {
+    "Budget": "budget",
+    "Dialogue": "engine",
+    "JudgeEngine": "engine",
+    "parse_score": "parsers.scores",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    """Import a name on first use: code that only reads runs does not need the engine."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    return getattr(import_module(f"{__name__}.{_LATE.get(name, 'registry')}"), name)

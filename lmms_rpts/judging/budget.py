@@ -1,12 +1,14 @@
-"""Budget of judge calls: usage and cost so far, and the limits on them."""
+"""Budget of judge calls: usage and cost so far, the limits on them, and estimated tokens."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
-from lmms_rpts.judging.tokens import guess_input_tokens, guess_tokens
+from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 from lmms_rpts.settings import Price
 
@@ -14,6 +16,12 @@ EXPECTED_OUTPUT = 80
 """Expected output tokens of a judge before its first reply."""
 
 _MILLION = 1_000_000
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+_LETTERS_A_TOKEN = 4.0
+_MESSAGE = 4
+"""Approximate tokens that a chat template adds per message."""
+_PATCH = 28
+"""Approximate side of the image patch of one token in pixels, as in Qwen2-VL."""
 
 
 class BudgetError(Exception):
@@ -22,11 +30,7 @@ class BudgetError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call in progress: its judge, and its guessed and expected usage.
-
-    ``tokens`` and ``cost`` are the guess times the ratio of actual to guessed usage of earlier
-    calls.
-    """
+    """A call in progress; ``tokens`` and ``cost`` are the guess, corrected by earlier calls."""
 
     judge: str
     kind: str
@@ -59,18 +63,17 @@ class Budget:
     is exceeded by little, if at all.
 
     Attributes:
-        max_tokens: maximum number of input and output tokens; None: no limit.
-        max_cost: maximum cost, in the currency of the prices; None: no limit.
-        on_usage: called with the tokens of each call that used any, and the judge's name.
-        calls: number of calls made, failed ones included.
-        usage: tokens of all calls; calls without a reply count 0, since no server reports them.
+        max_tokens: maximum number of input and output tokens.
+        max_cost: maximum cost, in the currency of the prices.
+        on_usage: called with the judge's name and the tokens of each call that used any.
+        calls: number of calls made, failed ones included, which count 0 tokens.
         cost: cost of all calls with a known price.
         guessed: whether some tokens were estimated, because a server does not report them.
-        exhausted: why calls stopped; None while they continue.
+        exhausted: why calls stopped.
         share: owner of the budget, for messages.
         found: number of replies found in the cache.
         slow: whether a call exceeded its time limit.
-        stopped: why judging stopped before its end, at the end of a stage; None: it did not.
+        stopped: why judging stopped before its end, at the end of a stage.
     """
 
     max_tokens: int | None = None
@@ -92,11 +95,6 @@ class Budget:
 
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
         """Book a call that is about to be made.
-
-        Args:
-            judge: name of the judge.
-            price: price of its tokens; None: unknown.
-            request: the request.
 
         Raises:
             BudgetError: if it might exceed the budget; then also for all later calls.
@@ -171,3 +169,21 @@ def cost_of(usage: Usage, price: Price | None) -> float:
     if price is None:
         return 0.0
     return (usage.input_tokens * price.input + usage.output_tokens * price.output) / _MILLION
+
+
+def guess_tokens(text: str) -> int:
+    """Estimated tokens of ``text``: one per CJK character, else one per four letters."""
+    wide = len(_WIDE.findall(text))
+    return wide + round((len(text) - wide) / _LETTERS_A_TOKEN)
+
+
+def guess_image_tokens(image: JudgeImage) -> int:
+    """Estimated tokens of an image; 0 if its size is not known yet."""
+    width, height = image.known_size or (0, 0)
+    return ceil(width / _PATCH) * ceil(height / _PATCH)
+
+
+def guess_input_tokens(request: JudgeRequest) -> int:
+    """Estimated tokens of a request's chat, with its images."""
+    words = sum(guess_tokens(message["content"]) + _MESSAGE for message in request.messages)
+    return words + sum(map(guess_image_tokens, request.images))

@@ -1,8 +1,8 @@
-"""On-disk cache of judge replies (SQLite), shared by processes.
+"""On-disk cache of judge replies: one SQLite file in WAL mode, on a local disk.
 
-One SQLite file in WAL mode, which several processes may use at once. A reply is written when it
-arrives and survives a ``kill -9``. No error of the file ends a run: a damaged file is replaced,
-any other error is reported once, and the run continues without the cache.
+Several processes may use it at once. A reply is written when it arrives and survives a
+``kill -9``. No error of the file ends a run: a damaged file is renamed and a new one begun, any
+other error is reported once, and the run continues without the cache.
 """
 
 from __future__ import annotations
@@ -12,45 +12,74 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from loguru import logger
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.judging.cache_file import FAULTS, FILE, connect, connect_to_read, is_damage
-from lmms_rpts.judging.cache_repair import Row, SetAside, set_aside
-from lmms_rpts.judging.owners import is_gone, new_owner
 from lmms_rpts.judging.types import JudgeRequest, Usage
 
 T = TypeVar("T")
 
-CLAIMED_FOR = 60.0
-"""Seconds after which a claim expires unless its owner renews it."""
+FILE = "answers.sqlite"
+VERSION = 1
+LOCKED_FOR = 5.0
+"""Seconds to wait while another process writes."""
+
+PENDING_FOR = 60.0
+"""Seconds for which a question counts as being asked after a process began a call about it."""
 
 RESUMED_AFTER = 30.0
-"""Seconds after which writing is retried."""
+"""Seconds after which a file that could not be used is tried again."""
 
 MOST_HELD = 10_000
 """Maximum number of replies held in memory while they cannot be written."""
 
-_MOST = 2**63 - 1
+_COLUMNS = (
+    *("key", "judge", "kind", "prompt_version", "request", "reply"),
+    *("input_tokens", "output_tokens", "reasoning_tokens", "created"),
+)
+_CREATE = (
+    """CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
+    request TEXT NOT NULL, reply TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
+    reasoning_tokens INTEGER, created REAL NOT NULL)""",
+    # Versions without this table can still use the file, so it stays version 1.
+    "CREATE TABLE IF NOT EXISTS pending (key TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID",
+)
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# As bytes: a reply that is no longer UTF-8 is ignored, and the file is still used.
-_FIND = "SELECT CAST(reply AS BLOB) FROM answers WHERE key = ?"
-# A claim that expires too late is also invalid: the clock of another host may be wrong.
-_CLAIM = """INSERT INTO claims VALUES (:key, :owner, :now + :long) ON CONFLICT (key) DO UPDATE
-    SET owner = excluded.owner, expires = excluded.expires
-    WHERE expires NOT BETWEEN :now AND :now + 2 * :long"""
-_CLAIMANT = """SELECT owner FROM claims
-    WHERE key = :key AND expires BETWEEN :now AND :now + 2 * :long"""
-_RENEW = "UPDATE claims SET expires = ? WHERE key = ? AND owner = ?"
-_RELEASE = "DELETE FROM claims WHERE key = ? AND owner = ?"
-_FORGET = "DELETE FROM claims WHERE owner = ?"
+# A row that ends too late does not count either: the clock of its process was wrong.
+_RESERVE = """INSERT INTO pending VALUES (:key, :now + :long) ON CONFLICT (key) DO UPDATE
+    SET until = excluded.until
+    WHERE :again OR until NOT BETWEEN :now AND :now + 2 * :long"""
+_PENDING = "SELECT 1 FROM pending WHERE key = :key AND until BETWEEN :now AND :now + 2 * :long"
+_RELEASE = "DELETE FROM pending WHERE key = ?"
+_CHOSEN = """FROM answers
+    WHERE (:judge IS NULL OR judge = :judge) AND (:before IS NULL OR created < :before)"""
+_MOST = 2**63 - 1
+_ENDINGS = ("-wal", "-shm", "")
 
 _warned: set[Path] = set()
 """Files with an error that was reported: each stage of a run opens its file again."""
+
+
+class CacheError(Exception):
+    """Raised if the cache file cannot be used; the message gives the file and the reason."""
+
+
+class DamagedError(CacheError):
+    """The content of the cache file is damaged."""
+
+
+class LockedError(CacheError):
+    """Another process holds the lock of the cache file."""
+
+
+_FAULTS = (sqlite3.Error, OSError, CacheError)
 
 
 class AnswerCache:
@@ -65,32 +94,26 @@ class AnswerCache:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self._owner = new_owner()
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
-        self._reads = self._writes = True
-        self._still: tuple[int, ...] | None = None
-        self._unwritten: list[Row] = []
+        self._writable = True
+        self._unwritten: list[tuple[Any, ...]] = []
         self._resume_at = 0.0
 
     def find(self, key: str) -> str | None:
-        """The reply stored under ``key``; None if there is none or it is unreadable."""
-
-        def read(connection: sqlite3.Connection) -> str | None:
-            row = connection.execute(_FIND, (key,)).fetchone()
-            if self._still is not None and self._still != _state(self.path):
-                return None
-            return row and _text(row[0])
-
-        return self._run(read) if self._reads else None
+        """The reply stored under ``key``; None if there is none."""
+        found = self._run(
+            lambda connection: connection.execute(
+                "SELECT reply FROM answers WHERE key = ?", (key,)
+            ).fetchone(),
+            reading=True,
+        )
+        return str(found[0]) if found else None
 
     def store(
         self, key: str, judge: str, request: JudgeRequest, reply: str, usage: Usage | None
     ) -> None:
-        """Write a reply and release its claim.
-
-        When this returns, the reply is written, or held in memory until it can be written.
-        """
+        """Write a reply; when this returns, it is written, or held until it can be written."""
         tokens = usage and (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
         row = (
             *(key, storable(judge), request.kind, storable(request.prompt_version)),
@@ -99,54 +122,45 @@ class AnswerCache:
             *(() if tokens else (None, None, None)),
             time.time(),
         )
+        self._unwritten = [*self._unwritten[: MOST_HELD - 1], row]
+        self._write()
 
-        self._resume()
-        self._write(row)
+    def reserve(self, key: str, again: bool = False) -> bool:
+        """Note that a question is being asked; False if another process is asking it.
 
-    def claim(self, key: str) -> bool:
-        """Claim a question; False while another owner is asking it.
+        If the file cannot be written, every process asks.
 
-        A claim ends when it expires, or at once if its owner's process has ended. If the file
-        cannot be written, there are no claims, and every process asks.
+        Args:
+            key: key of the question.
+            again: whether this process has reserved it before, and makes another call.
         """
 
         def write(connection: sqlite3.Connection) -> bool:
-            given = {"key": key, "owner": self._owner, "now": time.time(), "long": CLAIMED_FOR}
+            given = {"key": key, "now": time.time(), "long": PENDING_FOR, "again": again}
             with connection:
-                return connection.execute(_CLAIM, given).rowcount > 0
+                return connection.execute(_RESERVE, given).rowcount > 0
 
-        claimed = self._change(write)
-        if claimed is False and not self.is_claimed(key):
-            claimed = self._change(write)
-        return claimed is not False
+        return self._run(write) is not False
 
-    def is_claimed(self, key: str) -> bool:
-        """Whether an owner that is alive, as far as known, is asking this question now."""
-
-        def read(connection: sqlite3.Connection) -> str | None:
-            given = {"key": key, "now": time.time(), "long": CLAIMED_FOR}
-            row = connection.execute(_CLAIMANT, given).fetchone()
-            return row and str(row[0])
-
-        owner = self._run(read) if self._writes else None
-        if owner is None or not is_gone(owner):
-            return owner is not None
-        self._change(lambda connection: _execute(connection, _FORGET, owner))
-        return False
-
-    def renew(self, key: str) -> None:
-        """Extend a claim."""
-        expires = time.time() + CLAIMED_FOR
-        self._change(lambda connection: _execute(connection, _RENEW, expires, key, self._owner))
+    def is_pending(self, key: str) -> bool:
+        """Whether a process is asking this question now, as far as known."""
+        given = {"key": key, "now": time.time(), "long": PENDING_FOR}
+        return bool(self._run(lambda connection: connection.execute(_PENDING, given).fetchone()))
 
     def release(self, key: str) -> None:
-        """Release a claim."""
-        self._change(lambda connection: _execute(connection, _RELEASE, key, self._owner))
+        """Note that this process no longer asks a question."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            with connection:
+                connection.execute(_RELEASE, (key,))
+
+        self._run(write)
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
         self._resume_at = 0.0
-        self._resume()
+        if self._unwritten:
+            self._write()
         if self._unwritten:
             logger.info(
                 "{:,} judge replies could not be written to {}: a later run will request them "
@@ -157,97 +171,82 @@ class AnswerCache:
             self._unwritten = []
         self._disconnect()
 
-    def _write(self, row: Row) -> None:
+    def _write(self) -> None:
+        """Write the replies that arrived since the last success: locks end, disks are cleared."""
+
         def write(connection: sqlite3.Connection) -> bool:
             with connection:
-                connection.execute(_STORE, row)
-                connection.execute(_RELEASE, (row[0], self._owner))
+                connection.executemany(_STORE, self._unwritten)
+                connection.executemany(_RELEASE, [row[:1] for row in self._unwritten])
             return True
 
-        written = self._change(write)
-        if self._writes and self._moved():
-            written = self._change(write)  # another process replaced the file at that moment
-        if not written and len(self._unwritten) < MOST_HELD:
-            self._unwritten.append(row)
+        if self._run(write):
+            self._unwritten = []
 
-    def _resume(self) -> None:
-        """Retry failed writes, since locks end and full disks are cleared."""
-        if not self._unwritten or time.monotonic() < self._resume_at:
-            return
-        self._disconnect()
-        self._reads = self._writes = True
-        self._still = None
-        waiting, self._unwritten = self._unwritten, []
-        for row in waiting:
-            self._write(row)
+    def _run(self, work: Callable[[sqlite3.Connection], T], reading: bool = False) -> T | None:
+        """The result of ``work``; None if the file cannot be used now."""
+        waits = time.monotonic() < self._resume_at
+        if waits and not (reading and self._connection is not None):
+            return None
+        if not waits and not self._writable:
+            self._disconnect()
+        try:
+            try:
+                return work(self._open(reading))
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error) or not self._writable:
+                    raise
+                self._set_aside(error)
+                return work(self._open(reading))
+        except _FAULTS as error:
+            self._give_up(error)
+            return None
+
+    def _open(self, reading: bool) -> sqlite3.Connection:
+        if self._connection is not None and self._writable and _inode(self.path) != self._inode:
+            self._disconnect()  # another process renamed that file, or it was deleted
+        if self._connection is None:
+            self._writable = True
+            with contextlib.suppress(FileNotFoundError):
+                self._inode = _inode(self.path)  # of a file that turns out to be damaged
+            try:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._connection = _connect(self.path)
+            except (OSError, sqlite3.OperationalError) as error:
+                if not reading:
+                    raise
+                self._connection = _connect_to_read(self.path, error)
+                self._writable = False
+                self._give_up(error)
+            self._inode = _inode(self.path)
+        return self._connection
 
     def _disconnect(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
-            self._connection = None
+        self._connection, self._writable = None, True
 
-    def _change(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        return self._run(work, reading=False) if self._writes else None
-
-    def _run(self, work: Callable[[sqlite3.Connection], T], reading: bool = True) -> T | None:
-        """The result of ``work``; None if the file cannot be used, even after a repair."""
-        try:
-            try:
-                return work(self._open())
-            except FAULTS as error:
-                if not self._is_repaired(error):
-                    raise
-                return work(self._open())
-        except FAULTS as error:
-            self._give_up(error, reading)
-            return None
-
-    def _open(self) -> sqlite3.Connection:
-        if self._writes and self._connection is not None and self._moved():
-            self._disconnect()  # another process renamed that file, or it was deleted
-        if self._still is not None and self._still != _state(self.path):
-            self._disconnect()  # the file changed: SQLite's pages in memory are out of date
-        if self._connection is None:
-            try:
-                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._connection, self._inode = connect(self.path)
-            except (OSError, sqlite3.OperationalError) as error:
-                if self.path.is_file():
-                    self._still = _state(self.path)
-                self._connection = connect_to_read(self.path, error)
-                self._give_up(error, reading=False)
-        return self._connection
-
-    def _moved(self) -> bool:
-        """Whether the open file is no longer the one at its path."""
-        try:
-            return os.stat(self.path).st_ino != self._inode
-        except FileNotFoundError:
-            return True
-
-    def _is_repaired(self, error: Exception) -> bool:
-        """Whether to retry, because a damaged file was replaced."""
-        if not self._writes or not is_damage(error):
-            return False
-        inode = self._inode if self._connection is not None else None
+    def _set_aside(self, error: Exception) -> None:
+        """Rename the damaged file, unless another process has done it already."""
+        damaged = self._inode
         self._disconnect()
-        try:
-            done = set_aside(self.path, inode)
-        except (OSError, sqlite3.Error):
-            return False
-        if done is not None:
-            _tell(self.path, error, done)
-        return True
+        if _inode(self.path) != damaged:
+            return
+        aside = f"{self.path}.damaged-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}"
+        for end in _ENDINGS:
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(f"{self.path}{end}", f"{aside}{end}")
+        logger.warning(
+            "The cache of judge replies {} was damaged ({}) and was renamed to {}. A new file is "
+            "used from now on: the replies in the old one will be requested again.",
+            *(self.path, error, aside),
+        )
 
-    def _give_up(self, error: Exception, reading: bool) -> None:
-        first = self._reads and self._writes and self.path not in _warned
-        _warned.add(self.path)
-        self._writes = False
+    def _give_up(self, error: Exception) -> None:
         self._resume_at = time.monotonic() + RESUMED_AFTER
-        # A full disk can still be read.
-        self._reads = self._reads and not reading and self._connection is not None
-        if first:
+        if self.path not in _warned:
+            _warned.add(self.path)
             logger.warning(
                 "Judge replies cannot be cached in {} ({}). The run continues and retries. "
                 "A later run will request the missing replies again. Fix or move that file, or "
@@ -257,29 +256,157 @@ class AnswerCache:
             )
 
 
-def _tell(path: Path, error: Exception, done: SetAside) -> None:
-    logger.warning(
-        "The cache of judge replies {} was damaged ({}) and was renamed to {}. {:,} replies that "
-        "could still be read were copied to a new file, which is used from now on{}; the others "
-        "will be requested again. Delete the damaged file if you do not want to examine it.",
-        *(path, error, done.path, done.copied),
-        "" if done.complete else " (copying stopped early: more may be readable)",
-    )
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One cached reply.
+
+    Attributes:
+        key: SHA-256 of everything that the reply depends on.
+        judge: the judge, as in LMMS_RPTS_JUDGE.
+        messages: the chat that was sent.
+        usage: tokens of all calls for this reply; None if the server did not report them.
+        created: seconds since 1970.
+    """
+
+    key: str
+    judge: str
+    kind: str
+    prompt_version: str
+    messages: list[dict[str, str]]
+    reply: str
+    usage: Usage | None
+    created: float
 
 
-def _execute(connection: sqlite3.Connection, statement: str, *values: object) -> None:
-    with connection:
-        connection.execute(statement, values)
+def read_answers(folder: Path) -> Iterator[Answer]:
+    """All cached replies, oldest first.
+
+    Raises:
+        CacheError: if there is no cache file, or it cannot be read.
+    """
+    with _opened(folder, reading=True) as connection:
+        rows = connection.execute("SELECT * FROM answers ORDER BY created, key")
+        for key, judge, kind, version, request, reply, *tokens, created in rows:
+            usage = None if tokens[0] is None else Usage(*tokens)
+            yield Answer(key, judge, kind, version, json.loads(request), reply, usage, created)
 
 
-def _text(reply: object) -> str | None:
+def count_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
+    """The number of replies that ``remove_answers`` would delete; raises CacheError."""
+    with _opened(folder, reading=True) as connection:
+        chosen = {"judge": judge, "before": before}
+        found: int = connection.execute(f"SELECT COUNT(*) {_CHOSEN}", chosen).fetchone()[0]
+        return found
+
+
+def remove_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
+    """Delete replies, optionally only those of one judge or before a time; returns their number.
+
+    Raises:
+        CacheError: if there is no cache file, or it cannot be written.
+    """
+    with _opened(folder) as connection:
+        with connection:
+            chosen = {"judge": judge, "before": before}
+            deleted = connection.execute(f"DELETE {_CHOSEN}", chosen).rowcount
+        connection.execute("VACUUM")
+    return deleted
+
+
+def delete_file(folder: Path) -> None:
+    """Delete the cache file; running processes start a new one. Raises OSError."""
+    for end in _ENDINGS:
+        Path(f"{folder / FILE}{end}").unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _opened(folder: Path, reading: bool = False) -> Iterator[sqlite3.Connection]:
+    path = folder / FILE
+    if not path.is_file():
+        raise CacheError(f"No cached replies in {folder}")
     try:
-        return reply.decode() if isinstance(reply, bytes) else None
-    except UnicodeDecodeError:
+        try:
+            connection = _connect(path)
+        except (OSError, sqlite3.OperationalError) as error:
+            if not reading:
+                raise
+            connection = _connect_to_read(path, error)
+        with contextlib.closing(connection):
+            yield connection
+    except (sqlite3.Error, ValueError, OSError) as error:
+        if _is_damage(error):
+            raise DamagedError(
+                f"{path} is damaged ({error}). The next run that uses a judge renames it and "
+                "begins a new file"
+            ) from None
+        if "locked" in str(error):
+            raise LockedError(f"{path} is locked by another process: retry later") from None
+        raise CacheError(f"Cannot read {path}: {error}") from None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open the file for writing, creating it if missing."""
+    # Prompts and replies are private; SQLite's further files get the mode of this one.
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    connection = sqlite3.connect(path, timeout=LOCKED_FOR)
+    try:
+        _switch_to_wal(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, VERSION):
+                raise CacheError(f"{path} was written by another version of lmms-rpts")
+            for statement in _CREATE:
+                connection.execute(statement)
+            found = tuple(row[1] for row in connection.execute("PRAGMA table_info(answers)"))
+            if found != _COLUMNS:
+                raise CacheError(f"{path} is a database of another program")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_to_read(path: Path, fault: Exception) -> sqlite3.Connection:
+    """Open the file if writing fails, as on a full disk; raises ``fault`` if reading fails, too."""
+    # Only the first mode reads the -wal file, but it fails in a read-only folder.
+    for way in ("mode=ro", "mode=ro&immutable=1") if path.is_file() else ():
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("SELECT reply FROM answers LIMIT 1").fetchone()
+            return connection
+        connection.close()
+    raise fault
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL mode, with retries: SQLite does not wait for processes doing the same."""
+    until = time.monotonic() + LOCKED_FOR
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= until:
+                raise
+        time.sleep(0.01)
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether ``error`` means that the content of the file is damaged.
+
+    A locked or read-only file, a full disk and another version are not damage. Before Python 3.11
+    the message is the only way to recognize SQLITE_CORRUPT and SQLITE_NOTADB.
+    """
+    damaged = any(words in str(error) for words in ("malformed", "not a database"))
+    return isinstance(error, sqlite3.DatabaseError) and damaged
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
         return None
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    """Identity and state of the file: a file opened as immutable must not change."""
-    state = path.stat()
-    return state.st_ino, state.st_size, state.st_mtime_ns

@@ -12,16 +12,19 @@ from statistics import median
 from loguru import logger
 
 from lmms_rpts.escaping import shorten, storable
-from lmms_rpts.judging.budget import Budget, BudgetError, Call, guess_usage
+from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.claims import Claim, ElsewhereError
-from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit
-from lmms_rpts.judging.concurrency_level import Place
+from lmms_rpts.judging.concurrency import (
+    LONGEST_PATIENCE,
+    AdaptiveLimit,
+    NotCalledError,
+    Place,
+    StopSignal,
+)
 from lmms_rpts.judging.images import ImageError
-from lmms_rpts.judging.parsers.replies import read_reply
+from lmms_rpts.judging.parsers import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
 from lmms_rpts.judging.request_kinds import request_kinds
-from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import (
     AdaptedError,
     FatalJudgeError,
@@ -67,6 +70,61 @@ UNREADABLE = 20
 UNREACHABLE = 20
 """Number of consecutive requests without a connection after which the run is stopped."""
 
+FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
+"""Seconds between checks for another process's reply."""
+
+
+class ElsewhereError(NotCalledError):
+    """Raised if another process is asking this question, or has just answered it."""
+
+
+class _Question:
+    """A question in the cache: of several processes, one asks it and the others wait."""
+
+    def __init__(self, cache: AnswerCache, key: str) -> None:
+        self._cache, self.key = cache, key
+        self._known: str | None = None
+        self._reserved = False
+
+    def find(self) -> str | None:
+        """The cached reply."""
+        self._known = self._cache.find(self.key)
+        return self._known
+
+    def reserve(self) -> None:
+        """Reserve the question directly before a call about it.
+
+        Raises:
+            ElsewhereError: if another process is asking it or has answered it.
+        """
+        if not self._cache.reserve(self.key, again=self._reserved):
+            raise ElsewhereError
+        first, self._reserved = not self._reserved, True
+        if first and self._cache.find(self.key) != self._known:
+            raise ElsewhereError  # a reply arrived after ``find``
+
+    def store(self, judge: str, request: JudgeRequest, reply: str, usage: Usage | None) -> None:
+        """Write the reply."""
+        self._cache.store(self.key, judge, request, reply, usage)
+        self._reserved = False
+
+    def release(self) -> None:
+        """Let other processes ask the question."""
+        if self._reserved:
+            self._cache.release(self.key)
+        self._reserved = False
+
+    async def wait(self, stop_signal: StopSignal) -> None:
+        """Wait until another process has answered, no process asks any more, or the run stops."""
+        self.release()
+        pause = FIRST_LOOK
+        while not stop_signal.reason:
+            await stop_signal.pause(pause)
+            found = self._cache.find(self.key)
+            if found != self._known or not self._cache.is_pending(self.key):
+                return
+            pause = min(LONGEST_LOOK, 1.5 * pause)
+
 
 @dataclass(slots=True)
 class _Pending:
@@ -78,9 +136,9 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Tries:
-    """Counters of the calls and failures of one request; ``claim``: the right to call it."""
+    """Counters of the calls and failures of one request."""
 
-    claim: Claim | None = None
+    question: _Question | None = None
     calls: int = 0
     failed: int = 0
     timed_out: int = 0
@@ -93,12 +151,7 @@ class _Tries:
 class JudgeClient:
     """Asks one judge; belongs to one event loop.
 
-    Args:
-        member: the judge.
-        concurrency: maximum number of concurrent calls.
-        budget: where calls are booked.
-        stop_signal: shared by the clients of an engine, so that a fatal error stops all of them.
-        cache: the cache of replies; None: no cache.
+    The clients of an engine share their stop signal, so that a fatal error stops all of them.
     """
 
     def __init__(
@@ -179,7 +232,7 @@ class JudgeClient:
     async def _key_with_images(self, request: JudgeRequest) -> str:
         """The cache key. It needs decoded images; decoding must not delay running calls."""
         async with self._decoding:  # the next call must not wait for all other images
-            return await asyncio.to_thread(_key_of, request)
+            return await asyncio.to_thread(lambda: request.key)
 
     def _forget(self, key: str, pending: _Pending) -> None:
         # Another waiter may have retried already: its reply is still needed.
@@ -190,27 +243,28 @@ class JudgeClient:
         if self._cache is None:
             return await self._ask_judge(request, urgency)
         key = digest([self._identity, request.key, PARSER_VERSION])
-        with Claim(self._cache, key) as claim:
-            while True:
-                kept = claim.find()
-                if kept is not None:
-                    value, _ = read_reply(request, Reply(kept))
-                    if value is not None:
-                        self._budget.found += 1
-                        return Verdict(kept, value, cached=True, attempts=0)
-                try:
-                    verdict = await self._ask_judge(request, urgency, claim)
-                except ElsewhereError:
-                    await claim.wait(self._stop_signal)
-                    continue
+        question = _Question(self._cache, key)
+        while True:
+            kept = question.find()
+            if kept is not None:
+                value, _ = read_reply(request, Reply(kept))
+                if value is not None:
+                    self._budget.found += 1
+                    return Verdict(kept, value, cached=True, attempts=0)
+            try:
+                verdict = await self._ask_judge(request, urgency, question)
                 if verdict.error is None and verdict.text is not None:
-                    claim.store(self.member.name, request, verdict.text, verdict.usage)
+                    question.store(self.member.name, request, verdict.text, verdict.usage)
                 return verdict
+            except ElsewhereError:
+                await question.wait(self._stop_signal)
+            finally:
+                question.release()
 
     async def _ask_judge(
-        self, request: JudgeRequest, urgency: int, claim: Claim | None = None
+        self, request: JudgeRequest, urgency: int, question: _Question | None = None
     ) -> Verdict:
-        tries = _Tries(claim)
+        tries = _Tries(question)
         verdict = Verdict(None)
         asked = request
         for again in range(1 + ASKED_AGAIN):
@@ -265,20 +319,18 @@ class JudgeClient:
             # With a budget, the first call of a kind runs alone: its usage predicts the others'.
             async with self._first[request.kind]:
                 if self._is_new(request):
-                    async with self._limit.slot(urgency) as place:
-                        self._claim(tries)
-                        try:
-                            return await self._call_now(request, tries, place)
-                        finally:
-                            self._tried.add(request.kind)  # one such call, however it ends
-        async with self._limit.slot(urgency) as place:
-            self._claim(tries)
-            return await self._call_now(request, tries, place)
+                    return await self._call_in_turn(request, tries, urgency)
+        return await self._call_in_turn(request, tries, urgency)
 
-    def _claim(self, tries: _Tries) -> None:
-        """Claim only once a slot is held: until then, another process may ask the question."""
-        if tries.claim is not None and not self._stop_signal.reason:
-            tries.claim.take()
+    async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
+        async with self._limit.slot(urgency) as place:
+            # Only once a slot is held: until then, another process may ask the question.
+            if tries.question is not None and not self._stop_signal.reason:
+                tries.question.reserve()
+            try:
+                return await self._call_now(request, tries, place)
+            finally:
+                self._tried.add(request.kind)  # one call goes alone, however it ends
 
     def _is_new(self, request: JudgeRequest) -> bool:
         tried = not self.member.kept or request.kind in self._tried
@@ -287,7 +339,9 @@ class JudgeClient:
     async def _call_now(self, request: JudgeRequest, tries: _Tries, place: Place) -> Reply:
         if self._stop_signal.reason:
             raise FatalJudgeError(self._stop_signal.reason)
-        booked = self._book(request)
+        booked = None
+        if self.member.kept:
+            booked = self._budget.begin(self.member.name, self.member.price, request)
         usage, guessed = None, False
         tries.calls += 1
         clock = asyncio.get_running_loop().time
@@ -298,11 +352,6 @@ class JudgeClient:
             guessed = reply.usage is None
             usage = reply.usage or guess_usage(request, reply)
             tries.usage = _total(tries.usage, reply.usage)
-        except asyncio.CancelledError as failure:
-            if _is_cancelled():
-                raise
-            self._in_vain += 1
-            raise TransientError("the judge's client cancelled the call") from failure
         except AdaptedError as failure:
             usage = failure.usage
             tries.usage = _total(tries.usage, usage)
@@ -329,12 +378,6 @@ class JudgeClient:
         """The request with the time that its call may take."""
         patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
         return request if patience == 1.0 else replace(request, patience=patience)
-
-    def _book(self, request: JudgeRequest) -> Call | None:
-        """Book a call; None for judges without cost."""
-        if not self.member.kept:
-            return None
-        return self._budget.begin(self.member.name, self.member.price, request)
 
     def _warn_of_slowness(self) -> None:
         """Warn once per run that calls exceed the time limit, with the settings to change."""
@@ -404,21 +447,10 @@ class JudgeClient:
         return f"{failure} (after {tries.failed + tries.throttled} calls)"
 
 
-def _key_of(request: JudgeRequest) -> str:
-    return request.key
-
-
 def _total(first: Usage | None, second: Usage | None) -> Usage | None:
     if first is None or second is None:
         return first or second
     return first + second
-
-
-def _is_cancelled() -> bool:
-    """Whether this task was cancelled; a client may raise the same error for other reasons."""
-    task = asyncio.current_task()
-    cancelling = getattr(task, "cancelling", None)  # not in Python 3.10
-    return cancelling is None or cancelling() > 0
 
 
 def _puts_off(failure: TransientError) -> bool:

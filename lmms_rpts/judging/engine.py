@@ -17,10 +17,10 @@ from loguru import logger
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
+from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
 from lmms_rpts.judging.request_kinds import STEPS
-from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Verdict
 from lmms_rpts.settings import Jury
 
@@ -49,16 +49,11 @@ class JudgeEngine:
     Args:
         judges: one judge, or several whose scores are joined.
         name: name of all judges together, for messages.
-        concurrency: maximum number of concurrent calls to each judge.
-        progress: whether to show a progress bar.
         samples: replies per question and judge.
         jury: how the scores of several judges or samples are joined.
-        cache_dir: folder of the cache of replies; None: no cache.
         budget: where calls are booked; None: a new budget without limits.
-        board: shared progress of the processes of a run.
 
-    Attributes:
-        self_counting: names of judges that report their token usage to lmms-eval themselves.
+    The others are those of ``open_engine``.
     """
 
     def __init__(
@@ -77,9 +72,6 @@ class JudgeEngine:
         members = judges if isinstance(judges, Sequence) else [Member(name, judges)]
         self.name = name
         self.budget = budget or Budget()
-        self.self_counting = frozenset(
-            member.name for member in members if getattr(member.judge, "logs_usage", False)
-        )
         self._judges = [member.judge for member in members]
         self._progress = progress
         self._board = board

@@ -1,27 +1,37 @@
-"""Images for judges: bounded in size, encoded on demand, never kept in memory."""
+"""Images for judges: upright, RGB, on white, bounded in size, encoded on demand, never kept."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.judging.pixels import SMALLEST, ImageError, shown_pixels, strict_reading
-
-__all__ = ["DEFAULT_LONGEST", "SMALLEST", "EncodedImage", "ImageError", "JudgeImage"]
-__all__ += ["MEDIA_TYPE", "encode_image"]
 
 DEFAULT_LONGEST = 1536
 """Default maximum of the longer side of an image for a judge, in pixels."""
 
+SMALLEST = 32
+"""Minimum of the shorter side in pixels: narrower images get a white frame. Vision encoders refuse
+images that are smaller than a patch or extremely narrow."""
+
+MOST_PIXELS = 120_000_000
 MEDIA_TYPE = "image/jpeg"
 _FORMAT, _QUALITY = "JPEG", 92
 _LONGEST_REASON = 300
+_RANGES = {"I": (255, 65535), "F": (1, 255, 65535)}
+"""Candidates for white in grey of more than 8 bits: the first above all values is used."""
+
 _one_at_a_time = threading.Lock()
+
+
+class ImageError(ValueError):
+    """Raised for an image that cannot be sent to a judge; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +57,25 @@ class JudgeImage:
         longest: maximum of the longer side, in pixels.
     """
 
-    __slots__ = ("_digest", "_load", "_longest", "_size", "name")
+    __slots__ = ("_digest", "_load", "_longest", "known_size", "name")
 
     def __init__(self, name: str, load: Callable[[], Any], longest: int = DEFAULT_LONGEST) -> None:
         self.name = name
         self._load, self._longest = load, longest
         self._digest: str | None = None
-        self._size: tuple[int, int] | None = None
+        self.known_size: tuple[int, int] | None = None
 
     @property
     def digest(self) -> str:
         """SHA-256 of the encoded image; raises ImageError."""
-        if self._digest is None:
-            self.encoded()
-        return str(self._digest)
+        return self._digest or self.encoded().digest
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height of the encoded image in pixels; raises ImageError."""
-        if self._size is None:
+        if self.known_size is None:
             self.encoded()
-        return self._size or (0, 0)
-
-    @property
-    def known_size(self) -> tuple[int, int] | None:
-        """``size`` if known without decoding, else None."""
-        return self._size
+        return self.known_size or (0, 0)
 
     def encoded(self) -> EncodedImage:
         """The encoded image.
@@ -83,7 +86,7 @@ class JudgeImage:
         # One at a time: a decoded image may take hundreds of megabytes.
         with _one_at_a_time:
             try:
-                with strict_reading():
+                with _strict_reading():
                     made = encode_image(self._load(), self._longest)
             except ImageError as error:
                 raise ImageError(f"{self.name}: {error}") from None
@@ -91,11 +94,10 @@ class JudgeImage:
             except (Exception, SystemExit) as error:
                 said, kind = " ".join(storable(str(error)).split()), type(error).__name__
                 reason = f"{kind} {said}" if isinstance(error, SystemExit) else said or kind
-                reason = reason[:_LONGEST_REASON]
-                raise ImageError(f"Cannot read {self.name} ({reason})") from None
+                raise ImageError(f"Cannot read {self.name} ({reason[:_LONGEST_REASON]})") from None
         if self._digest not in (None, made.digest):
             raise ImageError(f"{self.name} changed after it was first read")
-        self._digest, self._size = made.digest, (made.width, made.height)
+        self._digest, self.known_size = made.digest, (made.width, made.height)
         return made
 
 
@@ -110,11 +112,133 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
         longest: maximum of the longer side, in pixels.
 
     Raises:
-        ImageError: for an image of more than 120 megapixels, without pixels, or with thousands of
-            scans.
+        ImageError: for an image of more than 120 megapixels or without pixels.
         Exception: any error of Pillow if the image cannot be decoded.
     """
-    shown = shown_pixels(image, longest)
+    _check_size(image)
+    with _strict_reading():
+        frame = _current_frame(image, longest)
+        frame.load()
+        upright = _upright(frame)
+    _check_size(upright)  # some formats contain images of a different size than declared
+    shown = _framed(_flat(_shrunk(_with_shades(upright), longest)), longest)
+    shown.info.clear()  # else Pillow would write the comment of the file
     out = io.BytesIO()
     shown.save(out, _FORMAT, quality=_QUALITY, subsampling=0)
     return EncodedImage(out.getvalue(), shown.width, shown.height)
+
+
+@contextmanager
+def _strict_reading() -> Iterator[None]:
+    """Reject truncated images, whatever lmms-eval has set: a global setting of Pillow."""
+    from PIL import ImageFile
+
+    lenient = ImageFile.LOAD_TRUNCATED_IMAGES
+    ImageFile.LOAD_TRUNCATED_IMAGES = False
+    try:
+        yield
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = lenient
+
+
+def _check_size(image: Any) -> None:
+    pixels = image.width * image.height
+    if pixels > MOST_PIXELS:
+        allowed = MOST_PIXELS / 1e6
+        raise ImageError(
+            f"it has {pixels / 1e6:,.0f} megapixels, at most {allowed:,.0f} are read: shrink it"
+        )
+    if not pixels:
+        raise ImageError("it has no pixels")
+
+
+def _current_frame(image: Any, longest: int) -> Any:
+    """The current frame, from the reopened file if there is one: the caller's stays undecoded."""
+    from PIL import Image
+
+    stream, kind = getattr(image, "fp", None), image.format
+    if stream is None or kind is None:
+        return image
+    with suppress(OSError, ValueError, KeyError, SyntaxError, EOFError):
+        at = stream.tell()
+        stream.seek(0)
+        content = stream.read()
+        stream.seek(at)
+        # MPO: several JPEG images in one file
+        fresh = Image.open(io.BytesIO(content), formats=["JPEG" if kind == "MPO" else kind])
+        fresh.seek(image.tell())
+        if not fresh.tell():
+            fresh.draft(None, (longest, longest))  # a large JPEG is decoded at a smaller scale
+        return fresh
+    return image
+
+
+def _upright(image: Any) -> Any:
+    from PIL import ImageOps
+
+    with suppress(Exception):  # broken EXIF, which viewers ignore, too
+        return ImageOps.exif_transpose(image)
+    return image
+
+
+def _with_shades(image: Any) -> Any:
+    """The image in a mode whose values can be blended, with 8 bits per channel."""
+    mode = image.mode
+    if mode.startswith("I;"):
+        return _grey(image.convert("I"), 0.0, 65535.0)
+    if mode in _RANGES:
+        return _grey(image, *_range(image))
+    if mode in ("La", "RGBa"):
+        return image.convert(mode.upper())
+    if mode in ("L", "LA", "RGB", "RGBA", "CMYK") and "transparency" not in image.info:
+        return image
+    return image.convert("RGBA" if image.has_transparency_data else "RGB")
+
+
+def _range(image: Any) -> tuple[float, float]:
+    """The values of black and white in grey of more than 8 bits."""
+    low, high = image.getextrema()
+    if not math.isfinite(low) or not math.isfinite(high):
+        return 0.0, 1.0
+    fitting = (float(top) for top in _RANGES[image.mode] if low >= 0 and high <= top)
+    white = next(fitting, None)
+    return (low, max(high, low + 1)) if white is None else (0.0, white)
+
+
+def _grey(image: Any, black: float, white: float) -> Any:
+    # Pillow would clip: 16 bits to white, and shares of 1 to black.
+    scale = 255.0 / (white - black)
+    offset = 0.5 - black * scale
+    return image.convert("F").point(lambda value: value * scale + offset).convert("L")
+
+
+def _shrunk(image: Any, longest: int) -> Any:
+    from PIL import Image
+
+    if max(image.size) <= longest:
+        return image
+    scale = longest / max(image.size)
+    size = tuple(max(1, round(side * scale)) for side in image.size)
+    # LANCZOS takes 1.5 times as long, and most of the time for an image of 6 megapixels.
+    return image.resize(size, Image.Resampling.BICUBIC, reducing_gap=3.0)
+
+
+def _flat(image: Any) -> Any:
+    from PIL import Image
+
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+
+
+def _framed(image: Any, longest: int) -> Any:
+    from PIL import Image
+
+    least = min(SMALLEST, longest)
+    if min(image.size) >= least:
+        return image
+    width, height = (max(least, side) for side in image.size)
+    frame = Image.new("RGB", (width, height), "white")
+    frame.paste(image, ((width - image.width) // 2, (height - image.height) // 2))
+    return frame

@@ -65,8 +65,8 @@ class Isolation:
 
     def _caught(self, error: Exception) -> str:
         self.faults += 1
-        reason = f"{FAULT} while {self.stage}: {type(error).__name__}: {_message(error)}"
-        reason = visible(reason[:_LONGEST])
+        said = f"{FAULT} while {self.stage}: {type(error).__name__}: {error}"
+        reason = visible(said[:_LONGEST])
         if self.faults == 1:
             # Not loguru's own traceback: it shows the values of variables, including keys.
             trace = "".join(traceback.format_exception(error))
@@ -76,13 +76,6 @@ class Isolation:
                 "\n".join(map(visible, trace.split("\n"))),
             )
         return reason
-
-
-def _message(error: Exception) -> str:
-    try:
-        return str(error)
-    except Exception:  # a third-party exception whose message raises, too
-        return "(its message is unavailable)"
 
 
 def _ended(result: T) -> Dialogue[T]:

@@ -1,4 +1,4 @@
-"""Progress bar of judging: rate, estimated time left, outcomes."""
+"""Progress bar of judging (tqdm): rate, estimated time left, outcomes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,13 @@ from lmms_rpts.judging.types import Verdict
 from lmms_rpts.terminal import bar_stream
 
 IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
-"""Seconds between two updates in a log file."""
-
+"""Seconds between two updates: in a terminal, and in a log file."""
 
 Counts = dict[str, float]
-_NO_CALL = "no call"
-_OUTCOMES = ("asked", "cached", "identical", "failed", _NO_CALL)
+_OUTCOMES = ("asked", "cached", "identical", "failed", "no call")
 
 
-def _outcome(verdicts: Sequence[Verdict]) -> str:
-    if any(each.error for each in verdicts):
-        return "failed"
-    if not verdicts:
-        return _NO_CALL
-    if not all(each.cached for each in verdicts):
-        return "asked"
-    return "identical" if all(each.identical for each in verdicts) else "cached"
-
-
-class Unbreakable:
+class _Pipe:
     """A stream whose reader may disappear; writing then has no effect.
 
     tqdm does not release its lock if a write fails: every other bar, such as that of a model
@@ -43,14 +31,11 @@ class Unbreakable:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def write(self, text: str) -> int:
-        """Write, ignoring errors; returns the length of the text."""
+    def write(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
             self._stream.write(text)
-        return len(text)
 
     def flush(self) -> None:
-        """Flush, ignoring errors."""
         with contextlib.suppress(OSError, ValueError):
             self._stream.flush()
 
@@ -58,15 +43,12 @@ class Unbreakable:
         return getattr(self._stream, name)
 
 
-def standard_error() -> tuple[Unbreakable, float] | None:
+def standard_error() -> tuple[Any, float] | None:
     """The stream of a bar, and the seconds between two updates; None if there is no stream."""
     stream = bar_stream()
-    if stream is None:
+    if stream is None or stream.closed:
         return None
-    with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
-        interval = IN_A_TERMINAL if stream.isatty() else IN_A_FILE
-        return Unbreakable(stream), interval
-    return None
+    return _Pipe(stream), IN_A_TERMINAL if stream.isatty() else IN_A_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +72,10 @@ class Progress:
     Args:
         total: number of units.
         label: text of the bar.
-        unit: the noun, in the plural.
         shown: whether there is a bar at all.
         budget: for the cost, if prices are known.
         board: shared progress, so that the bar covers all processes.
+        unit: the noun, in the plural.
     """
 
     def __init__(
@@ -105,27 +87,26 @@ class Progress:
         board: Board = NO_BOARD,
         unit: str = "requests",
     ) -> None:
-        self._counts: Counts = dict.fromkeys((*_OUTCOMES, "cost"), 0.0)
-        self._counts["total"] = total
+        self._counts: Counts = {**dict.fromkeys((*_OUTCOMES, "cost"), 0.0), "total": total}
         self._budget = budget
         self._board = board
-        self._interval = IN_A_FILE
+        stream, self._interval = (standard_error() if shown else None) or (None, IN_A_FILE)
         self._last = time.monotonic()
-        self._bar: tqdm[Any] | None = None
-        place = standard_error() if shown else None
-        if place is not None:
-            stream, self._interval = place
-            self._bar = tqdm(
-                total=total, desc=label, dynamic_ncols=True, file=stream, unit=f" {unit}"
-            )
+        self._bar: tqdm[Any] = tqdm(
+            total=total,
+            desc=label,
+            dynamic_ncols=True,
+            file=stream,
+            unit=f" {unit}",
+            disable=stream is None,
+        )
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._show()
-        if self._bar is not None:
-            self._bar.close()
+        self._bar.close()
 
     def done(self, verdicts: Sequence[Verdict]) -> None:
         """Record the end of a unit with these verdicts."""
@@ -137,15 +118,23 @@ class Progress:
         self._last = time.monotonic()
         self._counts["cost"] = self._budget.cost
         self._board.tell(self._counts)
-        if self._bar is None:
+        if self._bar.disable:
             return
         everybody = [self._counts, *self._board.heard()]
         counts = {name: sum(each[name] for each in everybody) for name in self._counts}
         shown = {name: f"{counts[name]:,.0f}" for name in _OUTCOMES if counts[name]}
         if counts["cost"]:
             shown["cost"] = f"{counts['cost']:.3g}"
-        self._bar.total, self._bar.n = (
-            int(counts["total"]),
-            int(sum(counts[name] for name in _OUTCOMES)),
-        )
+        self._bar.total = int(counts["total"])
+        self._bar.n = int(sum(counts[name] for name in _OUTCOMES))
         self._bar.set_postfix(shown)
+
+
+def _outcome(verdicts: Sequence[Verdict]) -> str:
+    if any(each.error for each in verdicts):
+        return "failed"
+    if not verdicts:
+        return "no call"
+    if not all(each.cached for each in verdicts):
+        return "asked"
+    return "identical" if all(each.identical for each in verdicts) else "cached"

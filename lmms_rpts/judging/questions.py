@@ -1,4 +1,7 @@
-"""Questions to the judge: about a step, and about the whole argument."""
+"""Questions to the judge: about a step, and about the whole argument.
+
+``language`` is that of the prompt, ``en`` or ``zh``; ``images`` are for a judge with vision.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,7 @@ def image_request(
 ) -> JudgeRequest:
     """The request for the score of a step's conclusion about an image.
 
-    Args:
-        language: language of the prompt, ``en`` or ``zh``.
-        facts: what the gold reasoning concludes from the image.
-        conclusion: the conclusion of the step.
-        images: the image, for a judge with vision; then ``facts`` may be empty.
+    ``facts`` are what the gold reasoning concludes from the image; empty only with ``images``.
     """
     return prompts.request(
         "image_seen" if images else "image",
@@ -42,15 +41,7 @@ def inference_request(
     conclusion: str,
     images: tuple[JudgeImage, ...] = (),
 ) -> JudgeRequest:
-    """The request for the score of one inference.
-
-    Args:
-        language: language of the prompt, ``en`` or ``zh``.
-        context: the situation.
-        premises: the premises of the step; empty if it is the first of a chain.
-        conclusion: the conclusion of the step.
-        images: the images among the premises, for a judge with vision.
-    """
+    """The request for the score of one inference; ``premises`` may be empty in a first step."""
     return prompts.request(
         "inference_seen" if images else "inference",
         language,
@@ -72,16 +63,7 @@ def root_request(
     query: RootQuery,
     images: tuple[JudgeImage, ...] = (),
 ) -> JudgeRequest:
-    """The request that asks whether the evidence leads to the answer of the model.
-
-    Args:
-        language: language of the prompt, ``en`` or ``zh``.
-        context: the situation.
-        statement: the statement to agree or disagree with, or another question.
-        answer: the answer of the model.
-        query: the evidence and the steps.
-        images: the images among the evidence, for a judge with vision.
-    """
+    """The request that asks whether the evidence leads to the model's answer to ``statement``."""
     return prompts.request(
         "root",
         language,

@@ -14,22 +14,150 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
-from lmms_rpts.judging.backends import BACKENDS, NO_JUDGE
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.progress import NO_BOARD, Board
-from lmms_rpts.judging.types import Backend, JudgeConfigurationError, Member
+from lmms_rpts.judging.types import (
+    Backend,
+    Judge,
+    JudgeConfigurationError,
+    JudgeRequest,
+    Member,
+    RefusedError,
+    Reply,
+)
 from lmms_rpts.settings import Price, Settings, load_settings
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.engine import JudgeEngine
 
-_MODEL = re.compile(r"[-/0-9]")
-"""What distinguishes the name of a model, such as gpt-4o, from that of a kind of judge."""
+NO_JUDGE = "none"
+"""The name for no judge: responses are saved and scored later."""
+
+NOT_JUDGED = "not judged: the judge is 'none'"
+
 ENTRY_POINTS = "lmms_rpts.judges"
 """The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
 
+_MODEL = re.compile(r"[-/0-9]")
+"""What distinguishes the name of a model, such as gpt-4o, from that of a kind of judge."""
+
 # A "+" begins another judge only if a judge may follow: paths and models contain it as well.
 _JOINT = re.compile(r"\s*\+\s*(?=[A-Za-z][\w-]*(?::|\s*\+|\s*$))")
+
+
+class NoJudge:
+    """Refuses every request."""
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        raise RefusedError(NOT_JUDGED)
+
+
+def _check_openai(model: str, settings: Settings) -> str | None:
+    if not model:
+        return "add a model, such as openai:gpt-4o-mini"
+    if not settings.openai_key and not settings.openai_url:
+        return (
+            "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
+        )
+    if settings.openai_key and not re.fullmatch(r"[\x21-\x7e]+", settings.openai_key):
+        return (
+            "OPENAI_API_KEY contains a character that keys do not have: a space, a line break or a "
+            "curly quote. Copy the key again"
+        )
+    return None
+
+
+def _open_openai(model: str, settings: Settings) -> Judge:
+    from lmms_rpts.judging.backends.openai import OpenAIJudge
+
+    return OpenAIJudge(
+        model,
+        settings.openai_url,
+        settings.openai_key or "none",  # the client requires a key; your own server need not
+        settings.timeout,
+        temperature=settings.temperature,
+        structured=settings.structured,
+        headers=settings.openai_headers,
+    )
+
+
+def _check_hf(model: str, settings: Settings) -> str | None:
+    from lmms_rpts.judging.backends.hf import check_hf
+
+    return check_hf(model)
+
+
+def _sees_hf(model: str, settings: Settings) -> bool:
+    from lmms_rpts.judging.backends.hf_model import model_path
+    from lmms_rpts.judging.backends.hf_sight import sees_hf
+
+    return sees_hf(model_path(model.strip()))
+
+
+def _open_hf(model: str, settings: Settings) -> Judge:
+    from lmms_rpts.judging.backends.hf import HFJudge
+
+    device = None  # a single process uses all GPUs
+    if settings.processes > 1:
+        import torch
+
+        found = torch.cuda.is_available()
+        device = f"cuda:{settings.local_rank % torch.cuda.device_count()}" if found else "cpu"
+    return HFJudge(model, batch_size=settings.batch_size, device=device)
+
+
+def _check_bare(model: str, settings: Settings) -> str | None:
+    return f"it takes no model: remove {model!r}" if model else None
+
+
+def _open_lexical(model: str, settings: Settings) -> Judge:
+    from lmms_rpts.judging.backends.lexical import LexicalJudge
+
+    return LexicalJudge()
+
+
+BACKENDS: dict[str, Backend] = {
+    "openai": Backend(
+        usage="openai:MODEL",
+        purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
+        check=_check_openai,
+        open=_open_openai,
+        sees=lambda model, settings: True,  # known only from a server's replies
+    ),
+    "hf": Backend(
+        usage="hf:NAME_OR_PATH",
+        purpose="a chat model run by transformers, in this process: no key, no server",
+        check=_check_hf,
+        open=_open_hf,
+        sees=_sees_hf,
+        samples=False,
+    ),
+    "lexical": Backend(
+        usage="lexical",
+        purpose="offline word overlap, for testing only; its scores are not comparable",
+        check=_check_bare,
+        open=_open_lexical,
+        writes=False,
+        comparable=False,
+        samples=False,
+        kept=False,
+        caveat=(
+            "it detects wrong steps about as well as chance (AUC 0.48 to 0.58 on ProcessBench, "
+            "BIG-Bench Mistake, PARC and MR-Ben; docs/judging.md)"
+        ),
+    ),
+    NO_JUDGE: Backend(
+        usage=NO_JUDGE,
+        purpose="no judging: the responses are saved and can be scored later",
+        check=_check_bare,
+        open=lambda model, settings: NoJudge(),
+        writes=False,
+        comparable=False,
+        samples=False,
+        kept=False,
+    ),
+}
+"""The judges of this package by name, as in LMMS_RPTS_JUDGE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,37 +241,38 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     Raises:
         JudgeConfigurationError: states the error and what to use instead.
     """
-    chosen = tuple(_find(part.strip(), settings) for part in _JOINT.split(judge.strip()))
+    chosen = tuple(_find(part, settings) for part in _parts(judge))
     names = [each.name for each in chosen]
-    if len(chosen) > 1 and NO_JUDGE in names:
-        raise JudgeConfigurationError(f"{judge!r}: {NO_JUDGE!r} cannot be one of several judges")
-    if len(set(names)) < len(names):
-        raise JudgeConfigurationError(
-            f"{judge!r} names a judge twice; to repeat one, set LMMS_RPTS_JUDGE_SAMPLES"
-        )
     local = [each.name for each in chosen if each.backend is BACKENDS["hf"]]
-    if len(local) > 1:
-        raise JudgeConfigurationError(
+    fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
+    fault = None
+    if len(chosen) > 1 and NO_JUDGE in names:
+        fault = f"{judge!r}: {NO_JUDGE!r} cannot be one of several judges"
+    elif len(set(names)) < len(names):
+        fault = f"{judge!r} names a judge twice; to repeat one, set LMMS_RPTS_JUDGE_SAMPLES"
+    elif len(local) > 1:
+        fault = (
             f"{' and '.join(local)}: one process can hold one hf: judge only; serve the others "
             "(vLLM, SGLang, ...) and use them as openai:MODEL"
         )
-    if len(settings.prices) > 1 and len(settings.prices) != len(chosen):
-        raise JudgeConfigurationError(
+    elif len(settings.prices) > 1 and len(settings.prices) != len(chosen):
+        fault = (
             f"LMMS_RPTS_PRICE has {len(settings.prices)} prices for {len(chosen)} judges: "
             "use one for all, or one for each"
         )
-    fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
-    if settings.temperature > 0 and fixed:
-        raise JudgeConfigurationError(
+    elif settings.temperature > 0 and fixed:
+        fault = (
             f"The judge {fixed[0]!r} always gives the same reply: unset "
             "LMMS_RPTS_JUDGE_SAMPLES and LMMS_RPTS_TEMPERATURE"
         )
+    if fault:
+        raise JudgeConfigurationError(fault)
     return chosen
 
 
 def writes(judge: str) -> bool:
     """Whether a judge, or one of several, can write text; for a judge that passed the checks."""
-    return any(_backend_of(part).writes for part in _JOINT.split(judge))
+    return any(_backend_of(part).writes for part in _parts(judge))
 
 
 def sees(judge: str, settings: Settings) -> bool:
@@ -157,37 +286,37 @@ def count_paid(judge: str) -> int:
     Raises:
         JudgeConfigurationError: for an unknown judge.
     """
-    return sum(_backend_of(part).kept for part in _JOINT.split(judge))
+    return sum(_backend_of(part).kept for part in _parts(judge))
 
 
 def comparable(judge: str) -> bool:
     """Whether a judge's scores are comparable with other judges'; for judges that passed checks."""
-    return all(_backend_of(part).comparable for part in _JOINT.split(judge))
+    return all(_backend_of(part).comparable for part in _parts(judge))
 
 
 def caveats(judge: str) -> str:
     """Known, measured weaknesses of these judges; for judges that passed the checks."""
-    backends = [_backend_of(part) for part in _JOINT.split(judge)]
-    return "; ".join(dict.fromkeys(each.caveat for each in backends if each.caveat))
+    found = (_backend_of(part).caveat for part in _parts(judge))
+    return "; ".join(dict.fromkeys(each for each in found if each))
 
 
 def choices() -> str:
     """The available judges, as lines for a message."""
     known = [(backend.usage, backend.purpose) for backend in BACKENDS.values()]
-    known += [
-        (_usage(name), f"offered by {_package(found)}") for name, found in _entry_points().items()
-    ]
+    known += [(_usage(name), f"offered by {_package(at)}") for name, at in _offered().items()]
     width = max(len(usage) for usage, _ in known)
     lines = [f"  {usage:<{width}}  {purpose}" for usage, purpose in known]
     return "Set LMMS_RPTS_JUDGE to one of:\n" + "\n".join(lines) + "\nor to several, as A+B"
 
 
+def _parts(judge: str) -> list[str]:
+    return [part.strip() for part in _JOINT.split(judge.strip())]
+
+
 def _find(judge: str, settings: Settings) -> ChosenJudge:
+    backend = _backend_of(judge)
     name, _, model = judge.partition(":")
-    backend = _load(name)
-    if backend is None:
-        raise _unknown(judge)
-    _entry_points(warn_of=name)
+    _warn_of_others(name)
     missing = backend.check(model, settings)
     if missing:
         raise JudgeConfigurationError(f"The judge {judge!r} cannot be used: {missing}")
@@ -195,28 +324,12 @@ def _find(judge: str, settings: Settings) -> ChosenJudge:
 
 
 def _backend_of(judge: str) -> Backend:
-    name = judge.strip().partition(":")[0]
-    backend = _load(name)
-    if backend is None:
-        raise _unknown(judge.strip())
-    return backend
-
-
-def _unknown(judge: str) -> JudgeConfigurationError:
     name = judge.partition(":")[0]
-    near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_entry_points()], n=1)
-    hint = f" Did you mean {_usage(near[0])}?" if near else ""
-    if not near and _MODEL.search(judge) and ":" not in judge:
-        hint = f" Did you mean {'hf' if '/' in judge else 'openai'}:{judge}?"
-    return JudgeConfigurationError(f"Unknown judge {judge!r}.{hint}\n{choices()}")
-
-
-def _load(name: str) -> Backend | None:
     if name in BACKENDS:
         return BACKENDS[name]
-    found = _entry_points().get(name)
+    found = _offered().get(name)
     if found is None:
-        return None
+        raise _unknown(judge)
     try:
         loaded = found.load()
     except Exception as error:  # an error in another package, which the message names
@@ -232,25 +345,30 @@ def _load(name: str) -> Backend | None:
     return loaded
 
 
-def _entry_points(warn_of: str | None = None) -> dict[str, EntryPoint]:
+def _unknown(judge: str) -> JudgeConfigurationError:
+    name = judge.partition(":")[0]
+    near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_offered()], n=1)
+    hint = f" Did you mean {_usage(near[0])}?" if near else ""
+    if not near and _MODEL.search(judge) and ":" not in judge:
+        hint = f" Did you mean {'hf' if '/' in judge else 'openai'}:{judge}?"
+    return JudgeConfigurationError(f"Unknown judge {judge!r}.{hint}\n{choices()}")
+
+
+def _offered() -> dict[str, EntryPoint]:
     """Judges of other packages, by name; a name belongs to the first package that uses it."""
-    offered: dict[str, EntryPoint] = {}
-    for found in _installed(tuple(sys.path)):
-        taken = "lmms_rpts" if found.name in BACKENDS else None
-        if found.name in offered and offered[found.name].value != found.value:
-            taken = _package(offered[found.name])
-        if taken and found.name != warn_of:
-            continue
-        if taken:
+    found = reversed(_installed(tuple(sys.path)))
+    return {each.name: each for each in found if each.name not in BACKENDS}
+
+
+def _warn_of_others(name: str) -> None:
+    """Warn of packages that offer a judge under a name that is taken."""
+    owner = _offered().get(name)
+    for each in _installed(tuple(sys.path)):
+        if each.name == name and (owner is None or each.value != owner.value):
             logger.warning(
                 "{} offers a judge {!r}, but {} already uses this name: ignored",
-                _package(found),
-                found.name,
-                taken,
+                *(_package(each), name, _package(owner) if owner else "lmms_rpts"),
             )
-        else:
-            offered.setdefault(found.name, found)
-    return offered
 
 
 @lru_cache(maxsize=1)

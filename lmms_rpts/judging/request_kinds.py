@@ -45,79 +45,41 @@ QUOTING = 800
 STEPS = SCORED - {"root"}
 """The kinds that ask for the score of a step."""
 
-_SCORE = "a score from 0 to 1"
-_TEMPLATES = Path(__file__).parent / "prompts"
+_STEP = {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"}
+_CLAIM = {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}
+_ROOT = {
+    "n_images": 1,
+    "context": "⟦1⟧",
+    "statement": "⟦2⟧",
+    "answer": "⟦3⟧",
+    "known": ["⟦4⟧"],
+    "steps": ["⟦5⟧"],
+    "conclusion": "⟦6⟧",
+}
+_STEPS_OF_QUESTION = {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response": "⟦3⟧"}
+_STEPS_OF_STATEMENT = {
+    "n_images": 1,
+    "clues": ["⟦1⟧"],
+    "context": "⟦2⟧",
+    "statement": "⟦3⟧",
+    "response": "⟦4⟧",
+}
+_MATCH = {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"}
+_ANSWERS = ("agree", "disagree", "undetermined", "同意", "不同意", "无法判断")
+_SCORE, _AT = "a score from 0 to 1", Path(__file__).parent / "prompts"
 _KINDS = {
     kind.name: kind
     for kind in (
-        RequestKind("image", 512, {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}, _SCORE, _TEMPLATES),
-        RequestKind("image_seen", 512, {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}, _SCORE, _TEMPLATES),
+        RequestKind("image", 512, _CLAIM, _SCORE, _AT),
+        RequestKind("image_seen", 512, _CLAIM, _SCORE, _AT),
+        RequestKind("inference_seen", 512, _STEP, _SCORE, _AT),
+        RequestKind("inference", 512, _STEP, _SCORE, _AT),
+        RequestKind("root", 512, _ROOT, _SCORE, _AT),
+        RequestKind("transform", 4096, _STEPS_OF_STATEMENT, "steps", _AT),
+        RequestKind("question_steps", 4096, _STEPS_OF_QUESTION, "steps", _AT),
+        RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),
         RequestKind(
-            "inference_seen",
-            512,
-            {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"},
-            _SCORE,
-            _TEMPLATES,
-        ),
-        RequestKind(
-            "inference",
-            512,
-            {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"},
-            _SCORE,
-            _TEMPLATES,
-        ),
-        RequestKind(
-            "root",
-            512,
-            {
-                "n_images": 1,
-                "context": "⟦1⟧",
-                "statement": "⟦2⟧",
-                "answer": "⟦3⟧",
-                "known": ["⟦4⟧"],
-                "steps": ["⟦5⟧"],
-                "conclusion": "⟦6⟧",
-            },
-            _SCORE,
-            _TEMPLATES,
-        ),
-        RequestKind(
-            "transform",
-            4096,
-            {
-                "n_images": 1,
-                "clues": ["⟦1⟧"],
-                "context": "⟦2⟧",
-                "statement": "⟦3⟧",
-                "response": "⟦4⟧",
-            },
-            "steps",
-            _TEMPLATES,
-        ),
-        RequestKind(
-            "question_steps",
-            4096,
-            {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response": "⟦3⟧"},
-            "steps",
-            _TEMPLATES,
-        ),
-        RequestKind(
-            "match",
-            512,
-            {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"},
-            "<Yes> or <No>",
-            _TEMPLATES,
-            words=("<Yes>", "<No>"),
-            longest_reason=QUOTING,
-        ),
-        RequestKind(
-            "answer",
-            64,
-            {"statement": "⟦1⟧", "response": "⟦2⟧"},
-            "an answer",
-            _TEMPLATES,
-            words=("agree", "disagree", "undetermined", "同意", "不同意", "无法判断"),
-            longest_reason=0,
+            "answer", 64, {"statement": "⟦1⟧", "response": "⟦2⟧"}, "an answer", _AT, _ANSWERS, 0
         ),
     )
 }

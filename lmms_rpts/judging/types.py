@@ -30,12 +30,13 @@ Parser = Callable[[str], float | str | None]
 class TransientError(Exception):
     """Raised for a failure that may pass: the call should be retried.
 
-    Attributes:
+    Args:
+        reason: the failure.
         retry_after: seconds that the server asks to wait; None if it does not say.
         unreachable: whether there was no connection to a server at all.
         throttled: whether the server refused the call because there were too many.
-        starting: whether the server says that it is still loading its model.
         timed_out: whether the call exceeded our time limit; the server may still work on it.
+        starting: whether the server says that it is still loading its model.
     """
 
     def __init__(
@@ -58,10 +59,7 @@ class TransientError(Exception):
 class AdaptedError(Exception):
     """Raised if the server rejects this form of a call, and the judge has learned another form.
 
-    The call is repeated at once. A judge raises this at most a few times.
-
-    Attributes:
-        usage: tokens that the rejected call used.
+    The call is repeated at once. ``usage``: tokens that the rejected call used.
     """
 
     def __init__(self, reason: str, usage: Usage | None = None) -> None:
@@ -86,9 +84,7 @@ class JudgeRequest:
     """One question to a judge.
 
     Attributes:
-        kind: ``image``, ``inference`` and ``root`` ask for a score, as do ``image_seen`` and
-            ``inference_seen`` with images; ``transform`` asks for a chain, ``answer`` for the final
-            answer of a response; benchmarks add others.
+        kind: one of ``request_kinds()``.
         messages: the chat, each message with ``role`` and ``content``.
         evidence: the texts that a claim is judged against, for judges that ignore the chat.
         claim: the conclusion to be judged.
@@ -223,19 +219,17 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome of one request.
+    """The outcome of one request: a value or an error.
 
     Attributes:
         text: the judge's last complete reply; None if it never replied.
-        value: the parsed value: a score in [0, 1] or a text; None if there is none.
+        value: the parsed value: a score in [0, 1] or a text.
         cached: whether the reply is a cache hit, so that this request cost nothing.
-        identical: whether ``cached`` is due to an identical request of this process, not to an
-            answer in the cache.
         attempts: number of calls made.
         usage: tokens of all calls, None if the server does not report them.
-        error: why there is no value; None if there is one.
-        spread: standard deviation of the scores of several replies; None for a single reply.
+        spread: standard deviation of the scores of several replies.
         opinions: the reply of each judge and each sample, if there are several.
+        identical: whether ``cached`` is due to an identical request of this process.
     """
 
     text: str | None
@@ -279,8 +273,6 @@ class Member:
 
     Attributes:
         name: as in LMMS_RPTS_JUDGE.
-        judge: the judge itself.
-        price: price of its tokens, if known.
         writes: whether it can write text (steps, answers) in addition to scores.
         kept: whether its replies are cached on disk.
         sees: whether it has vision.
@@ -292,10 +284,6 @@ class Member:
     writes: bool = True
     kept: bool = True
     sees: bool = True
-
-
-def _blind(model: str, settings: Settings) -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,5 +314,5 @@ class Backend:
     comparable: bool = True
     samples: bool = True
     kept: bool = True
-    sees: Callable[[str, Settings], bool] = _blind
+    sees: Callable[[str, Settings], bool] = lambda model, settings: False
     caveat: str = ""

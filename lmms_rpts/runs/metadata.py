@@ -1,7 +1,7 @@
 """Metadata of a run from lmms-eval's results file: model, settings, versions, tokens, cost.
 
 The format is that of lmms-eval 0.7.3 (``evaluator.py`` and ``loggers/evaluation_tracker.py``).
-Values that are missing or have another type are left out. Secrets are masked (``masking.py``).
+Values that are missing or have another type are left out. Secrets are masked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lmms_rpts.escaping import printable, storable
-from lmms_rpts.runs.masking import mask_settings, mask_value
+from lmms_rpts.masking import LONGEST, MASK, is_secret, mask
 
 _LONGEST = 600
 _MOST_TASKS = 40
@@ -21,6 +21,9 @@ _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})[_T-](\d{2})(\d{2})(\d{2})$", re.ASCII
 _SCORE = re.compile(r"[/\\]lmms-rpts-\w+[/\\]responses\.jsonl$")
 """Samples of ``lmms-rpts score``, which sets --limit itself so that all responses are scored."""
 _SEEDS = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
+_DEEPEST, _MOST = 4, 100
+# A value with a comma extends to the next name: "api_key=ab,cd,model=x".
+_PART = re.compile(r",(?=\s{0,9}[\w.-]{1,80}\s{0,9}=)")
 
 
 def metadata_of(results: Mapping[str, Any]) -> dict[str, str]:
@@ -44,6 +47,33 @@ def image_places(results: Mapping[str, Any]) -> dict[str, str]:
     return {task: place for task, place in found if isinstance(place, str) and place}
 
 
+def mask_settings(settings: object, deep: int = 0) -> str:
+    """Settings as ``name=value, ...`` without secrets.
+
+    Args:
+        settings: a mapping, or lmms-eval's form ``a=1,b=2``.
+        deep: number of mappings around these settings.
+    """
+    if isinstance(settings, Mapping):
+        pairs = [(str(name), value) for name, value in list(settings.items())[:_MOST]]
+        shown = (f"{mask(name)}={_masked(name, value, deep)}" for name, value in pairs)
+        return ", ".join(shown)[:LONGEST]
+    parts = (part.strip().partition("=") for part in _PART.split(str(settings)[:LONGEST]))
+    return ", ".join(
+        f"{mask(name)}={_masked(name, value)}" if mark else mask(name)
+        for name, mark, value in parts
+        if name
+    )
+
+
+def _masked(name: str, value: object, deep: int = 0) -> str:
+    """A setting's value as text, with ``***`` for secrets recognized by name or value."""
+    if isinstance(value, Mapping) and not is_secret(name):
+        return f"{{{mask_settings(value, deep + 1)}}}" if deep < _DEEPEST else "..."
+    text = str(value)[:LONGEST]
+    return MASK if is_secret(name, text) else mask(text)
+
+
 def _line(value: str) -> str:
     line = printable(storable(value))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
@@ -60,7 +90,7 @@ def _plain(name: str, value: object) -> str:
     """A string or a number as masked text; empty for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    return mask_value(name, value).strip()
+    return _masked(name, value).strip()
 
 
 def _whole(name: str, value: object) -> str:

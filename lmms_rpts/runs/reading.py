@@ -15,7 +15,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.runs.masking import mask_text
+from lmms_rpts.masking import mask
 from lmms_rpts.runs.metadata import image_places
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.run import AnyRun, Records, RunOf, holds_schema, other_reader_of
@@ -214,7 +214,7 @@ def model_name(results: Mapping[str, Any]) -> str | None:
     source = _loaded_from(results)
     if source is None:
         return None
-    name = re.split(r"[/\\]", mask_text(source).rstrip("/\\"))[-1]
+    name = re.split(r"[/\\]", mask(source).rstrip("/\\"))[-1]
     return _plain(name.removesuffix(".jsonl")) or None
 
 

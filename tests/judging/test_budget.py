@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,16 +10,13 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
-from lmms_rpts.judging.concurrency_level import START
 from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
 from lmms_rpts.settings import Price
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
 from tests.support.tables import table
-from tests.support.waiting import LONGEST
 
 # 64 letters are 16 tokens and a message adds 4; with 80 expected output tokens, a call takes 100.
 ASKED = question("x" * 64)
-EXPECTED = 100
 PRICE = Price(1.0, 2.0)
 """Price of a million tokens, in and out."""
 
@@ -89,33 +81,12 @@ def test_a_guess_where_no_server_counts(request_: JudgeRequest, said: str, usage
     assert guess_usage(request_, Reply(said)) == usage
 
 
-def test_one_guess_among_the_counts_is_told() -> None:
-    budget = Budget()
-    budget.end(begin(budget), Usage(10, 10))
-    budget.end(begin(budget), None, guessed=True)
-    assert budget.guessed is False
-    budget.end(begin(budget), Usage(10, 10), guessed=True)
-    budget.end(begin(budget), Usage(10, 10))
-    assert budget.guessed is True
-
-
 def test_on_usage_reports_calls_with_tokens() -> None:
     told: list[tuple[str, Usage]] = []
     budget = Budget(on_usage=lambda judge, usage: told.append((judge, usage)))
     for judge, usage in [("a", Usage(1, 2)), ("b", None), ("b", Usage(3, 4, 1))]:
         budget.end(budget.begin(judge, None, ASKED), usage)
     assert told == [("a", Usage(1, 2)), ("b", Usage(3, 4, 1))]
-
-
-def test_the_on_usage_callback_may_use_the_budget() -> None:
-    seen: list[int] = []
-    budget = Budget(on_usage=lambda judge, usage: seen.append(begin(budget) and budget.calls))
-    call = begin(budget)
-    ending = threading.Thread(target=budget.end, args=[call, Usage(1, 2)], daemon=True)
-    ending.start()
-    ending.join(LONGEST)
-    assert not ending.is_alive(), "the callback deadlocks"
-    assert seen == [1]
 
 
 # ---- the budget
@@ -143,14 +114,6 @@ def test_cost_under_way_counts_as_what_is_expected(max_cost: float, calls: int) 
     assert calls_begun(Budget(max_cost=max_cost), PRICE) == calls
 
 
-def test_what_has_no_price_costs_nothing() -> None:
-    budget = Budget(max_cost=0.0)
-    for _ in range(20):
-        spend(budget, 1000)
-    with pytest.raises(BudgetError):
-        begin(budget, PRICE)
-
-
 @table(
     "took, calls",
     # 1000 in all; the first call takes all of it, half, the expected number, fewer
@@ -167,22 +130,6 @@ def test_what_a_call_takes_is_learnt(took: int, calls: int) -> None:
     assert calls_begun(budget) == calls
 
 
-def test_what_is_learnt_is_the_mean_of_all_calls() -> None:
-    budget = Budget()
-    spend(budget, 300)
-    spend(budget, 100)
-    budget.end(begin(budget), None)  # gives no information on the size of calls
-    assert begin(budget).tokens == pytest.approx(200)
-    longer = chat("x" * 464)  # 116 + 4, and 80 expected output tokens
-    assert begin(budget, request=longer).tokens == pytest.approx(400)
-
-
-def test_calls_that_take_nothing_teach_that() -> None:
-    budget = Budget(max_tokens=100)
-    budget.end(begin(budget), Usage())
-    assert begin(budget).tokens == 0
-
-
 def test_what_a_call_costs_is_learnt_as_well() -> None:
     """A thinking judge writes far more than it reads, and output tokens cost more."""
     price, long = Price(1.0, 4.0), chat("x" * 1984)  # 500 tokens
@@ -193,14 +140,6 @@ def test_what_a_call_costs_is_learnt_as_well() -> None:
     assert budget.cost == pytest.approx(0.017)
     with pytest.raises(BudgetError):  # otherwise identical calls would spend 0.0255
         begin(budget, price, long)
-
-
-def test_a_failed_call_gives_back_what_was_expected_of_it() -> None:
-    budget = Budget(max_tokens=100)
-    for _ in range(5):
-        budget.end(begin(budget), None)
-    assert budget.calls == 5
-    assert budget.usage == Usage()
 
 
 def test_a_budget_is_used_up_for_good() -> None:
@@ -298,70 +237,6 @@ def test_a_budget_is_exceeded_by_no_more_than_calls_under_way_do(
 THREADS = 8
 
 
-def in_threads(work: Callable[[], int]) -> int:
-    """Runs ``work`` in several threads that start together; returns the sum of the results."""
-    together = threading.Barrier(THREADS)
-
-    def begun_together() -> int:
-        together.wait(LONGEST)
-        return work()
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        runs = [pool.submit(begun_together) for _ in range(THREADS)]
-        return sum(run.result(LONGEST) for run in runs)
-
-
-class SlowPrice:
-    """A price of 1 per million, in and out; slow to read, so that other threads can interfere."""
-
-    @property
-    def input(self) -> float:
-        time.sleep(0.01)
-        return 1.0
-
-    output = input
-
-
-def test_threads_lose_no_booking() -> None:
-    told: list[Usage] = []
-    budget = Budget(on_usage=lambda judge, usage: told.append(usage))
-    price: Any = SlowPrice()
-
-    def work() -> int:
-        for _ in range(3):
-            budget.end(begin(budget, price), Usage(2, 1))
-        return 3
-
-    calls = in_threads(work)
-    assert calls == budget.calls == len(told) == 24
-    assert budget.usage == Usage(48, 24)
-    assert budget.cost == pytest.approx(0.000072)
-    assert budget._tokens_under_way == pytest.approx(0, abs=1e-6)
-    assert budget._cost_under_way == pytest.approx(0, abs=1e-9)
-
-
-class SlowBound(float):
-    """A bound that is never reached; slow to compare, so that other threads can interfere."""
-
-    def __lt__(self, other: float) -> bool:
-        time.sleep(0.01)
-        return False
-
-
-def test_threads_do_not_spend_the_same_tokens() -> None:
-    """No other thread reads the budget between the check and the booking."""
-    budget = Budget(max_tokens=EXPECTED * 5, max_cost=SlowBound(9.0))
-
-    def work() -> int:
-        try:
-            begin(budget)
-        except BudgetError:
-            return 0
-        return 1
-
-    assert in_threads(work) == 5
-
-
 # ---- an engine with a budget
 
 
@@ -415,49 +290,10 @@ def test_a_budget_in_money_stops_the_asking() -> None:
     assert "judge budget of 0.0005" in str(asked.fatal)
 
 
-@table("concurrency", 1, 4, 32)
-def test_many_calls_at_a_time_share_a_budget(concurrency: int) -> None:
-    # The first call goes alone, to find out how many tokens the others will take.
-    most = min(concurrency, START)
-    budget = Budget(max_tokens=1000)
-    judge = Gathering(in_order(Reply("Score: 0.5", Usage(50, 50))), most, alone=1)
-    with opened(judge, budget, concurrency) as asked:
-        verdicts = asked.run(texts(100))
-    assert values(verdicts).count(0.5) == 10
-    assert budget.usage.tokens == 1000
-    assert judge.most_at_once == most
-
-
 def test_only_the_first_call_of_a_kind_goes_alone_however_it_ends() -> None:
     judge = Gathering(in_order(RefusedError("no")), 4, alone=1)
     with opened(judge, Budget(max_tokens=10_000), 4) as asked:
         asked.run(texts(9))
-    assert judge.most_at_once == 4
-
-
-def test_a_first_call_that_is_put_off_is_made_again(short_pauses: None) -> None:
-    judge = ScriptedJudge(in_order(TransientError("busy", throttled=True), "Score: 0.5"))
-    with opened(judge, Budget(max_tokens=10_000)) as asked:
-        assert values(asked.run(texts(1))) == [0.5]
-
-
-def test_what_another_engine_learnt_need_not_be_found_out_again() -> None:
-    budget = Budget(max_tokens=10_000)
-    counts = (1, 4)
-    said = in_order(Reply("Score: 0.5", Usage(50, 50)))
-    judges = [Gathering(said, count) for count in counts]
-    for judge, count in zip(judges, counts, strict=True):
-        with opened(judge, budget, 4) as asked:
-            asked.run(texts(count))
-    assert judges[1].most_at_once == 4
-
-
-def test_a_judge_that_costs_nothing_need_not_be_found_out() -> None:
-    judge = Gathering(in_order("Score: 0.5"), 4)
-    free = Member("free", judge, kept=False)
-    budget = Budget(max_tokens=10_000)
-    with JudgeEngine([free], concurrency=4, progress=False, budget=budget) as asked:
-        asked.run(texts(4))
     assert judge.most_at_once == 4
 
 
@@ -469,37 +305,12 @@ def test_a_judge_that_thinks_does_not_take_the_budget_by_surprise() -> None:
     assert budget.usage.tokens == 19_500
 
 
-def test_what_is_learnt_of_one_kind_says_nothing_of_another() -> None:
-    def answer(text: str, call: int) -> Reply:
-        return Reply("Score: 0.5", Usage(20, 2) if text.startswith("short") else Usage(20, 980))
-
-    budget = Budget(max_tokens=10_000)
-    kinds: list[Any] = ["answer", "image"]
-    requests = [
-        question(f"{'short' if kind == 'answer' else 'long'} {number}", kind=kind)
-        for number in range(40)
-        for kind in kinds
-    ]
-    with opened(ScriptedJudge(answer, 0.01), budget, 32) as asked:
-        asked.run(requests)
-    assert 8_000 < budget.usage.tokens <= 10_000
-
-
 def test_a_judge_that_costs_nothing_is_not_booked() -> None:
     budget = Budget(max_tokens=1)
     free = Member("free", judge_of(None), kept=False)
     with JudgeEngine([free], progress=False, budget=budget) as asked:
         assert values(asked.run(texts(20))) == [0.5] * 20
     assert budget.calls == 0
-
-
-def test_a_chatty_judge_is_found_out() -> None:
-    """The first call takes 400 tokens instead of 100: the budget of 1000 allows one more."""
-    judge, budget = judge_of(Usage(20, 380)), Budget(max_tokens=1000)
-    with opened(judge, budget) as asked:
-        verdicts = asked.run(texts(10))
-    assert sorted(values(verdicts), key=str) == [0.5] * 2 + [None] * 8
-    assert budget.usage.tokens == 800
 
 
 def test_a_server_that_does_not_count_is_guessed_at() -> None:
@@ -572,15 +383,3 @@ def test_engines_may_share_a_budget() -> None:
         for engine in engines:
             engine.close()
     assert engines[0].fatal == engines[1].fatal == budget.exhausted
-
-
-@table("pauses", (0.0, 0.02), (0.02, 0.0))
-def test_judges_of_a_panel_share_a_budget(pauses: tuple[float, float]) -> None:
-    judges = [judge_of(Usage(50, 50), pause=pause) for pause in pauses]
-    members = [Member(name, judge) for name, judge in zip("ab", judges, strict=True)]
-    budget = Budget(max_tokens=450)
-    with JudgeEngine(members, concurrency=1, progress=False, budget=budget) as asked:
-        verdicts = asked.run(texts(10))
-    assert budget.calls == sum(len(judge.asked) for judge in judges) == 4
-    for verdict in verdicts[4:]:
-        assert "budget of 450 judge tokens" in str(verdict.error)

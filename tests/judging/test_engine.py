@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -29,13 +28,11 @@ from lmms_rpts.judging import (
     Usage,
     Verdict,
     client,
-    engine,
     open_engine,
 )
 from lmms_rpts.judging.client import JudgeClient
-from lmms_rpts.judging.concurrency_level import START
+from lmms_rpts.judging.concurrency import START, StopSignal
 from lmms_rpts.judging.parsers.scores import parse_score
-from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
@@ -44,13 +41,12 @@ from tests.judging.questions import (
     Said,
     ScriptedJudge,
     in_order,
-    in_turn,
     question,
     questions,
     values,
 )
 from tests.judging.test_concurrency import run
-from tests.support.judge_server import Body, ServerReply, by_prompt, constant
+from tests.support.judge_server import by_prompt, constant
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, restore_sigint, wait_until
 
@@ -78,13 +74,6 @@ def test_verdicts_come_in_the_order_of_requests() -> None:
         verdicts = asked.run(questions(START))
     assert values(verdicts) == [number / 10 for number in range(START)]
     assert judge.texts == [f"question {number}" for number in reversed(range(START))]
-
-
-def test_no_requests_no_verdicts() -> None:
-    judge = ScriptedJudge(last_digit)
-    with opened(judge) as asked:
-        assert asked.run([]) == []
-    assert judge.asked == []
 
 
 def test_duplicates_are_asked_once_and_marked() -> None:
@@ -187,23 +176,6 @@ def test_a_call_that_nobody_waits_for_is_given_up_and_not_remembered() -> None:
     assert len(judge.asked) == 2
 
 
-def test_a_waiter_cancelled_as_the_call_fails_is_cancelled() -> None:
-    async def work() -> None:
-        client = client_of(ScriptedJudge(in_order(RefusedError("no"))))
-
-        async def first() -> None:
-            assert (await client.ask(question("q"))).error == "no"
-            second.cancel()
-
-        both = asyncio.ensure_future(first())
-        second = asyncio.ensure_future(client.ask(question("q")))
-        await both
-        with pytest.raises(asyncio.CancelledError):
-            await second
-
-    run(work())
-
-
 def test_what_is_not_said_to_be_urgent_waits_for_what_is() -> None:
     judge = ScriptedJudge(last_digit, pause=10.0)
 
@@ -249,30 +221,11 @@ def test_unreadable_replies_end_as_an_error(said: str) -> None:
     assert verdict.usage == Usage(30, 6)
 
 
-def test_an_empty_reply_is_not_quoted() -> None:
-    judge = ScriptedJudge(in_order(" \n", "Score: 0.4"))
-    with opened(judge) as asked:
-        assert values(asked.run([question("q")])) == [0.4]
-    (message,) = judge.asked[1].messages
-    assert message["role"] == "user", "some servers refuse two messages of one role in a row"
-    assert message["content"].startswith("q")
-    assert message["content"] != "q"
-
-
 def test_an_error_after_an_unreadable_reply_keeps_the_reply() -> None:
     judge = ScriptedJudge(in_order(Reply("well", Usage(10, 2)), RefusedError("enough")))
     with opened(judge) as asked:
         (verdict,) = asked.run([question("q")])
     assert verdict == Verdict("well", attempts=2, usage=Usage(10, 2), error="enough")
-
-
-def test_an_error_after_an_unreadable_reply_counts_what_the_calls_between_took() -> None:
-    said = in_order(
-        Reply("well", Usage(10, 2)), AdaptedError("learnt", Usage(7, 3)), RefusedError("enough")
-    )
-    with opened(ScriptedJudge(said)) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict == Verdict("well", attempts=3, usage=Usage(17, 5), error="enough")
 
 
 def test_a_question_that_is_asked_again_goes_before_those_that_wait() -> None:
@@ -301,18 +254,6 @@ def test_requests_bring_their_own_parser() -> None:
         (verdict,) = asked.run([question("q", kind="transform", parse=parse)])
     assert verdict.value == "OK THEN"
     assert verdict.attempts == 2
-
-
-def test_an_answer_is_the_whole_reply() -> None:
-    with opened(ScriptedJudge(in_order(" agree\n"))) as asked:
-        assert values(asked.run([question("q", kind="answer")])) == ["agree"]
-
-
-def test_zero_is_a_value() -> None:
-    with opened(ScriptedJudge(in_order("Score: 0"))) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict.value == 0.0
-    assert verdict.error is None
 
 
 def test_a_parser_that_raises_is_an_error_verdict() -> None:
@@ -420,42 +361,12 @@ def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
     assert judge.most_at_once == concurrency
 
 
-def test_concurrency_is_bounded_over_threads() -> None:
-    judge = Gathering(last_digit, 3)
-    with opened(judge, 3) as asked, ThreadPoolExecutor(4) as pool:
-        runs = [
-            pool.submit(asked.run, [question(f"{run} {number}") for number in range(5)])
-            for run in range(4)
-        ]
-        for run in runs:
-            assert values(run.result(LONGEST)) == [0.0, 0.1, 0.2, 0.3, 0.4]
-    assert judge.most_at_once == 3
-    assert len(judge.asked) == 20
-
-
 @table("concurrency", 0, -1)
 def test_impossible_concurrency_is_named(concurrency: int) -> None:
     before = set(threading.enumerate())
     with pytest.raises(ValueError, match=f"at least 1.*{concurrency}"):
         opened(ScriptedJudge(last_digit), concurrency)
     assert set(threading.enumerate()) <= before
-
-
-@table("concurrency", 1, 5, 64)
-def test_a_server_sees_the_bound(serve: Serve, concurrency: int) -> None:
-    say = by_prompt()
-
-    def answer(body: Body) -> str | ServerReply:
-        wait_until(lambda: server.most_at_once >= min(concurrency, START) * 0.75)
-        return say(body)
-
-    server = serve(answer)
-    count = max(10, 2 * concurrency)
-    with open_engine("openai:m", concurrency=concurrency, progress=False) as asked:
-        verdicts = asked.run(questions(count))
-    assert server.calls == count
-    assert server.most_at_once <= concurrency
-    assert len(set(values(verdicts))) > 3
 
 
 # ---- dialogues
@@ -485,13 +396,6 @@ def test_dialogues_may_ask_nothing_and_see_failures() -> None:
 
     with opened(ScriptedJudge(in_order(RefusedError("no")))) as asked:
         assert asked.converse([silent(), careful()]) == ["nothing to ask", "failed: no"]
-
-
-def test_dialogues_run_side_by_side() -> None:
-    judge = Gathering(in_order("Score: 0.5"), 10, alone=START)
-    with opened(judge, concurrency=10) as asked:
-        assert asked.converse([twice(str(number)) for number in range(10)]) == [(0.5, "0.5")] * 10
-    assert len(judge.asked) == 20
 
 
 def broken() -> Dialogue[str]:
@@ -525,21 +429,6 @@ def test_works_under_a_running_event_loop() -> None:
             return asked.run(questions(5))
 
     assert values(asyncio.run(inside())) == [0.0, 0.1, 0.2, 0.3, 0.4]
-
-
-def test_a_server_is_asked_from_loops_and_threads(serve: Serve) -> None:
-    server = serve(by_prompt(), latency=0.02)
-    with open_engine("openai:m", concurrency=8, progress=False) as asked:
-        expected = values(asked.run(questions(20)))
-
-    async def inside(asked: JudgeEngine) -> list[Verdict]:
-        return asked.run(questions(20))
-
-    with open_engine("openai:m", progress=False) as asked, ThreadPoolExecutor(6) as pool:
-        runs = [pool.submit(asyncio.run, inside(asked)) for _ in range(6)]
-        for run in runs:
-            assert values(run.result(LONGEST)) == expected
-    assert server.calls == 40  # threads share their answers
 
 
 # ---- fatal failures
@@ -675,15 +564,6 @@ def test_lost_connections_that_come_back_are_no_reason_to_give_up(
     assert asked.fatal is None
 
 
-def test_answers_in_between_clear_the_count_of_lost_connections(short_pauses: None) -> None:
-    lost = TransientError("lost", unreachable=True)
-    judge = ScriptedJudge(lambda text, call: lost if call % 2 == 0 else "Score: 0.5")
-    with opened(judge, concurrency=1) as asked:
-        for number in range(130):
-            assert values(asked.run([question(f"question {number}")])) == [0.5]
-    assert len(judge.asked) == 260
-
-
 # ---- closing
 
 
@@ -698,16 +578,6 @@ def test_close_is_idempotent_and_closes_the_judge() -> None:
     asked.close()
     assert judge.closed == 1
     assert set(threading.enumerate()) <= before
-
-
-def test_a_judge_need_not_be_closable() -> None:
-    class Bare:
-        async def ask(self, request: JudgeRequest) -> Reply:
-            return Reply("Score: 0.5")
-
-    asked = opened(Bare())
-    assert values(asked.run(questions(1))) == [0.5]
-    asked.close()
 
 
 @pytest.mark.filterwarnings("ignore:coroutine")
@@ -816,17 +686,6 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err == ""
 
 
-def test_words_of_a_server_that_can_not_be_encoded_are_asked_again(serve: Serve) -> None:
-    odd = ServerReply(
-        body='{"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": ['
-        '{"index": 0, "finish_reason": "stop", "message": '
-        '{"role": "assistant", "content": "hm \\ud800"}}]}'
-    )
-    serve(in_turn(odd, "Score: 0.5"))
-    with open_engine("openai:m", progress=False) as asked:
-        assert values(asked.run([question("q")])) == [0.5]
-
-
 def test_importing_opens_nothing_and_is_quick(serve: Serve) -> None:
     serve(constant("Score: 1"))
     code = (
@@ -836,20 +695,6 @@ def test_importing_opens_nothing_and_is_quick(serve: Serve) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.stdout.split("\n")[0] == "[] 1", ended.stderr
-
-
-def test_a_judge_that_does_not_close_costs_no_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Clinging(ScriptedJudge):
-        async def aclose(self) -> None:
-            await asyncio.sleep(LONGEST)
-            self.closed += 1
-
-    monkeypatch.setattr(engine, "_GOODBYE", 0.1)
-    judge = Clinging(last_digit)
-    with opened(judge) as asked:
-        verdicts = asked.run(questions(3))
-    assert values(verdicts) == [0.0, 0.1, 0.2]
-    assert judge.closed == 0, "it waited for the judge"
 
 
 @table("broken", "closed", "absent")
@@ -906,39 +751,3 @@ def test_a_judge_that_raises_system_exit_does_not_hang(ending: BaseException) ->
 
     with opened(Quitting(last_digit)) as asked, pytest.raises(type(ending)):
         asked.run([question("q")])
-
-
-class CancellingJudge:
-    """A judge with a client library that cancels calls itself."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    async def ask(self, request: JudgeRequest) -> Reply:
-        self.calls += 1
-        if self.calls in (2, 3):
-            raise asyncio.CancelledError
-        return Reply("Score: 0.5")
-
-
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 can't tell who cancelled")
-def test_a_call_that_the_client_gave_up_is_made_again() -> None:
-    judge = CancellingJudge()
-    with opened(judge, concurrency=1) as engine:
-        verdicts = engine.run(questions(4))
-    assert [verdict.value for verdict in verdicts] == [0.5] * 4
-    assert judge.calls == 6
-
-
-def test_a_question_asked_again_after_a_shared_failure_is_asked_once() -> None:
-    """The second caller that waited for the failure shares the first caller's new call."""
-
-    def again() -> Dialogue[float | str | None]:
-        first = yield question("q")
-        assert first.error
-        return (yield question("q")).value
-
-    judge = ScriptedJudge(in_order(RefusedError("no"), "Score: 0.5"), pause=0.01)
-    with JudgeEngine(judge, progress=False) as asked:
-        assert asked.converse([again(), again(), again()]) == [0.5] * 3
-    assert len(judge.asked) == 2

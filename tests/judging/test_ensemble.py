@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ from lmms_rpts.judging import (
     Budget,
     FatalJudgeError,
     JudgeEngine,
-    JudgeRequest,
     Member,
-    Opinion,
     RefusedError,
     Reply,
     TransientError,
@@ -23,8 +20,8 @@ from lmms_rpts.judging import (
     Verdict,
     client,
 )
+from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.ensemble import Ensemble
-from lmms_rpts.judging.stop_signal import StopSignal
 from lmms_rpts.settings import Jury, Price
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
 from tests.judging.test_concurrency import run
@@ -82,35 +79,6 @@ def test_the_mean_of_judges_and_of_samples(said: list[float], mean: float, sprea
     assert [request.sample for request in one.asked] == list(range(len(said)))
 
 
-def test_every_sample_of_every_judge_counts_alike() -> None:
-    a, b = scores(0.1, 0.3), scores(0.9, 0.7)
-    with ensemble([a, b], samples=2) as asked:
-        (verdict,) = asked.run([question("q")])
-    # deviations 0.4, 0.2, 0.4, 0.2: square root of 0.4 / 4
-    assert verdict.value == pytest.approx(0.5)
-    assert verdict.spread == pytest.approx(0.316228, abs=1e-6)
-    assert verdict.opinions == (
-        Opinion("a", 0, 0.1, "Score: 0.1", None),
-        Opinion("a", 1, 0.3, "Score: 0.3", None),
-        Opinion("b", 0, 0.9, "Score: 0.9", None),
-        Opinion("b", 1, 0.7, "Score: 0.7", None),
-    )
-
-
-def test_one_opinion_has_no_spread() -> None:
-    with ensemble([scores(0.4)]) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert (verdict.value, verdict.spread, verdict.opinions) == (0.4, None, ())
-    assert verdict.text == "Score: 0.4"
-
-
-def test_a_parser_may_read_whole_numbers() -> None:
-    with ensemble([says("yes"), says("no")]) as asked:
-        (verdict,) = asked.run([question("q", parse=lambda reply: int(reply == "yes"))])
-    assert verdict.error is None
-    assert (verdict.value, verdict.spread) == (0.5, 0.5)
-
-
 def test_an_ensemble_without_judges_or_samples_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"^An ensemble needs at least one judge and one sample$"):
         Ensemble([])
@@ -136,21 +104,6 @@ def test_samples_are_requests_of_their_own() -> None:
         assert (request.prompt_version, request.reminder) == ("7", question("q").reminder)
 
 
-def test_duplicates_are_asked_once_by_each() -> None:
-    a = ScriptedJudge(lambda text, call: Reply(f"Score: 0.{call}", Usage(10, 5)), 0.01)
-    b = ScriptedJudge(lambda text, call: Reply("Score: 0.4", Usage(1, 1)), 0.01)
-    with ensemble([a, b], samples=2) as asked:
-        verdicts = asked.run([question("q")] * 4)
-        (later,) = asked.run([question("q")])
-    assert len(a.asked) == len(b.asked) == 2
-    # 0.0 and 0.1 from a, 0.4 twice from b
-    assert [verdict.value for verdict in [*verdicts, later]] == pytest.approx([0.225] * 5)
-    assert [verdict.cached for verdict in [*verdicts, later]] == [False] + [True] * 4
-    assert [verdict.attempts for verdict in [*verdicts, later]] == [4] + [0] * 4
-    assert [verdict.usage for verdict in [*verdicts, later]] == [Usage(22, 12)] + [None] * 4
-    assert len({verdict.opinions for verdict in [*verdicts, later]}) == 1
-
-
 def test_what_is_cached_in_part_is_not_called_cached() -> None:
     """One of two judges is asked again, because it failed at first."""
     a, b = scores(0.2), says(RefusedError("not now"), "Score: 0.6")
@@ -160,29 +113,6 @@ def test_what_is_cached_in_part_is_not_called_cached() -> None:
     assert values([failed, mended]) == [None, pytest.approx(0.4)]
     assert (mended.cached, mended.attempts) == (False, 1)
     assert (len(a.asked), len(b.asked)) == (1, 2)
-
-
-def test_answers_on_disk_are_kept_for_each_judge_and_sample(tmp_path: Path) -> None:
-    def judges() -> list[ScriptedJudge]:
-        return [scores(0.1, 0.3), scores(0.9, 0.7)]
-
-    with ensemble(judges(), samples=2, cache_dir=tmp_path) as asked:
-        (first,) = asked.run([question("q")])
-    others = judges()
-    with ensemble(others, samples=2, cache_dir=tmp_path) as asked:
-        (again,) = asked.run([question("q")])
-    assert [judge.asked for judge in others] == [[], []]
-    assert (again.value, again.spread, again.opinions) == (
-        first.value,
-        first.spread,
-        first.opinions,
-    )
-    assert (first.cached, again.cached) == (False, True)
-    third = scores(0.5)
-    with ensemble([others[0], others[1], third], samples=3, cache_dir=tmp_path) as asked:
-        asked.run([question("q")])
-    assert [len(judge.asked) for judge in (*others, third)] == [1, 1, 3]
-    assert [request.sample for request in others[0].asked] == [2]
 
 
 def test_an_opinion_is_asked_for_again_by_its_own_judge_alone() -> None:
@@ -209,12 +139,6 @@ def test_attempts_and_usage_add_up(short_pauses: None) -> None:
     assert verdict.usage == Usage(130, 55, 40)
     # (30 + 50) + (200 + 1000) millionths
     assert budget.cost == pytest.approx(0.00128)
-
-
-def test_usage_is_unknown_where_no_server_counts() -> None:
-    with ensemble([scores(0.2), scores(0.4)]) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict.usage is None
 
 
 # ---- missing opinions
@@ -300,13 +224,6 @@ def test_what_was_said_is_kept_beside_what_is_missing() -> None:
     ]
 
 
-def test_one_question_without_an_opinion_harms_no_other() -> None:
-    b = ScriptedJudge(lambda text, call: RefusedError("no") if text[-1] == "1" else "Score: 0.6")
-    with ensemble([scores(0.2), b], concurrency=4) as asked:
-        verdicts = asked.run(questions(3))
-    assert values(verdicts) == [pytest.approx(0.4), None, pytest.approx(0.4)]
-
-
 # ---- texts
 
 
@@ -365,29 +282,10 @@ def test_the_fatal_failure_of_one_stops_the_others() -> None:
     assert known.value == pytest.approx(0.6)
 
 
-def test_the_judge_that_failed_for_good_is_the_one_that_is_named() -> None:
-    """The other judges were only stopped."""
-    with ensemble([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
-        asked.run([question("first")])
-        (later,) = asked.run([question("later")])
-    assert "a: wrong key" not in str(later.error)
-    assert "b: wrong key" in str(later.error)
-
-
 def test_the_fatal_reason_names_the_failed_judge() -> None:
     with ensemble([scores(0.5), says(FatalJudgeError("wrong key"))]) as asked:
         asked.run([question("q")])
     assert asked.fatal == "b: wrong key"
-
-
-def test_what_stopped_all_names_no_judge() -> None:
-    """The budget belongs to the run, so the message does not blame the first judge."""
-    with ensemble([scores(0.5), scores(0.5)], budget=Budget(max_tokens=1)) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict.error == (
-        "2 of 2 replies have no score; the budget of 1 judge tokens leaves no room for another "
-        "call (0 used, 0 expected for calls in progress)"
-    )
 
 
 def test_a_fatal_failure_ends_the_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -445,35 +343,3 @@ def test_each_judge_is_asked_once_unless_more_samples_are_wanted() -> None:
 
     verdict = asyncio.run(ask())
     assert (verdict.value, verdict.opinions, len(judge.asked)) == (0.4, (), 1)
-
-
-@table("kind, count", ("image", 1), ("image", 2), ("transform", 2))
-def test_an_urgent_question_is_put_before_those_that_wait(kind: str, count: int) -> None:
-    """One judge; several; and several of which one writes."""
-    judges = [says("Score: 0.5", pause=0.01) for _ in range(count)]
-
-    async def ask() -> None:
-        asked = panel_of(judges)
-        await asyncio.gather(
-            asked.ask(question("first", kind=kind)),
-            asked.ask(question("second", kind=kind)),
-            asked.ask(question("urgent", kind=kind), urgency=1),
-        )
-
-    run(ask())
-    orders = [judge.texts for judge in judges if judge.texts]
-    assert orders == [["first", "urgent", "second"]] * (1 if kind == "transform" else count)
-
-
-def test_an_ensemble_sends_requests_unchanged() -> None:
-    seen: list[JudgeRequest] = []
-
-    class Looking(ScriptedJudge):
-        async def ask(self, request: JudgeRequest) -> Reply:
-            seen.append(request)
-            return await super().ask(request)
-
-    sent = question("q", kind="inference", evidence=("a", "b"), claim="c")
-    with ensemble([Looking(in_order("Score: 0.5"))] * 2) as asked:
-        asked.run([sent])
-    assert seen == [sent, sent]

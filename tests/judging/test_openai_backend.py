@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import email.utils
 import socket
-import subprocess
-import sys
 import time
-import traceback
-import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,8 +15,6 @@ from lmms_rpts.judging import (
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
-    RefusedError,
-    Reply,
     TransientError,
     Usage,
     Verdict,
@@ -30,7 +23,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.backends import openai
 from lmms_rpts.judging.backends.openai import OpenAIJudge
-from lmms_rpts.judging.stop_signal import StopSignal
+from lmms_rpts.judging.concurrency import StopSignal
 from tests.judging.conftest import Serve
 from tests.judging.questions import REMINDER, Held, in_turn, question, questions, values
 from tests.support.judge_server import (
@@ -38,7 +31,6 @@ from tests.support.judge_server import (
     Body,
     JudgeServer,
     ServerReply,
-    by_prompt,
     constant,
     form_of,
     text_of,
@@ -100,13 +92,6 @@ def constant_reply(reply: ServerReply) -> Any:
     return lambda body: reply
 
 
-def test_by_prompt_notices_every_change(serve: Serve) -> None:
-    server = serve(by_prompt())
-    first, second = (values(asked(server, *questions(40))) for _ in range(2))
-    assert first == second
-    assert {0.0, 0.1, 0.5, 1.0} <= set(first) <= {number / 10 for number in range(11)}
-
-
 # ---- transient failures
 
 
@@ -119,18 +104,6 @@ def test_rate_limit_is_waited_out(serve: Serve, monkeypatch: pytest.MonkeyPatch)
     assert time.perf_counter() - started >= 1.0
     assert verdict == Verdict(GOOD, 0.7, attempts=2, usage=Usage(10, 5))
     assert server.calls == 2
-
-
-def test_a_server_that_wants_hours_ends_the_run(serve: Serve, short_pauses: None) -> None:
-    limit = ServerReply("daily quota", status=429, headers={"Retry-After": "7200"})
-    server = serve(constant_reply(limit))
-    with open_engine("openai:m", concurrency=2, progress=False) as judge:
-        judge.run([question("q")])
-        assert server.calls == client.CALLS
-        judge.run(questions(50))
-    assert "daily quota" in str(judge.fatal)
-    assert "7,200 s" in str(judge.fatal)
-    assert server.calls == client.CALLS
 
 
 @table("wait", "86400", "1e9", "inf", "nan", "-5", "soon", "")
@@ -148,17 +121,6 @@ def test_no_server_makes_us_wait_for_ever(
     assert values(asked(serve(in_turn(limit, GOOD)))) == [0.7]
     assert len(pauses) == 1
     assert pauses[0] <= client.LONGEST_PAUSE
-
-
-def test_rate_limit_with_a_date_is_waited_out(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
-    then = email.utils.formatdate(time.time() + 3, usegmt=True)
-    limit = ServerReply("slow down", status=429, headers={"Retry-After": then})
-    started = time.perf_counter()
-    assert values(asked(serve(in_turn(limit, GOOD)))) == [0.7]
-    assert time.perf_counter() - started > 1.0
 
 
 EMPTY = ServerReply(body={"id": "1", "object": "chat.completion", "choices": []})
@@ -181,23 +143,6 @@ def test_what_passes_is_retried(serve: Serve, short_pauses: None, trouble: Serve
     assert server.calls == 3
 
 
-def test_an_empty_list_of_choices_is_told(serve: Serve, short_pauses: None) -> None:
-    (verdict,) = asked(serve(constant_reply(EMPTY)))
-    assert "no choice" in str(verdict.error)
-
-
-def test_a_persistent_500_is_an_error_verdict(serve: Serve, short_pauses: None) -> None:
-    server = serve(constant_reply(ServerReply("out of memory", status=500)))
-    with open_engine("openai:m", progress=False) as judge:
-        (verdict,) = judge.run([question("q")])
-        assert judge.fatal is None
-    assert verdict.value is None
-    assert verdict.text is None
-    assert verdict.attempts == server.calls == client.CALLS
-    assert "500" in str(verdict.error)
-    assert "out of memory" in str(verdict.error)
-
-
 def test_a_slow_server_times_out(serve: Serve, short_pauses: None) -> None:
     with Held(GOOD) as late:
         first = iter([late])
@@ -206,21 +151,6 @@ def test_a_slow_server_times_out(serve: Serve, short_pauses: None) -> None:
         assert late.answered == 0
     assert verdict.value == 0.6
     assert verdict.attempts >= 2
-
-
-def test_the_time_limit_comes_from_the_environment(
-    serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client, "CALLS", 1)
-    monkeypatch.setenv("LMMS_RPTS_TIMEOUT", "1")
-    with Held(GOOD) as late:
-        serve(late)
-        started = time.perf_counter()
-        with open_engine("openai:m", progress=False) as judge:
-            (verdict,) = judge.run([question("q")])
-        assert time.perf_counter() - started > 0.9
-        assert late.answered == 0
-    assert "too long" in str(verdict.error)
 
 
 def test_a_server_that_keeps_the_line_open_times_out(
@@ -276,80 +206,7 @@ def test_a_host_that_never_connects_is_unreachable(monkeypatch: pytest.MonkeyPat
     assert error.unreachable
 
 
-def test_a_server_that_loads_its_model_is_starting(serve: Serve) -> None:
-    said = {"message": "Loading model", "type": "unavailable_error", "code": 503}  # llama.cpp
-    server = serve(constant_reply(ServerReply(status=503, body={"error": said})))
-    error = raised_by(OpenAIJudge("m", server.url, KEY, LONGEST))
-    assert isinstance(error, TransientError)
-    assert error.starting
-
-
 # ---- permanent failures
-
-
-CODES = ("insufficient_quota", "model_not_found", "invalid_api_key")
-DONE = {"message": "You are done.", "type": "x"}
-WRONG_MODEL = (
-    "Server is pinned to 'HuggingFaceTB/SmolLM2-135M-Instruct'; requested 'm'.",  # transformers
-    "m is not a valid model ID",  # OpenRouter
-    "Model Not Exist",  # DeepSeek
-    "/chat/completions: Invalid model name passed in model=m. Call `/v1/models`",  # LiteLLM
-)
-
-
-@table(
-    "reply, words",
-    *(
-        (ServerReply("no such key or model", status=status), ["no such key or model", str(status)])
-        for status in (401, 403, 404)
-    ),
-    (ServerReply("Insufficient Balance", status=402), ["Insufficient Balance"]),
-    *((ServerReply(said, status=400), [said]) for said in WRONG_MODEL),
-    (ServerReply(status=400, body={"detail": WRONG_MODEL[0]}), [WRONG_MODEL[0]]),
-    *(
-        (ServerReply(status=status, body={"error": DONE | {"code": code}}), ["You are done."])
-        for code in CODES
-        for status in (400, 429)
-    ),
-)
-def test_what_ends_everything_is_fatal(serve: Serve, reply: ServerReply, words: list[str]) -> None:
-    server = serve(constant_reply(reply))
-    with open_engine("openai:m", concurrency=2, progress=False) as judge:
-        verdicts = judge.run(questions(100))
-    assert values(verdicts) == [None] * 100
-    assert server.calls <= 4
-    for said in (judge.fatal, verdicts[0].error, verdicts[-1].error):
-        assert [word for word in words if word not in str(said)] == []
-
-
-@table("status", 400, 413, 422)
-def test_a_bad_request_is_refused_once(serve: Serve, status: int) -> None:
-    def answer(body: Body) -> str | ServerReply:
-        bad = body["messages"][0]["content"] == "bad"
-        return ServerReply("context too long", status=status) if bad else GOOD
-
-    server = serve(answer)
-    with open_engine("openai:m", progress=False) as judge:
-        assert values(judge.run([question("good")])) == [0.7]
-        (verdict,) = judge.run([question("bad")])
-    assert verdict.value is None
-    assert "context too long" in str(verdict.error)
-    assert str(status) in str(verdict.error)
-    assert verdict.attempts == 1
-    assert server.calls == 2
-
-
-@table(
-    "more, said",
-    ({"finish_reason": "content_filter"}, "content filter"),
-    ({"refusal": "I can't help with that"}, "I can't help with that"),
-)
-def test_a_refusal_is_no_score(serve: Serve, more: dict[str, str], said: str) -> None:
-    server = serve(constant_reply(ServerReply("Score: 0.5", **more)))
-    (verdict,) = asked(server)
-    assert verdict.value is None
-    assert said in str(verdict.error)
-    assert server.calls == 1
 
 
 @table("text", "", "I will not say.")
@@ -359,27 +216,6 @@ def test_a_reply_without_a_score_is_no_score(serve: Serve, text: str) -> None:
     assert verdict.value is None
     assert verdict.text == text
     assert verdict.attempts == server.calls == 1 + client.ASKED_AGAIN
-
-
-def test_a_reply_without_content_is_asked_again(serve: Serve) -> None:
-    message = {"role": "assistant", "content": None}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    server = serve(in_turn(ServerReply(body={"id": "1", "choices": [choice]}), GOOD))
-    assert values(asked(server)) == [0.7]
-
-
-def test_half_a_reply_is_no_score(serve: Serve) -> None:
-    half = ServerReply("Both speak of dogs, of which fact 1 has", finish_reason="length")
-    (verdict,) = asked(serve(in_turn(half, "Score: 0.2")))
-    assert verdict.value == 0.2
-
-
-def test_an_error_with_status_200_is_told(serve: Serve, short_pauses: None) -> None:
-    gateway = ServerReply(body={"error": {"message": f"upstream is asleep, {KEY}"}})
-    server = serve(in_turn(*[gateway] * client.CALLS, GOOD))
-    (verdict,) = asked(server)
-    assert "upstream is asleep" in str(verdict.error)
-    assert KEY not in str(verdict.error)
 
 
 def test_a_schema_that_others_got_through_with_is_kept(serve: Serve) -> None:
@@ -394,41 +230,6 @@ def test_a_schema_that_others_got_through_with_is_kept(serve: Serve) -> None:
         assert values(judge.run([question("good"), question("bad")])) == [0.7, None]
         judge.run([question("later")])
     assert "response_format" in server.requests[-1]
-
-
-ODD = {
-    "page": ServerReply(body="<html>Welcome</html>", headers={"Content-Type": "text/html"}),
-    "broken": ServerReply(body='{"choices": ['),
-    "string": ServerReply(body='"hello"'),
-    "list": ServerReply(body="[]"),
-    "null": ServerReply(body="null"),
-    "empty": ServerReply(body=""),
-    "other": ServerReply(body={"hello": "there"}),
-    "no message": ServerReply(body={"choices": [{"index": 0, "finish_reason": "stop"}]}),
-    "null message": ServerReply(body={"choices": [{"index": 0, "message": None}]}),
-    "usage": ServerReply(body={"choices": [{"message": {"content": "x"}}], "usage": {}}),
-}
-
-
-@table("name", *ODD)
-def test_what_is_no_completion_is_an_error_verdict(
-    serve: Serve, short_pauses: None, name: str
-) -> None:
-    verdicts = asked(serve(constant_reply(ODD[name])))
-    assert values(verdicts) == [None]
-    assert "has no attribute" not in str(verdicts[0].error)
-
-
-@table("content", 1, 0.5, [{"type": "text", "text": "Score: 0.5"}])
-def test_content_that_is_no_string_is_an_error_verdict(
-    serve: Serve, short_pauses: None, content: object
-) -> None:
-    choice = {"index": 0, "message": {"role": "assistant", "content": content}}
-    odd = ServerReply(body={"id": "1", "choices": [choice]})
-    server = serve(lambda body: odd if body["messages"][0]["content"] == "bad" else GOOD)
-    bad, good = asked(server, question("bad"), question("good"))
-    assert good.value == 0.7
-    assert bad.error or bad.value in (0.5, 1)
 
 
 # ---- models with other parameters
@@ -461,25 +262,6 @@ def test_reasoning_models_get_what_they_take(serve: Serve) -> None:
     assert "max_tokens" not in last
     assert "temperature" not in last
     assert last["max_completion_tokens"] > 4096, "thinking counts against this limit"
-
-
-def test_only_what_is_complained_about_changes(serve: Serve) -> None:
-    server = serve(in_turn(ServerReply(NO_TEMPERATURE, status=400), GOOD))
-    assert values(asked(server)) == [0.7]
-    assert "temperature" not in server.requests[-1]
-    assert server.requests[-1]["max_tokens"] == server.requests[0]["max_tokens"]
-    server = serve(in_turn(ServerReply(NO_MAX_TOKENS, status=400), GOOD))
-    assert values(asked(server)) == [0.7]
-    assert server.requests[-1]["temperature"] == 0
-    assert "max_tokens" not in server.requests[-1]
-
-
-def test_reasoning_models_may_be_asked_many_things_at_once(serve: Serve) -> None:
-    server = serve(reasoning_model, latency=0.1)
-    with open_engine("openai:m", concurrency=8, progress=False) as judge:
-        verdicts = judge.run(questions(16))
-    assert [verdict.error for verdict in verdicts if verdict.error] == []
-    assert server.calls <= 16 + 2 * 8
 
 
 @table("complaint", NO_MAX_TOKENS, NO_TEMPERATURE)
@@ -694,15 +476,6 @@ def test_a_judge_that_thinks_for_ever_is_an_error(serve: Serve) -> None:
     assert server.calls == verdict.attempts == 2 + client.ASKED_AGAIN
 
 
-def test_thinking_tokens_are_told_apart(serve: Serve) -> None:
-    counted = {"prompt_tokens": 10, "completion_tokens": 90}
-    counted["completion_tokens_details"] = {"reasoning_tokens": 80}
-    choice = {"message": {"content": GOOD}, "finish_reason": "stop"}
-    server = serve(constant_reply(ServerReply(body={"choices": [choice], "usage": counted})))
-    (verdict,) = asked(server)
-    assert verdict.usage == Usage(10, 90, 80)
-
-
 # ---- the key
 
 
@@ -718,7 +491,7 @@ def test_the_key_is_sent_as_a_bearer(serve: Serve, monkeypatch: pytest.MonkeyPat
 TROUBLE = [ServerReply("trouble", status=status) for status in (400, 401, 404, 429, 500)]
 
 
-@table("reply", *TROUBLE, ServerReply(drop=True), *ODD.values(), ServerReply("no score"))
+@table("reply", *TROUBLE, ServerReply(drop=True), ServerReply("no score"))
 def test_the_key_is_in_no_error(
     serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch, reply: ServerReply
 ) -> None:
@@ -729,27 +502,6 @@ def test_the_key_is_in_no_error(
         shown = [verdict, verdict.error, judge, judge.fatal, judge.name, judge._judges]
     assert verdict.error
     assert KEY not in "".join(f"{one!r} {one}" for one in shown)
-
-
-def test_the_key_is_in_no_traceback(closed_port: int) -> None:
-    for address in (f"http://127.0.0.1:{closed_port}/v1", "no-such-protocol://x", "x y z"):
-        error = raised_by(OpenAIJudge("m", address, KEY, LONGEST))
-        assert KEY not in "".join(traceback.format_exception(error))
-
-
-def test_a_key_that_the_server_repeats_is_hidden(serve: Serve) -> None:
-    server = serve(constant_reply(ServerReply(f"Invalid key {KEY} provided", status=401)))
-    (verdict,) = asked(server)
-    assert "Invalid key" in str(verdict.error)
-    assert KEY not in str(verdict.error)
-
-
-def test_a_key_with_a_line_break_is_hidden(serve: Serve, short_pauses: None) -> None:
-    judge = OpenAIJudge("m", serve(constant(GOOD)).url, f"{KEY}\nmore", LONGEST)
-    with JudgeEngine(judge, progress=False) as engine:
-        (verdict,) = engine.run([question("q")])
-    assert verdict.error
-    assert KEY not in verdict.error
 
 
 @table("key", "sk-“pasted”", "sk-a\nb", "sk a")
@@ -775,51 +527,4 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch, name: str, ending: str) -> N
         assert server.calls == 1
 
 
-def test_a_wrong_path_is_fatal(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = serve(constant(GOOD))
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url.removesuffix("/v1"))
-    with open_engine("openai:m", progress=False) as judge:
-        (verdict,) = judge.run([question("q")])
-    assert "404" in str(verdict.error)
-    assert judge.fatal
-
-
-def test_a_judge_may_be_closed_unused_and_twice() -> None:
-    judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", KEY, 5.0)
-    asyncio.run(judge.aclose())
-    asyncio.run(judge.aclose())
-    assert KEY not in repr(judge)
-
-
-def test_ask_gives_a_reply(serve: Serve) -> None:
-    server = serve(in_turn(GOOD, ServerReply("no", refusal="no")))
-
-    async def both() -> None:
-        judge = OpenAIJudge("m", server.url, KEY, LONGEST)
-        assert await judge.ask(question("q")) == Reply(GOOD, Usage(10, 5), limit=512)
-        with pytest.raises(RefusedError):
-            await judge.ask(question("q"))
-        await judge.aclose()
-
-    asyncio.run(both())
-
-
 # ---- the test server as a process
-
-
-def test_the_server_runs_as_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [sys.executable, "-m", "tests.support.judge_server", "--port", "0"]
-    process = subprocess.Popen(
-        [*command, "--answer", "constant:Score: 0.4"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
-        with open_engine("openai:m", progress=False) as judge:
-            assert values(judge.run(questions(3))) == [0.4] * 3
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(f"{url}/models", data=b"{}", timeout=LONGEST)
-    finally:
-        process.kill()
-        process.wait()

@@ -176,17 +176,6 @@ def test_unknown_prompts_are_named(name: str, language: str) -> None:
         PROMPTS.reminder(name, language)
 
 
-@table("name", "../prompts/en/image", "/etc/passwd", "../__init__")
-def test_names_lead_nowhere_else(name: str) -> None:
-    with pytest.raises(ValueError, match="No prompt"):
-        PROMPTS.render(name, "en")
-
-
-def test_unknown_prompt_error_says_what_there_is() -> None:
-    with pytest.raises(ValueError, match=r"(?s)(?=.*inference)(?=.*transform)"):
-        PROMPTS.render("inferenc", "en")
-
-
 def test_a_missing_field_is_an_error() -> None:
     with pytest.raises(Exception, match="conclusion"):
         PROMPTS.render("image", "en", facts=["a"])
@@ -280,16 +269,6 @@ def test_one_template_is_overridden_and_the_others_are_ours(folder: Folder) -> N
         assert mine.reminder(name, language) == PROMPTS.reminder(name, language)
 
 
-def test_a_reminder_may_be_overridden_alone(folder: Folder) -> None:
-    mine = Prompts(folder({"zh/answer_again.jinja": " Once more.\n"}))
-    assert mine.reminder("answer", "zh") == "Once more."
-    assert mine.reminder("answer", "en") == PROMPTS.reminder("answer", "en")
-    request = mine.request("answer", "zh", **FIELDS["answer"])
-    assert request.reminder == "Once more."
-    assert request.messages == PROMPTS.render("answer", "zh", **FIELDS["answer"])
-    assert request.prompt_version == mine.version != PROMPTS.version
-
-
 def test_our_own_templates_could_be_a_users(tmp_path: Path) -> None:
     ours = Path(prompts.__file__).parent
     shutil.copytree(ours, tmp_path / "copy", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
@@ -297,20 +276,6 @@ def test_our_own_templates_could_be_a_users(tmp_path: Path) -> None:
     for name, language in EVERY:
         fields = FIELDS[name]
         assert copied.render(name, language, **fields) == PROMPTS.render(name, language, **fields)
-
-
-def test_a_template_may_leave_lines_as_other_systems_do(folder: Folder) -> None:
-    unix = Prompts(folder({"en/image.jinja": MINE}, "unix"))
-    dos = Prompts(folder({"en/image.jinja": MINE.replace("\n", "\r\n")}, "dos"))
-    fields = FIELDS["image"]
-    assert dos.render("image", "en", **fields) == unix.render("image", "en", **fields)
-    assert dos.version == unix.version
-
-
-def test_other_files_may_lie_beside(folder: Folder) -> None:
-    alone = Prompts(folder({"en/image.jinja": MINE}, "alone"))
-    beside = {"en/image.jinja": MINE, "README.md": "x", "en/image.jinja.bak": "{{"}
-    assert Prompts(folder(beside, "beside")).version == alone.version
 
 
 def test_the_version_is_that_of_the_content(folder: Folder) -> None:
@@ -429,13 +394,6 @@ def test_a_template_that_can_not_be_used_is_named(
 def _copied(fields: Mapping[str, object]) -> dict[str, object]:
     """A copy, so that a template that changes its fields does not affect other tests."""
     return {key: list(of) if isinstance(of, list) else of for key, of in fields.items()}
-
-
-def test_a_bad_template_among_good_ones_is_the_one_named(folder: Folder) -> None:
-    place = folder({"en/image.jinja": MINE, "zh/image.jinja": "x", "zh/answer_again.jinja": "y"})
-    with pytest.raises(JudgeConfigurationError, match=r"zh/image\.jinja") as caught:
-        Prompts(place)
-    assert "en/image.jinja" not in str(caught.value)
 
 
 def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:

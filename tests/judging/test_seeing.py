@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import re
 import sqlite3
-import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from loguru import logger
@@ -29,8 +26,8 @@ from lmms_rpts.judging import (
     sees,
 )
 from lmms_rpts.judging.backends.openai import OpenAIJudge
+from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.tokens import guess_input_tokens
 from lmms_rpts.settings import load_settings
 from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
@@ -118,35 +115,6 @@ def test_a_chat_without_a_user_shows_its_images_all_the_same(serve: Serve) -> No
     assert len(images_of(server.requests[0])) == 1
 
 
-def test_each_question_comes_with_its_own_image(serve: Serve) -> None:
-    """80 images and 40 texts at once; each answer depends on what was sent with the question."""
-    server = serve(by_colour(), latency=0.01)
-    reds = [number * 3 for number in range(80)]
-    requests = [about(image(red), text=f"{red}") for red in reds]
-    both = [each for pair in zip(requests, questions(80), strict=True) for each in pair]
-    verdicts = asked(server, *both, concurrency=16)
-    found = [float(verdict.value or 0) for verdict in verdicts]
-    assert found[::2] == pytest.approx([red / 255 for red in reds], abs=0.015)
-    assert set(found[1::2]) == {0.0}
-    for body in server.requests:
-        for each in images_of(body):
-            assert each.colour[0] == pytest.approx(int(text_of(body)), abs=3)
-    assert server.most_at_once > 4
-
-
-def test_a_retry_sends_the_image_again(serve: Serve, short_pauses: None) -> None:
-    waiting = itertools.chain([ServerReply("slow", status=429), ServerReply("", status=500)])
-
-    def answer(body: Body) -> str | ServerReply:
-        return next(waiting, None) or by_colour()(body)
-
-    server = serve(answer)
-    (verdict,) = asked(server, about(image(255)))
-    assert verdict.value == pytest.approx(1.0, abs=0.02)
-    assert len({images_of(body)[0].digest for body in server.requests}) == 1
-    assert server.calls == 3
-
-
 def test_a_reminder_keeps_the_image(serve: Serve) -> None:
     said = iter(["I see red.", "", GOOD])
     server = serve(lambda body: next(said))
@@ -190,9 +158,6 @@ def test_images_are_encoded_outside_of_the_event_loop(serve: Serve) -> None:
 # ---- answers are cached by image
 
 
-NOISE = Image.effect_noise((64, 64), 90)
-
-
 def drawn(folder: Path, name: str, colour: Any) -> Callable[[], Any]:
     Image.new("RGB", (200, 100), colour).save(folder / name)
     return lambda: Image.open(folder / name)
@@ -223,13 +188,6 @@ def test_an_answer_is_found_again_by_what_was_seen(serve: Serve, tmp_path: Path)
     with open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False) as engine:
         (plain,) = engine.run([question("q", kind="image_seen")])
     assert (plain.cached, server.calls) == (False, 5), "without an image it is another question"
-
-
-def test_equal_questions_at_once_are_asked_once(serve: Serve) -> None:
-    server = serve(by_colour())
-    verdicts = asked(server, *(about(image(90)) for _ in range(20)), about(image(190)))
-    assert server.calls == 2
-    assert len(set(values(verdicts)[:20])) == 1
 
 
 def encodings(content: bytes) -> list[str]:
@@ -266,52 +224,6 @@ def test_no_image_gets_into_messages_logs_or_the_cache(
     for piece in encodings(shown.encoded().content):
         assert piece not in everywhere
     assert "[image]" in everywhere
-
-
-def wrapped(text: str, width: int = 76, end: str = "\n") -> str:
-    return end.join(textwrap.wrap(text, width))
-
-
-@table(
-    "disguise",
-    wrapped,
-    lambda text: wrapped(text, 64, "\r\n    "),
-    lambda text: wrapped(text, 76, "%0D%0A"),
-    lambda text: text.replace("+", "-").replace("/", "_"),
-    lambda text: quote(text, safe=""),
-    lambda text: quote(quote(text, safe=""), safe=""),
-    lambda text: text.replace("+", "&#43;").replace("/", "&#47;").replace("=", "&#x3D;"),
-    lambda text: text.replace("+", "&amp;#43;").replace("/", "&sol;"),
-    lambda text: text.replace("+", "\\u002b"),
-    lambda text: wrapped(text.partition("base64,")[2]),
-)
-@table("status", 400, 413, 422, 500, 200, 0)
-def test_no_disguised_image_gets_anywhere(
-    serve: Serve,
-    tmp_path: Path,
-    short_pauses: None,
-    said: list[str],
-    status: int,
-    disguise: Callable[[str], str],
-) -> None:
-    shown = JudgeImage("Image 0", lambda: NOISE)
-    url = f"data:image/jpeg;base64,{base64.b64encode(shown.encoded().content).decode()}"
-    quoted = disguise(url)
-
-    def answer(body: Body) -> ServerReply:
-        if status == 200:
-            return ServerReply(refusal=f"no: {quoted}")
-        return ServerReply(f"You said {quoted}\nScore: 0.5", status=status or 200)
-
-    serve(answer)
-    with open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False) as engine:
-        (verdict,) = engine.run([about(shown)])
-    assert (verdict.value == 0.5) == (not status)
-    stored = b"".join(file.read_bytes() for file in (tmp_path / "kept").iterdir())
-    everywhere = f"{verdict}{said}{stored!r}"
-    assert "[image]" in everywhere
-    pieces = {quoted[at : at + 24] for at in range(60, len(quoted) - 60, 24)}
-    assert not [piece for piece in pieces if piece in everywhere]
 
 
 def test_the_cache_names_no_image(serve: Serve, tmp_path: Path) -> None:
@@ -371,11 +283,9 @@ def test_the_third_refusal_ends_the_run(
 ONE_IMAGE = (
     (400, "Your request was rejected: the image may contain content that is not allowed"),
     (400, "This image is not supported by our usage policies"),
-    (400, "Image violates the safety policy; the model does not support image input of that kind"),
     (400, "This image is not allowed."),
     (400, "Input image was blocked by moderation"),
     (400, "Could not process image"),
-    (500, "Could not process image"),
     (400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"),
     (400, "The model does not support images larger than 20 megapixels"),
     (400, "The model does not support more than 3 images"),
@@ -384,7 +294,6 @@ ONE_IMAGE = (
     (400, "The prompt with 1 image is too long: the context length is 4096"),
     (400, "Invalid image."),
     (422, "Invalid base64 image_url"),
-    (404, "image is corrupt"),
 )
 
 
@@ -400,16 +309,6 @@ def test_refusals_of_one_image_never_end_the_run(
     assert values(verdicts) == [None] * 5 + [0.7]
     for verdict in verdicts[:5]:
         assert f"refused a question with images ({status}): {complaint}" in str(verdict.error)
-
-
-def test_two_refusals_end_nothing(serve: Serve) -> None:
-    server = serve(blind("image input is not supported", otherwise=constant(GOOD)))
-    requests = [about(image(1)), about(image(2)), *questions(4)]
-    with open_engine("openai:m", concurrency=1, progress=False) as engine:
-        verdicts = engine.run(requests)
-        assert engine.fatal is None
-    assert values(verdicts) == [None, None, *[0.7] * 4]
-    assert server.calls == 6
 
 
 def test_after_one_image_was_taken_a_refusal_is_of_its_question_alone(serve: Serve) -> None:
@@ -504,20 +403,6 @@ def test_which_judges_see(monkeypatch: pytest.MonkeyPatch, judge: str, seeing: b
 
 
 # ---- several answers
-
-
-def test_each_sample_and_each_judge_is_shown_the_image(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    server = serve(by_colour())
-    with open_engine("openai:a+openai:b", progress=False) as engine:
-        (verdict,) = engine.run([about(image(128))])
-    assert verdict.value == pytest.approx(0.5, abs=0.02)
-    assert verdict.spread == 0
-    assert len(verdict.opinions) == server.calls == 6
-    assert len({images_of(body)[0].digest for body in server.requests}) == 1
-    assert sorted(body["model"] for body in server.requests) == ["a"] * 3 + ["b"] * 3
 
 
 def test_a_blind_judge_among_several_leaves_no_mean() -> None:

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,33 +20,29 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.judging import (
-    Budget,
     JudgeEngine,
     JudgeRequest,
     Member,
     RefusedError,
     Reply,
     cache,
-    claims,
     open_engine,
-    owners,
 )
 from lmms_rpts.judging.cache import AnswerCache
 from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
-from tests.support.judge_server import Body, ServerReply
+from tests.support.judge_server import ServerReply
 from tests.support.lmms import forked
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
 
-# A claim of a killed process must end with the process, not by its age.
 WORKER = """
 import json, sys
 from pathlib import Path
-from lmms_rpts.judging import JudgeRequest, cache, cache_file, open_engine
+from lmms_rpts.judging import JudgeRequest, cache, open_engine
 
-cache.CLAIMED_FOR = 1e6
-cache_file.LOCKED_FOR = 300.0  # on a slow machine, too, each waits for the others' writes
+cache.PENDING_FOR = 1e6
+cache.LOCKED_FOR = 300.0  # on a slow machine, too, each waits for the others' writes
 folder, count = Path(sys.argv[1]), int(sys.argv[2])
 def ask(*texts):
     requests = [JudgeRequest("image", [{"role": "user", "content": text}]) for text in texts]
@@ -142,57 +137,7 @@ def test_three_processes_ask_each_question_once(
     assert sum(each.calls for each in done) == server.calls, "a process that waits books no call"
 
 
-def test_samples_are_shared_as_well(
-    workers: Callable[[int, int], Workers], serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each of several answers to a question has its own cache key."""
-    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    server = serve(latency=0.05)
-    two = workers(20, 2)
-    two.start()
-    done = two.end()
-    asked = Counter(body["messages"][-1]["content"] for body in server.requests)
-    assert asked == dict.fromkeys(asked, 3)
-    assert len(asked) == 20 + 2
-    assert done[0].values == done[1].values
-
-
-def test_the_questions_of_a_process_that_is_killed_are_asked_by_others(
-    workers: Callable[[int, int], Workers], serve: Serve
-) -> None:
-    go_on = threading.Event()
-
-    def answer(body: Body) -> str:
-        if "question" in body["messages"][-1]["content"]:
-            go_on.wait(LONGEST)
-        return "Score: 0.5"
-
-    server = serve(answer)
-    three = workers(200, 3)
-    three.start()
-
-    def callers() -> list[str]:
-        asked = list(server.headers)[3:]
-        return [headers["authorization"].rpartition(" ")[2] for headers in asked]
-
-    try:
-        # No answer comes yet, so each process asks different questions.
-        wait_until(lambda: set(callers()) == set(three.keys))
-        first = three.processes[0]
-        first.kill()
-        assert first.stdout is not None
-        assert first.stdout.read() == ""
-        first.wait()
-        lost = callers().count(three.keys[0])
-    finally:
-        go_on.set()
-    done = three.end()
-    assert [each.values for each in done] == [[0.5] * 200] * 2
-    assert lost > 0
-    assert server.calls - 3 - lost <= 1.05 * 200
-
-
-# ---- claims
+# ---- reservations
 
 
 @contextlib.contextmanager
@@ -206,56 +151,27 @@ def caches(folder: Path, count: int = 2) -> Iterator[list[AnswerCache]]:
             each.close()
 
 
-def gone() -> int:
-    """The process id of a process that has ended."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
-
-
-@pytest.mark.parametrize(
-    ("place", "process", "expires", "free"),
-    [
-        pytest.param(None, os.getpid, 100, False, id="in progress"),
-        pytest.param(None, os.getpid, -1, True, id="expired"),
-        pytest.param(None, gone, 100, True, id="process ended"),
-        pytest.param("elsewhere", gone, 100, False, id="process on another host"),
-        pytest.param("elsewhere", gone, -1, True, id="expired on another host"),
-        pytest.param("elsewhere", gone, 86_400, True, id="wrong clock"),
-        pytest.param("elsewhere", lambda: "?", 100, False, id="process id is not a number"),
-    ],
-)
-def test_a_claim_holds_while_its_owner_may_live(
-    tmp_path: Path, place: str | None, process: Callable[[], object], expires: float, free: bool
-) -> None:
-    owner = f"{place or owners._place()} {process()} abcd"
-    with caches(tmp_path, 1) as (ours,):
-        assert ours.claim("another")
-        with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
-            connection.execute(
-                "INSERT INTO claims VALUES ('key', ?, ?)", (owner, time.time() + expires)
-            )
-        assert ours.is_claimed("key") is not free
-        assert ours.claim("key") is free
-
-
-def test_a_claim_ends_with_the_answer_or_without(tmp_path: Path) -> None:
+def test_a_reservation_ends_with_the_answer_or_without(tmp_path: Path) -> None:
     with caches(tmp_path) as (first, second):
-        assert [first.claim("a"), second.claim("a"), first.claim("b")] == [True, False, True]
+        assert [first.reserve("a"), second.reserve("a"), first.reserve("b")] == [True, False, True]
+        assert first.reserve("a", again=True)
         first.release("a")
-        assert [second.claim("a"), first.claim("a")] == [True, False]
+        assert [second.reserve("a"), first.reserve("a")] == [True, False]
         second.store("a", "test", question("q"), "Score: 0.5", None)
-        assert not first.is_claimed("a")
+        assert not first.is_pending("a")
         assert first.find("a") == "Score: 0.5"
 
 
-def test_only_the_owner_ends_a_claim(tmp_path: Path) -> None:
-    with caches(tmp_path) as (first, second):
-        assert first.claim("a")
-        second.release("a")
-        second.renew("a")
-        assert first.is_claimed("a")
-        assert not second.claim("a")
+@table("until, free", (50, False), (-1, True), (86_400, True))
+def test_a_reservation_ends_by_its_age(tmp_path: Path, until: float, free: bool) -> None:
+    """A process that was killed holds a question up for a minute; a wrong clock never does."""
+    with caches(tmp_path, 1) as (ours,):
+        assert ours.reserve("another")
+        with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
+            row = ("key", time.time() + until)
+            connection.execute("INSERT OR REPLACE INTO pending VALUES (?, ?)", row)
+        assert ours.is_pending("key") is not free
+        assert ours.reserve("key") is free
 
 
 def test_a_file_of_an_older_release_is_shared(tmp_path: Path) -> None:
@@ -273,7 +189,7 @@ def test_a_file_of_an_older_release_is_shared(tmp_path: Path) -> None:
         connection.execute(store, row)
     with caches(tmp_path) as (first, second):
         assert first.find("old") == "Score: 1"
-        assert [first.claim("new"), second.claim("new")] == [True, False]
+        assert [first.reserve("new"), second.reserve("new")] == [True, False]
     with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (1,)
         connection.execute(store, ("newer", *row[1:]))
@@ -289,28 +205,20 @@ def opened(judge: object, folder: Path, **options: object) -> JudgeEngine:
     return JudgeEngine(members, progress=False, cache_dir=folder, **options)  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def no_expiry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims never expire by age."""
-    monkeypatch.setattr(cache, "CLAIMED_FOR", 1e6)
-
-
-def claimed(folder: Path) -> int:
-    """The number of claimed questions."""
+def reserved(folder: Path) -> int:
+    """The number of reserved questions."""
     with contextlib.closing(
         sqlite3.connect(f"{(folder / cache.FILE).as_uri()}?mode=ro", uri=True)
     ) as connection:
-        found: int = connection.execute("SELECT COUNT(*) FROM claims").fetchone()[0]
+        found: int = connection.execute("SELECT COUNT(*) FROM pending").fetchone()[0]
         return found
 
 
 @table("failure", RefusedError("no"), "no score in this", ValueError("odd"))
-def test_a_call_that_fails_ends_its_claim(
-    tmp_path: Path, no_expiry: None, failure: str | Exception
-) -> None:
+def test_a_call_that_fails_ends_its_reservation(tmp_path: Path, failure: str | Exception) -> None:
     with opened(ScriptedJudge(in_order(failure)), tmp_path) as first:
         assert values(first.run(questions(3))) == [None] * 3
-        assert claimed(tmp_path) == 0
+        assert reserved(tmp_path) == 0
         second = ScriptedJudge(in_order("Score: 0.5"))
         with opened(second, tmp_path) as other:
             assert values(other.run(questions(3))) == [0.5] * 3
@@ -331,17 +239,17 @@ class Held(ScriptedJudge):
         return reply
 
 
-def test_an_engine_that_is_closed_ends_its_claims(tmp_path: Path, no_expiry: None) -> None:
+def test_an_engine_that_is_closed_ends_its_reservations(tmp_path: Path) -> None:
     judge = Held("Score: 0.1")
     first = opened(judge, tmp_path)
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(first.run, questions(3))
         wait_until(lambda: len(judge.asked) == 3)
-        assert claimed(tmp_path) == 3
+        assert reserved(tmp_path) == 3
         first.close()
         with pytest.raises(RuntimeError, match="closed"):
             run.result(LONGEST)
-    assert claimed(tmp_path) == 0
+    assert reserved(tmp_path) == 0
 
 
 def test_engines_of_one_process_share_calls(tmp_path: Path) -> None:
@@ -354,7 +262,7 @@ def test_engines_of_one_process_share_calls(tmp_path: Path) -> None:
         one = pool.submit(first.run, questions(3))
         wait_until(lambda: len(judges[0].asked) == 3)
         other = pool.submit(second.run, questions(5))
-        wait_until(lambda: len(judges[1].asked) == 2)  # those that are not claimed
+        wait_until(lambda: len(judges[1].asked) == 2)  # those that are not reserved
         for judge in judges:
             judge.go_on.set()
         assert values(one.result(LONGEST)) == [0.1] * 3
@@ -364,76 +272,10 @@ def test_engines_of_one_process_share_calls(tmp_path: Path) -> None:
     assert (second.budget.calls, second.budget.found) == (2, 3)
 
 
-def test_a_claim_is_renewed_while_the_judge_thinks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(claims, "CLAIMED_FOR", 0.04)
-    monkeypatch.setattr(claims, "RENEWALS", 10**9)  # 40 are over before a slow test looks
-    judge = Held("Score: 0.5")
-
-    def expires() -> float:
-        path = (tmp_path / cache.FILE).as_uri()
-        with contextlib.closing(sqlite3.connect(f"{path}?mode=ro", uri=True)) as connection:
-            found: float = connection.execute("SELECT MAX(expires) FROM claims").fetchone()[0]
-            return found
-
-    with opened(judge, tmp_path) as asked, ThreadPoolExecutor(1) as pool:
-        run = pool.submit(asked.run, [question("q")])
-        wait_until(lambda: len(judge.asked) == 1)
-        for _ in range(3):
-            before = expires()
-            wait_until(lambda before=before: expires() > before)  # type: ignore[misc]
-        judge.go_on.set()
-        assert values(run.result(LONGEST)) == [0.5]
-    assert claimed(tmp_path) == 0
-
-
-def test_with_a_budget_the_first_call_still_goes_alone(tmp_path: Path) -> None:
-    """A question claimed by another engine is no first call: it tells nothing about call sizes."""
-    under_way: list[int] = []
-
-    def answer(text: str, call: int) -> str:
-        under_way.append(judge.active)
-        return "Score: 0.5"
-
-    other, judge = Held("Score: 0.1"), ScriptedJudge(answer, pause=0.02)
-    with (
-        opened(other, tmp_path) as first,
-        opened(judge, tmp_path, budget=Budget(max_tokens=100_000)) as second,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        one = pool.submit(first.run, questions(1))
-        wait_until(lambda: len(other.asked) == 1)
-        two = pool.submit(second.run, questions(6))
-        wait_until(lambda: len(judge.asked) == 5)
-        other.go_on.set()
-        assert values(one.result(LONGEST)) == [0.1]
-        assert values(two.result(LONGEST)) == [0.1] + [0.5] * 5
-    assert under_way[0] == 1
-
-
-def test_who_waits_stops_when_all_is_stopped(tmp_path: Path) -> None:
-    with caches(tmp_path, 1) as (other,):
-        with opened(ScriptedJudge(in_order("Score: 0.5")), tmp_path) as engine:
-            engine.run([question("q")])
-        with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
-            (key,) = connection.execute("SELECT key FROM answers").fetchone()
-            connection.execute("DELETE FROM answers")
-        assert other.claim(key)
-        judge = ScriptedJudge(in_order("Score: 0.5"))
-        with (
-            opened(judge, tmp_path, budget=Budget(max_tokens=0)) as engine,
-            ThreadPoolExecutor(1) as pool,
-        ):
-            run = pool.submit(engine.run, [question("q"), question("beyond the budget")])
-            assert values(run.result(LONGEST)) == [None, None]
-    assert not judge.asked
-
-
 def test_a_server_that_throttles_is_asked_by_one(
     tmp_path: Path, serve: Serve, short_pauses: None
 ) -> None:
-    """A claim is kept between the calls for one question."""
+    """A reservation is kept between the calls for one question."""
     replies = iter([ServerReply("slow down", status=429)] * 3)
     server = serve(lambda body: next(replies, ServerReply("Score: 0.5")))
     with (

@@ -17,10 +17,10 @@ from itertools import pairwise
 
 import pytest
 
-from lmms_rpts.judging import JudgeRequest, Member, RefusedError, Reply, TransientError, Verdict
+from lmms_rpts.judging import JudgeRequest, Member, Reply, TransientError, Verdict
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import JudgeClient
-from lmms_rpts.judging.stop_signal import StopSignal
+from lmms_rpts.judging.concurrency import StopSignal
 from tests.judging.questions import question, questions
 from tests.judging.test_concurrency import now, run
 from tests.support.tables import table
@@ -454,19 +454,6 @@ def test_four_refusals_make_no_pause_longer_while_others_are_answered(
     assert judge.times("one") == [0, 0.5, 1, 1.5, 2, 2.5, 3.5, 5.5, 9.5]
 
 
-def test_pauses_of_a_request_that_fails_by_itself_double_all_the_same(longest_pauses: None) -> None:
-    judge = fails_first(9, ODD)
-    assert one_among_others(judge).error == "odd (after 5 calls)"
-    assert judge.times("one") == [0, 0.5, 1.5, 3.5, 7.5]
-
-
-def test_a_server_may_ask_to_wait_five_minutes(longest_pauses: None) -> None:
-    judge, stop_signal = fails_first(20, TransientError("busy", 300.0)), StopSignal()
-    (verdict,) = ask_of(judge, ["one"], stop_signal, most=8)
-    assert judge.times("one") == [300 * call for call in range(20)]
-    assert (verdict.error, stop_signal.reason) == ("busy (after 20 calls)", None)
-
-
 def test_a_server_that_keeps_asking_to_wait_longer_ends_the_run(longest_pauses: None) -> None:
     judge, stop_signal = fails_first(20, TransientError("quota", 3601.0)), StopSignal()
     (verdict,) = ask_of(judge, ["one"], stop_signal)
@@ -574,14 +561,6 @@ def test_a_server_that_starts_is_waited_for_from_the_beginning(longest_pauses: N
     assert re.fullmatch(r"no answer for 3\d\d s: loading", stop_signal.reason or "")
 
 
-def test_fewer_than_twenty_failures_in_a_row_are_the_requests_fault(longest_pauses: None) -> None:
-    said = [None, *[ODD] * 4, RefusedError("no"), *[ODD] * 15]
-    judge = Failing(lambda text, time: said.pop(0) if said else None)
-    verdicts = ask_of(judge, ["known", *"abcde"])
-    lost = "odd (after 5 calls)"
-    assert [verdict.error for verdict in verdicts] == [None, "no", lost, lost, lost, None]
-
-
 @DOWN
 def test_a_server_that_answers_no_more_for_five_minutes_ends_the_run(
     longest_pauses: None, failure: BaseException, said: str, given_up: int
@@ -618,10 +597,3 @@ def test_a_server_that_was_never_reached_is_given_up_after_twenty_requests(
     assert verdicts[19].attempts == 5
     assert stop_signal.reason == ("cannot reach the judge: lost" if given_up else None)
     assert verdicts[20].attempts == (0 if given_up else 5)
-
-
-def test_a_server_that_was_reached_in_between_is_not_given_up() -> None:
-    odd = TransientError("odd")
-    judge, stop_signal = Failing(lambda text, time: odd if text == "19" else LOST), StopSignal()
-    ask_of(judge, [str(number) for number in range(39)], stop_signal)
-    assert stop_signal.reason is None

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lmms_rpts.filters.response_reading import parse_answer
-from lmms_rpts.judging.parsers.replies import read_reply
+from lmms_rpts.judging.parsers import read_reply
 from lmms_rpts.judging.parsers.scores import strip_thinking
 from lmms_rpts.judging.parsers.verdicts import (
     parse_consistency,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from lmms_rpts.judging import JudgeRequest, Reply, parse_score
-from lmms_rpts.judging.parsers.replies import read_reply
+from lmms_rpts.judging.parsers import read_reply
 from tests.support.tables import table
 
 ENGLISH: list[tuple[str, float | None]] = [

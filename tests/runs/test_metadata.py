@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lmms_rpts.runs.masking import mask_text
+from lmms_rpts.masking import mask
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.reading import model_name
 from tests.support.tables import table
@@ -191,14 +191,14 @@ def test_no_results_file_no_metadata() -> None:
     "nvapi-SECRET-1",
 )
 def test_secrets_are_masked_wherever_they_are(text: str) -> None:
-    shown = mask_text(text)
+    shown = mask(text)
     assert "SECRET" not in shown
     assert "***" in shown
 
 
 @table("text", "max_new_tokens=2048", "tokenizer=lab/model", "passes=3", "sigma=0.1", "seed: 7")
 def test_what_is_no_secret_is_shown(text: str) -> None:
-    assert mask_text(text) == text
+    assert mask(text) == text
 
 
 def test_the_label_of_a_run_holds_no_secret() -> None:

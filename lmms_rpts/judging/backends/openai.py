@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urljoin
 
-from lmms_rpts.judging.backends.bodies import ENCODINGS, Body, read_body
-from lmms_rpts.judging.backends.completions import (
-    GRACE,
-    HIDDEN_THINKING,
+from lmms_rpts.judging.backends.forms import TEXT, FormLadder, has_form, response_format, with_shape
+from lmms_rpts.judging.backends.server_replies import (
+    Fault,
+    means,
     read_completion,
     read_fault,
+    shown,
 )
-from lmms_rpts.judging.backends.failures import classify, redirect_target, redirected, shown
-from lmms_rpts.judging.backends.forms import TEXT, FormLadder, has_form, response_format, with_shape
-from lmms_rpts.judging.backends.image_masking import hide_images
-from lmms_rpts.judging.backends.masking import hide_in_reply
-from lmms_rpts.judging.backends.openai_images import Sight, with_images
-from lmms_rpts.judging.images import ImageError
+from lmms_rpts.judging.images import MEDIA_TYPE, ImageError, JudgeImage
 from lmms_rpts.judging.types import (
     AdaptedError,
     FatalJudgeError,
     JudgeRequest,
+    Message,
     RefusedError,
     Reply,
     TransientError,
 )
+from lmms_rpts.masking import MASK, RUN, mask_images
+
+LONGEST_BODY = 4 * 2**20
+"""Maximum bytes of a response: a judge's longest reply takes about 100 KB."""
+
+HIDDEN_THINKING = 8192
+"""Tokens of hidden thinking that a model may use in addition to those of its reply."""
+
+GRACE = 0.2
+"""Seconds after the time limit in which the client may still report the timeout itself."""
+
+BLIND_AFTER = 3
+"""Refusals after which a model that never accepted an image counts as text-only."""
 
 _PATH = "/chat/completions"
 _OPENAI = "https://api.openai.com/v1"
-_NOT_UNDERSTOOD = (400, 422)
-_THIS_QUESTION = ("content_filter", "content_policy_violation", "context_length_exceeded")
-# llama.cpp: "request (9031 tokens) exceeds the available context size (8192 tokens)"; vLLM: "This
-# model's maximum context length is 4096 tokens."
-_BEYOND_CONTEXT = re.compile("available context size|maximum context length")
 _TOO_LONG = "the judge took too long to answer"
+_BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 _DROPPED = {"ServerDisconnectedError", "ClientOSError", "RemoteProtocolError", "ReadError"}
-_OF_THE_LINE = {"TransportError", "ClientError", "APIConnectionError", "OSError"}
+_OF_THE_LINE = {"DecodingError", "TransportError", "ClientError", "APIConnectionError", "OSError"}
 _NEVER_CONNECTED = {
     "ConnectTimeout",
     "ConnectError",
@@ -49,7 +56,6 @@ _NEVER_CONNECTED = {
     "ClientConnectorDNSError",
     "ConnectionTimeoutError",
 }
-_SCHEMA = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
 
 
 class OpenAIJudge:
@@ -62,7 +68,7 @@ class OpenAIJudge:
     Args:
         model: the model's name, as the server knows it.
         base_url: base URL of the server; None: OpenAI's.
-        api_key: the key; servers without keys accept any value. It is hidden in all messages.
+        api_key: the key; servers without keys accept any value. It is masked in all messages.
         timeout: seconds that one call may take in total, times the patience of its request.
         temperature: sampling temperature; 0: greedy.
         structured: whether to request scores and verdicts as JSON with a schema.
@@ -89,7 +95,7 @@ class OpenAIJudge:
         self._headers = {
             "Authorization": f"Bearer {api_key}",
             "Content-Type": "application/json",
-            **ENCODINGS,
+            "Accept-Encoding": "identity",  # replies are short
             **(headers or {}),
         }
         self._secrets = " ".join([api_key, *(headers or {}).values()])
@@ -98,9 +104,8 @@ class OpenAIJudge:
         self._tokens_field = "max_tokens"
         self._temperature: float | None = temperature
         self._forms = FormLadder(structured)
-        self._thinks = False
-        self._answered = False
-        self._sight = Sight(model)
+        self._thinks = self._answered = self._took_images = False
+        self._refused_images = 0
         self.served_model: str | None = None
         self.identity: dict[str, object] = {
             "endpoint": base_url or _OPENAI,
@@ -115,7 +120,7 @@ class OpenAIJudge:
             self._address = self._client.build_request("POST", self._url).url  # parsed once
         form = self._forms.form if has_form(request) else TEXT
         body = self._body(request, form)
-        content = await self._encoded(request, body)
+        content = await _encoded(request, body)
         limit = self.time_limit * request.patience
         try:
             # The client limits each part of a call only; a slow server could take forever.
@@ -123,52 +128,21 @@ class OpenAIJudge:
         except asyncio.TimeoutError:
             raise TransientError(_TOO_LONG, timed_out=True) from None
         except Exception as error:  # from several libraries
-            raise self._no_answer(error, request) from None
+            raise self._no_answer(error) from None
         if 300 <= response.status_code < 400:
-            target = redirect_target(self._url, response.headers.get("location"))
-            raise self._strayed(redirected(response.status_code, self._shown(target, request)))
+            raise self._strayed(self._redirected(response))
         if response.status_code >= 400:
-            raise self._failure(response, answer.content, body, form, request)
-        if answer.fault is not None:
-            raise self._strayed(type(answer.fault)(self._shown(str(answer.fault), request)))
+            fault = read_fault(response.status_code, response.headers, answer, self._secrets)
+            raise self._failure(fault, body, form, request)
+        if len(answer) > LONGEST_BODY:
+            # Not retried at first: the next reply is likely to be as long and to cost as much.
+            reason = f"the judge's server sent a reply of more than {LONGEST_BODY // 2**20} MiB"
+            raise self._strayed(RefusedError(reason))
         if has_form(request):
             self._forms.accepted(form)
-        reply = self._read(answer.content, body, request)
+        reply = self._read(answer, body, request)
         self._answered = True
         return reply
-
-    def _strayed(self, failure: Exception) -> Exception:
-        """A redirect or an oversized reply: it may pass if the server has answered before."""
-        return TransientError(str(failure)) if self._answered else failure
-
-    async def _encoded(self, request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
-        if not request.images:
-            return json.dumps(body).encode()
-
-        def encode() -> bytes:
-            messages = with_images(body["messages"], request.images)
-            return json.dumps({**body, "messages": messages}).encode()
-
-        try:
-            # Not in the event loop: encoding images would delay other calls.
-            return await asyncio.to_thread(encode)
-        except ImageError as error:
-            raise RefusedError(str(error)) from None
-
-    async def _post(self, content: bytes, limit: float) -> tuple[Any, Body]:
-        """The response and its body; an error is classified by status even if its body breaks."""
-        call = self._client.stream(
-            "POST", self._address, content=content, headers=self._headers, timeout=limit
-        )
-        async with call as response:
-            if 300 <= response.status_code < 400:
-                return response, Body(b"")
-            try:
-                return response, await read_body(response)
-            except Exception:  # from several libraries
-                if response.status_code < 400:
-                    raise
-                return response, Body(b"")
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -176,47 +150,70 @@ class OpenAIJudge:
             await self._client.aclose()
 
     def _body(self, request: JudgeRequest, form: int) -> dict[str, Any]:
+        # max_completion_tokens also limits the hidden thinking of a reasoning model.
+        thinks = self._thinks or self._tokens_field == "max_completion_tokens"
         body: dict[str, Any] = {
             "model": self._model,
             "messages": with_shape(request, form),
-            self._tokens_field: request.most_tokens + self._room_to_think,
+            self._tokens_field: request.most_tokens + thinks * HIDDEN_THINKING,
         }
         if self._temperature is not None:
             body["temperature"] = self._temperature
         wanted = response_format(request, form)
         return body if wanted is None else {**body, "response_format": wanted}
 
-    @property
-    def _room_to_think(self) -> int:
-        # max_completion_tokens also limits the hidden thinking of a reasoning model.
-        thinks = self._thinks or self._tokens_field == "max_completion_tokens"
-        return HIDDEN_THINKING if thinks else 0
+    async def _post(self, content: bytes, limit: float) -> tuple[Any, bytes]:
+        """The response and its body; an error counts by its status even if its body breaks."""
+        call = self._client.stream(
+            "POST", self._address, content=content, headers=self._headers, timeout=limit
+        )
+        answer = bytearray()
+        async with call as response:
+            try:
+                async for piece in response.aiter_bytes():
+                    answer += piece
+                    if len(answer) > LONGEST_BODY:
+                        break
+            except Exception:  # from several libraries
+                if response.status_code < 300:
+                    raise
+        return response, bytes(answer)
 
     def _read(self, content: bytes, sent: Mapping[str, Any], request: JudgeRequest) -> Reply:
         try:
-            completion = read_completion(json.loads(content))
+            completion = read_completion(content)
         except (RefusedError, TransientError) as failure:
-            raise type(failure)(self._shown(str(failure), request)) from None
-        except (ValueError, RecursionError) as error:
-            reason = f"the judge's server sent no chat completion ({type(error).__name__})"
-            raise TransientError(reason) from None
+            raise type(failure)(shown(str(failure), self._secrets)) from None
         self.served_model = completion.model or self.served_model
         if completion.thought_too_long and not self._thinks:
             self._thinks = True
             reason = "the judge uses hidden thinking and needs a higher token limit"
             raise AdaptedError(reason, completion.reply.usage)
-        text = hide_in_reply(completion.reply.text, self._key)
+        text = completion.reply.text
+        if len(self._key) > RUN:
+            text = text.replace(self._key, MASK)
         if request.images:
-            self._sight.took()
-            text = hide_images(text)
+            self._took_images = True
+            text = mask_images(text)
         limit = sent.get("max_tokens") or sent.get("max_completion_tokens")
         return replace(completion.reply, text=text, limit=limit)
 
-    def _shown(self, said: str, request: JudgeRequest) -> str:
-        """A server's message without keys and without the images of the request."""
-        return shown(hide_images(said) if request.images else said, self._secrets)
+    def _strayed(self, failure: Exception) -> Exception:
+        """A redirect or an oversized reply: it may pass if the server has answered before."""
+        return TransientError(str(failure)) if self._answered else failure
 
-    def _no_answer(self, error: Exception, request: JudgeRequest) -> Exception:
+    def _redirected(self, response: Any) -> Exception:
+        """The error of a redirect, which is not followed: keys go only where the user chose."""
+        to = ""
+        with contextlib.suppress(ValueError):  # "http://[::1"
+            place = urljoin(self._url, response.headers.get("location", ""))
+            to = f" to {shown(place.partition('?')[0], self._secrets)}"
+        return FatalJudgeError(
+            f"the judge's server redirects ({response.status_code}){to}; redirects are not "
+            "followed: set OPENAI_BASE_URL to the final address"
+        )
+
+    def _no_answer(self, error: Exception) -> Exception:
         """The error of a failed connection."""
         causes: list[BaseException] = [error]
         while causes[-1].__cause__ is not None:
@@ -225,7 +222,7 @@ class OpenAIJudge:
         # broken connection as a timeout.
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
         names = {type(cause).__name__ for cause in causes}
-        reason = self._shown(f"{causes[-1]}", request) or type(causes[-1]).__name__
+        reason = shown(f"{causes[-1]}", self._secrets) or type(causes[-1]).__name__
         if not kinds & _OF_THE_LINE:
             return RefusedError(f"{type(error).__name__}: {reason}")
         dropped = bool(names & _DROPPED)
@@ -236,44 +233,89 @@ class OpenAIJudge:
         return TransientError(f"{said} {self._url}: {reason}", None, unreachable)
 
     def _failure(
-        self,
-        response: Any,
-        content: bytes,
-        sent: Mapping[str, Any],
-        form: int,
-        request: JudgeRequest,
+        self, fault: Fault, sent: Mapping[str, Any], form: int, request: JudgeRequest
     ) -> Exception:
-        status = response.status_code
-        complaint, code = read_fault(content)
-        said = self._shown(complaint, request)
-        refusal = None
-        if request.images:
-            refusal = self._sight.refusal(status, hide_images(complaint), code, said)
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        failure = refusal or classify(status, said, code, headers)
-        fatal = isinstance(failure, FatalJudgeError)
-        about_it = code in _THIS_QUESTION or _BEYOND_CONTEXT.search(complaint)
-        if status not in _NOT_UNDERSTOOD or about_it or fatal:
-            return failure
-        if refusal is not None:
+        failure = fault.error()
+        # A server that fails (500) and took images before is asked again.
+        failed = fault.status >= 500 and self._took_images
+        if request.images and not failed and fault.about_images(self._model):
             self._forms.refused(TEXT, named=False)  # an image was refused, not the form
-        elif self._adapt(complaint, sent, form):
-            return AdaptedError(f"the judge's server refused ({status}): {said}")
+            return self._refused(fault)
+        if request.images and fault.status == 413:
+            return RefusedError(f"{failure}; try smaller images: set LMMS_RPTS_IMAGE_SIZE")
+        if isinstance(failure, FatalJudgeError) or not fault.adaptable:
+            return failure
+        if self._adapt(fault, sent, form):
+            return AdaptedError(f"the judge's server refused ({fault.status}): {fault.said}")
         return failure
 
-    def _adapt(self, complaint: str, sent: Mapping[str, Any], form: int) -> bool:
+    def _refused(self, fault: Fault) -> Exception:
+        """The error of refused images: of this question, or of all for a model without vision."""
+        self._refused_images += fault.denies_vision and not self._took_images
+        if self._refused_images >= BLIND_AFTER:
+            return FatalJudgeError(
+                f"the judge's model {self._model!r} does not accept images ({fault.status}): "
+                f"{fault.said}; {_BLIND}"
+            )
+        return RefusedError(
+            f"the judge's server refused a question with images ({fault.status}): {fault.said}"
+        )
+
+    def _adapt(self, fault: Fault, sent: Mapping[str, Any], form: int) -> bool:
         """Whether another form of the request avoids the complaint.
 
         Concurrent requests get the same complaint, so only what this one sent counts.
         """
-        if "max_tokens" in sent and "max_completion_tokens" in complaint:
+        if "max_tokens" in sent and "max_completion_tokens" in fault.said:
             self._tokens_field = "max_completion_tokens"
-        elif "temperature" in sent and "temperature" in complaint:
+        elif "temperature" in sent and "temperature" in fault.said:
             self._temperature = None
         else:
             # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
-            return self._forms.refused(form, named=bool(_SCHEMA.search(complaint)))
+            named = means("about the form", fault.status, fault.said) is not None
+            return self._forms.refused(form, named)
         return True
+
+
+async def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
+    """The body as JSON, with the images of the request."""
+    if not request.images:
+        return json.dumps(body).encode()
+
+    def encode() -> bytes:
+        messages = with_images(body["messages"], request.images)
+        return json.dumps({**body, "messages": messages}).encode()
+
+    try:
+        # Not in the event loop: encoding images would delay other calls.
+        return await asyncio.to_thread(encode)
+    except ImageError as error:
+        raise RefusedError(str(error)) from None
+
+
+def with_images(
+    messages: Sequence[Message], images: Sequence[JudgeImage]
+) -> list[Mapping[str, Any]]:
+    """The chat with the images before the text of the first user message, each after its name.
+
+    Raises:
+        ImageError: if an image cannot be read.
+    """
+    chat: list[Mapping[str, Any]] = list(messages)
+    parts: list[dict[str, Any]] = []
+    for image in images:
+        encoded = base64.b64encode(image.encoded().content).decode("ascii")
+        url = {"url": f"data:{MEDIA_TYPE};base64,{encoded}"}
+        parts += [
+            {"type": "text", "text": f"{image.name}:"},
+            {"type": "image_url", "image_url": url},
+        ]
+    first = next((at for at, each in enumerate(messages) if each["role"] == "user"), None)
+    if first is None:
+        return [*chat, {"role": "user", "content": parts}]
+    parts.append({"type": "text", "text": messages[first]["content"]})
+    chat[first] = {**messages[first], "content": parts}
+    return chat
 
 
 def _http_client() -> Any:

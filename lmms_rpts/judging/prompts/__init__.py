@@ -7,7 +7,7 @@ see `lmms_rpts.judging.fencing`.
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, meta
@@ -163,6 +163,27 @@ class Prompts:
         if any("".join(v) in above for v in fields.values() if isinstance(v, str | list)):
             return "the text to judge must be below the line -----"
         return None
+
+
+def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> str:
+    """The system and user message of a prompt with these fields, from the fields of a record.
+
+    Empty if the judge was asked with another version of the prompts, which includes custom prompts
+    (``LMMS_RPTS_PROMPTS``), or if there is no such prompt.
+    """
+    prompts = _built_in()
+    if version != prompts.version:
+        return ""
+    try:
+        messages = prompts.render(name, language, **fields)
+    except ValueError:  # no template in this language
+        return ""
+    return "\n\n".join(str(each["content"]) for each in messages)
+
+
+@cache
+def _built_in() -> Prompts:
+    return Prompts()
 
 
 def _folders() -> tuple[Path, ...]:

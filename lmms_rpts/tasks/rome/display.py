@@ -83,7 +83,7 @@ def _asked_consistency(record: RomeRecord) -> str:
 
 def _prompt(record: RomeRecord, name: str, **fields: str) -> str:
     # Imported here: lmms-rpts grades needs no prompts.
-    from lmms_rpts.judging.rebuilt import rebuilt_prompt
+    from lmms_rpts.judging.prompts import rebuilt_prompt
 
     return rebuilt_prompt(
         name,

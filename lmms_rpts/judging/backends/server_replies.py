@@ -1,0 +1,294 @@
+"""What OpenAI-compatible servers say: completions, errors, and what each error means."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from lmms_rpts.judging.types import FatalJudgeError, RefusedError, Reply, TransientError, Usage
+from lmms_rpts.masking import LONGEST, mask
+
+MOST_COUNTED = 100_000_000
+"""Highest plausible token count of one call: accepting 2**70 would exhaust any budget."""
+
+_LONGEST_SAID = 500
+_ODD = "the judge's server sent no chat completion"
+_CUT = ("length", "max_tokens", "model_length", "MAX_TOKENS")
+_BROKEN_OFF = (
+    *("abort", "cancelled", "error", "network_error", "timeout"),
+    "insufficient_system_resource",
+)
+_STUCK = 100
+_THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
+
+_FATAL = (401, 402, 403, 404)
+_FATAL_CODES = ("insufficient_quota", "model_not_found", "invalid_api_key")
+_TRANSIENT = (408, 409, 425, 429)
+_OF_ONE_QUESTION = ("content_filter", "content_policy_violation", "context_length_exceeded")
+_NOT_UNDERSTOOD = (400, 422)
+
+MEANINGS: Mapping[str, tuple[tuple[int, ...], re.Pattern[str]]] = {
+    meaning: (statuses, re.compile("|".join(wordings), re.IGNORECASE))
+    for meaning, statuses, wordings in (
+        (
+            "wrong model",
+            _NOT_UNDERSTOOD,
+            (
+                r"Server is pinned to .{1,200}; requested ",  # transformers serve
+                r"is not a valid model ID\b",  # OpenRouter
+                r"^Model Not Exist$",  # DeepSeek
+                r"Invalid model name passed in model=",  # LiteLLM
+            ),
+        ),
+        ("starting", (503,), ("loading model",)),  # llama.cpp
+        (
+            "too long",
+            _NOT_UNDERSTOOD,
+            # llama.cpp: "request (9031 tokens) exceeds the available context size"; vLLM: "This
+            # model's maximum context length is 4096 tokens."
+            ("available context size", "maximum context length"),
+        ),
+        (
+            "no vision",
+            (*_NOT_UNDERSTOOD, 404, 500),
+            (
+                r"image_url\W{1,3}(?:is only|content is not) supported",  # OpenAI
+                r"not an? multi-?modal",  # vLLM
+                r"at most 0 image",  # vLLM
+                r"multi-?modal data is not",
+                r"that support image input",  # OpenRouter
+                r"(?:variant|type|value:?)\W{1,3}image_url",  # DeepSeek
+                r"(?:be|expected) an? (?:valid )?string",  # Groq: messages[0].content must be ...
+                r"mmproj|image input is not supported",  # llama.cpp
+                r"(?:not|n't) support (?:vision|image input|images?)\b(?! (?:larger|of|with|that))",
+                r"no vision|text[ -]only",
+                r"不支持图[片像]",
+            ),
+        ),
+        (
+            "about images",
+            _NOT_UNDERSTOOD,
+            (r"image|multi-?modal|\bvision|图[片像]|视觉|多模态",),
+        ),
+        (
+            "about parameters",
+            _NOT_UNDERSTOOD,
+            (
+                r"response_format|json_schema|structured|guided|grammar|temperature"
+                r"|max_(?:completion_)?tokens",
+            ),
+        ),
+        ("about the form", _NOT_UNDERSTOOD, ("response_format|schema|structured|guided|grammar",)),
+    )
+}
+"""What servers' error messages mean: the statuses that they come with, and their wordings."""
+
+
+def means(meaning: str, status: int, said: str) -> re.Match[str] | None:
+    """Where an error message has one of the ``MEANINGS``; None if it does not."""
+    statuses, wording = MEANINGS[meaning]
+    return wording.search(said) if status in statuses else None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An HTTP error: status, the server's message without secrets, its code, and Retry-After."""
+
+    status: int
+    said: str
+    code: str | None = None
+    retry_after: float | None = None
+
+    @property
+    def adaptable(self) -> bool:
+        """Whether another form of the same request may be accepted."""
+        about_it = self.code in _OF_ONE_QUESTION or means("too long", self.status, self.said)
+        return self.status in _NOT_UNDERSTOOD and not about_it
+
+    def about_images(self, model: str) -> bool:
+        """Whether images are the reason for the refusal of a question with images.
+
+        Args:
+            model: the model's name, which may contain "vision".
+        """
+        if self.code in (*_OF_ONE_QUESTION, *_FATAL_CODES):
+            return False
+        said = self.said.replace(model, "") if len(model) > 1 else self.said
+        image = means("about images", self.status, said)
+        # The first name counts: "response_format is not supported with images", but also
+        # "content must be a string: {'temperature': 0, ...}".
+        parameter = means("about parameters", self.status, said)
+        return self.denies_vision or bool(
+            image and (parameter is None or image.start() < parameter.start())
+        )
+
+    @property
+    def denies_vision(self) -> bool:
+        """Whether the server says that its model takes no images at all."""
+        found = means("no vision", self.status, self.said)
+        parameter = means("about parameters", self.status, self.said)
+        return found is not None and (parameter is None or found.start() < parameter.start())
+
+    def error(self) -> Exception:
+        """The exception for this error."""
+        status, said = self.status, self.said
+        wrong_model = means("wrong model", status, said)
+        if status in _FATAL or self.code in _FATAL_CODES or wrong_model:
+            return FatalJudgeError(f"the judge's server reports ({status}): {said}")
+        if status in _TRANSIENT or status >= 500:
+            return TransientError(
+                f"the judge's server failed ({status}): {said}",
+                self.retry_after,
+                throttled=status == 429,
+                starting=means("starting", status, said) is not None,
+            )
+        return RefusedError(f"the judge's server refused ({status}): {said}")
+
+
+def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str) -> Fault:
+    """The error in a response; its message is the whole body if that is not JSON.
+
+    Args:
+        status: HTTP status of the response.
+        headers: headers of the response, names in any case; ``retry-after`` is used.
+        content: body of the response.
+        secrets: keys to mask in the message.
+    """
+    wait = {name.lower(): value for name, value in headers.items()}.get("retry-after", "")
+    text = content.decode("utf-8", "replace")
+    code = None
+    try:
+        body = json.loads(text)
+        inner = body.get("error", body) if isinstance(body, Mapping) else body
+        text = _told(inner)
+        code = inner.get("code") if isinstance(inner, Mapping) else None
+    except (ValueError, RecursionError):
+        pass
+    known = code if isinstance(code, str) else None
+    return Fault(status, shown(text, secrets), known, retry_after(wait))
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A reply; ``thought_too_long``: it was cut off before the visible part began.
+
+    ``model`` is the name that the server gives its model, if any.
+    """
+
+    reply: Reply
+    thought_too_long: bool
+    model: str | None = None
+
+
+def read_completion(content: bytes) -> Completion:
+    """Parse the reply in the body of a response.
+
+    Raises:
+        TransientError: if it contains no reply.
+        RefusedError: if the model or a filter declined to answer.
+    """
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise TransientError(f"{_ODD} ({type(error).__name__})") from None
+    choice = _choice(said)
+    finish, message = choice.get("finish_reason"), choice.get("message")
+    if finish == "content_filter":
+        raise RefusedError("the judge's content filter refused the request")
+    if not isinstance(message, Mapping):
+        raise TransientError(_ODD)
+    if message.get("refusal"):
+        raise RefusedError(f"the judge refused: {message['refusal']}")
+    if finish in _BROKEN_OFF:
+        raise TransientError(f"the judge stopped early: {finish}")
+    text, cut = _text(message.get("content")), finish in _CUT
+    thinks = bool(message.get("reasoning_content") or message.get("reasoning"))
+    # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
+    silent = not text.strip() and len(text) < _STUCK
+    silent = silent or bool(_THINKING.search(text) and not _SPOKEN.search(text))
+    model = said.get("model")
+    reply = Reply(text, read_usage(said.get("usage")), complete=not cut)
+    return Completion(reply, cut and (silent or thinks), model if isinstance(model, str) else None)
+
+
+def read_usage(counted: object) -> Usage | None:
+    """The tokens in a completion's ``usage``; None if they are missing or implausible."""
+    if not isinstance(counted, Mapping):
+        return None
+    read, said = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
+    if read is None or said is None or not read + said:
+        return None
+    details = counted.get("completion_tokens_details")
+    thought = _count(details, "reasoning_tokens") if isinstance(details, Mapping) else 0
+    return Usage(read, said, min(thought or 0, said))
+
+
+def retry_after(value: str) -> float | None:
+    """Seconds to wait, from a Retry-After header: a number or a date; None if it is neither."""
+    with contextlib.suppress(ValueError):
+        seconds = float(value)
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    try:
+        until = parsedate_to_datetime(value)
+        if until.tzinfo is None:
+            until = until.replace(tzinfo=timezone.utc)
+        return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+
+
+def shown(text: str, secrets: str) -> str:
+    """A server's text for a message: one short, printable line without keys and images."""
+    line = "".join(c if c.isprintable() else _blank(c) for c in text[:LONGEST])
+    line = mask(" ".join(line.split()), secrets)
+    return line if len(line) <= _LONGEST_SAID else f"{line[: _LONGEST_SAID - 1]}…"
+
+
+def _blank(character: str) -> str:
+    return "" if unicodedata.category(character) == "Cf" else " "
+
+
+def _told(fault: object) -> str:
+    """The message of an error object."""
+    if isinstance(fault, Mapping):
+        fault = fault.get("message") or fault.get("detail") or fault
+    return str(fault)
+
+
+def _choice(said: object) -> Mapping[str, Any]:
+    choices = said.get("choices") if isinstance(said, Mapping) else None
+    if not isinstance(choices, list):
+        fault = said.get("error") if isinstance(said, Mapping) else None
+        # Some gateways report errors with status 200.
+        raise TransientError(f"{_ODD} but {_told(fault)}" if fault else _ODD)
+    if not choices:
+        raise TransientError("the judge's reply contains no choice")
+    if not isinstance(choices[0], Mapping):
+        raise TransientError(_ODD)
+    return choices[0]
+
+
+def _count(counted: Mapping[str, Any], name: str) -> int | None:
+    """A number of tokens: 0 if it is missing, None if it is implausible."""
+    value = counted.get(name)
+    if value is None:
+        return 0
+    known = isinstance(value, int) and not isinstance(value, bool)
+    return value if known and 0 <= value <= MOST_COUNTED else None
+
+
+def _text(content: Any) -> str:
+    """The text of a message; some servers send a list of parts, or a bare number."""
+    if isinstance(content, list):
+        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
+        return "".join(part for part in parts if isinstance(part, str))
+    return "" if content is None else str(content)
