@@ -321,7 +321,8 @@ def test_settings_that_are_not_the_default_are_named(
     monkeypatch.setenv("LMMS_RPTS_CONCURRENCY", "3")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     said = about(doctor("--judge", "lexical").output, "settings")
-    assert "concurrency=3" in said
+    assert "\n             judge = lexical (--judge)\n" in said
+    assert "concurrency = 3 (LMMS_RPTS_CONCURRENCY)" in said
     assert "timeout" not in said
     assert KEY not in said
 
@@ -633,7 +634,8 @@ def test_lmms_eval_really_finds_our_tasks(doctor: Doctor, monkeypatch: pytest.Mo
 
     known = {name: getattr(subprocess, name) for name in ("DEVNULL", "TimeoutExpired")}
     monkeypatch.setattr(installation, "subprocess", SimpleNamespace(run=run, **known))
-    stages = plan("lexical", offline=True)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    stages = plan(offline=True)
     found = {check.name: check for stage in stages for check in stage.perform()}
     assert {check.state for name, check in found.items() if name != "validity"} == {"ok"}
     assert re.match(

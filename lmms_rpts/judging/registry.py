@@ -136,7 +136,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     if settings.temperature > 0 and fixed:
         raise JudgeConfigurationError(
             f"The judge {fixed[0]!r} always gives the same reply: unset "
-            "LMMS_RPTS_JUDGE_SAMPLES and LMMS_RPTS_TEMPERATURE"
+            "LMMS_RPTS_JUDGE_SAMPLES and the setting temperature"
         )
     return chosen
 

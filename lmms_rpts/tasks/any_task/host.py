@@ -335,5 +335,5 @@ def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(
             f"{path} has no grades ({type(error).__name__}: {error}). lmms-rpts score writes "
-            "these files and sets LMMS_RPTS_GRADES itself. For other runs, unset LMMS_RPTS_GRADES."
+            "these files and names them itself"
         ) from None
