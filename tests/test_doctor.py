@@ -140,7 +140,7 @@ def test_nonsense_is_no_score(ask: Any) -> None:
     assert "cannot be parsed as a score" in said
     assert "6 calls; 60 tokens in, 30 out" in said
     assert r"\x1b[31mI like [bold]bread[/bold]\x07" in said, "quoted, not obeyed"
-    assert "LMMS_RPTS_PROMPTS" in said
+    assert "(setting prompts)" in said
     assert "\x1b" not in result.output
 
 

@@ -23,7 +23,7 @@ def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> 
 
     Returns:
         The system message and the user message. Empty if the prompts have another version, which
-        includes custom prompts (``LMMS_RPTS_PROMPTS``), or if there is no such prompt.
+        includes custom prompts (setting ``prompts``), or if there is no such prompt.
     """
     if version != _prompts().version:
         return ""

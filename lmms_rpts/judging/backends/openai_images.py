@@ -124,7 +124,7 @@ class Sight:
         if status == _TOO_LARGE:
             return RefusedError(
                 f"the judge's server refused ({status}): {said}; try smaller images: "
-                "set LMMS_RPTS_IMAGE_SIZE"
+                "set image_size in rpts.toml"
             )
         words = self._name.sub("", complaint)  # the model may be called "vision"
         if code in _OTHER_MATTERS or not self._is_refused(status, words):

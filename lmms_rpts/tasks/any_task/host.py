@@ -220,7 +220,7 @@ class HostTask:
             if found is None:
                 logger.warning(
                     "{}: no metric of the task says whether a response is right ({}); set "
-                    "one (LMMS_RPTS_CORRECT=METRIC.FIELD>=0.5, or --correct)",
+                    'one (in rpts.toml, correct = "METRIC.FIELD>=0.5", or --correct)',
                     self.name,
                     ", ".join(order) or "none",
                 )

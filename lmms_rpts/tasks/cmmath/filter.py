@@ -84,7 +84,7 @@ class Given:
 class CmmathGradeFilter(GradingFilter):
     """Turns each response into one JSON string; docs/record.md describes its fields.
 
-    CMMATH_GRADER sets whose grade counts, CMMATH_ERRORS whether a judge classifies mistakes. If
+    CMMATH_GRADER sets whose grade counts, ``errors`` whether a judge classifies mistakes. If
     only rules grade, no judge is needed.
 
     Args:
