@@ -57,12 +57,10 @@ def write(folder: Path, megabytes: int) -> Path:
 
 def measure(what: str, path: Path, duplicates: int) -> tuple[float, float]:
     """Processor seconds (without the start of Python) and peak megabytes of a new process."""
-    env = {
-        **os.environ,
-        "REFORM_PATH": str(path.parents[2]),
-        "REFORM_DUPLICATES": str(duplicates),
-        "LMMS_RPTS_CACHE": str(path.parents[2] / "cache"),
-    }
+    folder = path.parents[2]
+    config = folder / "rpts.toml"
+    config.write_text(f'cache = "cache"\n[reform]\npath = "."\nduplicates = {duplicates}\n')
+    env = {**os.environ, "LMMS_RPTS_CONFIG": str(config)}
     code = f"{_CHILD}\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     done = subprocess.run(
         [sys.executable, "-c", code, what, str(path)],

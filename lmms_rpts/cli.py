@@ -12,7 +12,7 @@ import typer
 from lmms_rpts import __version__
 from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
-from lmms_rpts.commands.common import complain, paragraphs, with_known_settings
+from lmms_rpts.commands.common import Config, complain, paragraphs, with_settings
 from lmms_rpts.commands.compare import compare
 from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
@@ -44,7 +44,7 @@ for panel, commands in {
 }.items():
     for command in commands:
         # The doctor lists a misspelt setting among the other problems.
-        checked = command if command is doctor else with_known_settings(command)
+        checked = with_settings(command, refuse=command is not doctor)
         app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))(checked)
 app.add_typer(cache.app, name="cache", rich_help_panel=_JUDGE)
 
@@ -57,12 +57,18 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
+    config: Config = None,
 ) -> None:
     """Options that all commands share."""
+    if config is not None:
+        from lmms_rpts.settings import options_given
+
+        context.with_resource(options_given(config))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal can't show must not cause a traceback.

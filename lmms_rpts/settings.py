@@ -1,244 +1,401 @@
-"""Settings from environment variables: the only module that reads the environment."""
+"""Settings: options of a command, environment variables, a file, defaults, in this order.
+
+The only module that reads the environment. The file is ``rpts.toml`` in the working directory, or
+the one that LMMS_RPTS_CONFIG names. `Settings` is its top level; benchmarks add a `Table` each.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
-from lmms_rpts.reasoning.evidence import EVIDENCE, Evidence
-from lmms_rpts.variables import OFF, Price, SettingError, Variables, parse_choice
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo
+from pydantic import field_validator as check
+from pydantic_settings import BaseSettings, InitSettingsSource, TomlConfigSettingsSource
+from pydantic_settings import SettingsConfigDict as Config
+from typing_extensions import Self
 
+from lmms_rpts.errors import UserError
+from lmms_rpts.reasoning.evidence import Evidence
+
+T = TypeVar("T", bound=str)
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 Jury = Literal["mean", "median", "majority"]
 """How the scores of several judges or replies are joined: their mean, their median, or the share of
 them that is at least 0.5."""
 
-__all__ = [
-    "NAMES",
-    "TRANSFORM_MODES",
-    "Jury",
-    "Price",
-    "SettingError",
-    "Settings",
-    "TransformMode",
-    "cache_folder",
-    "environment_without",
-    "judge_chosen",
-    "load_settings",
-    "parse_choice",
-    "read_variables",
-    "refuse_unknown",
-    "validity_file",
-]
+OFF = "off"
+FILE = "rpts.toml"
+CONFIG = "LMMS_RPTS_CONFIG"
+_OPTIONS = "LMMS_RPTS_OPTIONS"  # JSON: options of a command, also for the processes it starts
+_OTHERS = (CONFIG, _OPTIONS, "LMMS_RPTS_REFERENCE")  # the last one is for tests
+_SECRET = re.compile(r"openai|key|secret|password", re.IGNORECASE)
 
-NAMES = (
-    "LMMS_RPTS_BATCH_SIZE",
-    "LMMS_RPTS_CACHE",
-    "LMMS_RPTS_CONCURRENCY",
-    "LMMS_RPTS_CORRECT",
-    "LMMS_RPTS_DECAY",
-    "LMMS_RPTS_EVIDENCE",
-    "LMMS_RPTS_FOCUS_HEIGHT",
-    "LMMS_RPTS_GRADES",
-    "LMMS_RPTS_IMAGE_SIZE",
-    "LMMS_RPTS_JUDGE",
-    "LMMS_RPTS_JUDGE_SAMPLES",
-    "LMMS_RPTS_JURY",
-    "LMMS_RPTS_MAX_JUDGE_COST",
-    "LMMS_RPTS_MAX_JUDGE_TOKENS",
-    "LMMS_RPTS_PRICE",
-    "LMMS_RPTS_PROMPTS",
-    "LMMS_RPTS_STRUCTURED",
-    "LMMS_RPTS_TEMPERATURE",
-    "LMMS_RPTS_TIMEOUT",
-    "LMMS_RPTS_TRANSFORM",
-    "LMMS_RPTS_VALIDITY",
-)
-"""All settings of this project; LMMS_RPTS_REFERENCE is for its tests only."""
 
-_OF_TESTS = "LMMS_RPTS_REFERENCE"
-_CACHE = "LMMS_RPTS_CACHE"
-_VALIDITY = "LMMS_RPTS_VALIDITY"
-_HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+class SettingError(UserError):
+    """A setting has an invalid value; the message contains it and the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings read from the environment; None if a variable is not set.
+class Price:
+    """The price of a million tokens, in any currency."""
 
-    Attributes:
-        judge: LMMS_RPTS_JUDGE, the judge that scores the steps.
-        concurrency: LMMS_RPTS_CONCURRENCY, concurrent judge calls of this process: the value of
-            the variable is divided among the processes of a run.
-        timeout: LMMS_RPTS_TIMEOUT, time limit of one judge call in seconds.
-        cache: LMMS_RPTS_CACHE, the folder of cached judge replies; None: off.
-        judge_samples: LMMS_RPTS_JUDGE_SAMPLES, replies per question; ``jury`` joins them.
-        jury: LMMS_RPTS_JURY, how the scores of several judges or replies are joined.
-        temperature: LMMS_RPTS_TEMPERATURE, temperature of judges; 0: greedy.
-        structured: LMMS_RPTS_STRUCTURED, whether to request JSON with a schema from servers.
-        prompts: LMMS_RPTS_PROMPTS, a folder with prompts that replace the built-in ones.
-        prices: LMMS_RPTS_PRICE, one price for all judges or one for each of ``a+b+c``.
-        max_judge_tokens: LMMS_RPTS_MAX_JUDGE_TOKENS, for this process: divided like
-            ``concurrency``.
-        max_judge_cost: LMMS_RPTS_MAX_JUDGE_COST, for this process: divided like ``concurrency``.
-        batch_size: LMMS_RPTS_BATCH_SIZE, batch size of judges that run in this process.
-        evidence: LMMS_RPTS_EVIDENCE, the evidence that claims about images are judged against.
-        image_size: LMMS_RPTS_IMAGE_SIZE, maximum width and height in pixels of images for judges.
-        correct: LMMS_RPTS_CORRECT, the metric of a task that grades an answer as right or wrong.
-        grades: LMMS_RPTS_GRADES, a file with the grades of saved responses; set by
-            ``lmms-rpts score``.
-        transform: LMMS_RPTS_TRANSFORM, how free text is converted to steps.
-        validity: LMMS_RPTS_VALIDITY, the file that ``lmms-rpts validate`` wrote for the judge.
-        decay: LMMS_RPTS_DECAY, in [0, 1].
-        focus_height: LMMS_RPTS_FOCUS_HEIGHT, at least 0.
-        openai_url: base URL from OPENAI_API_URL or OPENAI_BASE_URL.
-        openai_key: OPENAI_API_KEY; never shown.
-        openai_headers: HTTP headers for OPENAI_ORG_ID and OPENAI_PROJECT_ID.
-        rank: rank of this process in the run.
-        local_rank: rank of this process on this machine.
-        processes: number of processes of the run.
-    """
-
-    judge: str | None = None
-    concurrency: int = 32
-    timeout: float = 120.0
-    cache: Path | None = None
-    judge_samples: int = 1
-    jury: Jury = "mean"
-    temperature: float = 0.0
-    structured: bool = True
-    prompts: Path | None = None
-    prices: tuple[Price, ...] = ()
-    max_judge_tokens: int | None = None
-    max_judge_cost: float | None = None
-    batch_size: int = 8
-    evidence: Evidence | None = None
-    image_size: int = 1536
-    correct: str | None = None
-    grades: Path | None = None
-    transform: TransformMode | None = None
-    validity: Path | None = None
-    decay: float | None = None
-    focus_height: int | None = None
-    openai_url: str | None = field(default=None, repr=False)
-    openai_key: str | None = field(default=None, repr=False)
-    openai_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    rank: int = 0
-    local_rank: int = 0
-    processes: int = 1
+    input: float
+    output: float
 
 
-def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Read the settings; an empty variable counts as not set.
-
-    Raises:
-        SettingError: with the variable, its value and the allowed values.
-    """
-    refuse_unknown(environ)
-    env = _variables(environ)
-    concurrency = env.whole("LMMS_RPTS_CONCURRENCY", at_least=1)
-    processes = env.whole("WORLD_SIZE", at_least=1) or 1
-    samples = env.whole("LMMS_RPTS_JUDGE_SAMPLES", at_least=1) or 1
-    max_tokens = env.whole("LMMS_RPTS_MAX_JUDGE_TOKENS", at_least=1)
-    max_cost = env.number("LMMS_RPTS_MAX_JUDGE_COST", 0.0, 1e9)
-    prices = env.prices("LMMS_RPTS_PRICE")
-    if max_cost is not None and not prices:
-        raise SettingError(
-            "LMMS_RPTS_MAX_JUDGE_COST needs the price of tokens: set "
-            "LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, such as 0.15/0.60"
-        )
-    return Settings(
-        judge=env.text("LMMS_RPTS_JUDGE"),
-        concurrency=max(1, (32 if concurrency is None else concurrency) // processes),
-        timeout=env.number("LMMS_RPTS_TIMEOUT", 1.0, 86400.0) or 120.0,
-        cache=env.cache_folder("LMMS_RPTS_CACHE"),
-        judge_samples=samples,
-        jury=env.choice("LMMS_RPTS_JURY", get_args(Jury)) or "mean",
-        temperature=env.temperature("LMMS_RPTS_TEMPERATURE", samples),
-        structured=env.choice("LMMS_RPTS_STRUCTURED", ("auto", OFF)) != OFF,
-        prompts=env.folder("LMMS_RPTS_PROMPTS"),
-        prices=prices,
-        max_judge_tokens=max_tokens and max(1, max_tokens // processes),
-        max_judge_cost=max_cost and max_cost / processes,
-        batch_size=env.whole("LMMS_RPTS_BATCH_SIZE", at_least=1) or 8,
-        evidence=env.choice("LMMS_RPTS_EVIDENCE", EVIDENCE),
-        image_size=env.whole("LMMS_RPTS_IMAGE_SIZE", at_least=64, at_most=8192) or 1536,
-        correct=env.text("LMMS_RPTS_CORRECT"),
-        grades=env.path("LMMS_RPTS_GRADES"),
-        transform=env.choice("LMMS_RPTS_TRANSFORM", TRANSFORM_MODES),
-        validity=env.path(_VALIDITY),
-        decay=env.number("LMMS_RPTS_DECAY", 0.0, 1.0),
-        focus_height=env.whole("LMMS_RPTS_FOCUS_HEIGHT", at_least=0),
-        openai_url=env.base_url("OPENAI_API_URL") or env.base_url("OPENAI_BASE_URL"),
-        openai_key=env.text("OPENAI_API_KEY"),
-        openai_headers={
-            header: value for name, header in _HEADERS.items() if (value := env.text(name))
-        },
-        rank=env.whole("RANK", at_least=0) or 0,
-        local_rank=env.whole("LOCAL_RANK", at_least=0) or 0,
-        processes=processes,
-    )
-
-
-def refuse_unknown(environ: Mapping[str, str] | None = None) -> None:
-    """Refuse misspelt settings, for commands that would ignore them.
-
-    Raises:
-        SettingError: with the variable and the nearest name, or all names.
-    """
-    _variables(environ).refuse_unknown(NAMES, others=(_OF_TESTS,))
-
-
-def validity_file(environ: Mapping[str, str] | None = None) -> Path | None:
-    """The file in LMMS_RPTS_VALIDITY, for commands that use no other setting."""
-    return read_variables([_VALIDITY], environ).path(_VALIDITY)
-
-
-def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
-    """The folder in LMMS_RPTS_CACHE, for code that uses no other setting; None: off."""
-    return read_variables([_CACHE], environ).cache_folder(_CACHE)
-
-
-def read_variables(names: Sequence[str], environ: Mapping[str, str] | None = None) -> Variables:
-    """Read the variables of a benchmark from the environment.
+def setting(default: Any, help: str, variable: bool | str = False, **more: Any) -> Any:
+    """A field of a `Table`.
 
     Args:
-        names: all variables of the benchmark.
-        environ: the environment to read; None: the environment of the process.
+        default: its default, or a function that returns it.
+        help: its line in docs/settings.md.
+        variable: whether a variable such as ROME_GRADER sets it; or the name of the variable.
+        more: bounds such as ``ge`` and ``le``, and other arguments of ``pydantic.Field``.
+    """
+    how = {"default_factory" if callable(default) else "default": default}
+    return Field(**how, description=help, json_schema_extra={"variable": variable}, **more)
+
+
+def environment(default: Any, variables: str, **more: Any) -> Any:
+    """A field that is no setting: only variables set it, and it is not recorded."""
+    return setting(default, "", variables, exclude=True, **more)
+
+
+class Table(BaseSettings):
+    """A group of settings, each made by `setting`; ``TABLE`` is the name of its benchmark."""
+
+    model_config = Config(frozen=True, allow_inf_nan=False)
+    TABLE: ClassVar[str] = ""
+
+    @classmethod
+    def load(cls, **options: object) -> Self:
+        """Read the settings, anew at each call.
+
+        Args:
+            options: options of a command; None: not set.
+
+        Raises:
+            SettingError: with the setting, where it was set, its value and the allowed values.
+        """
+        _refuse_misspelt(cls)
+        try:
+            return cls(
+                **{name: value for name, value in options.items() if value not in (None, "")}
+            )
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+        name = str(fault["loc"][0])
+        reason = fault.get("ctx", {}).get("error") or cls.allowed(name)
+        raise SettingError(f"{_as_set(cls, name)}: {reason}")
+
+    @classmethod
+    def given(cls) -> dict[str, tuple[Any, str]]:
+        """What is set, by name: the value, and the option, variable or file that sets it."""
+        options = {} if cls.TABLE else _options()
+        content, file = _content(cls), str(config_file())
+        found = {}
+        for name in cls.model_fields:
+            for variable in cls.variables(name):
+                if text := os.environ.get(variable, "").strip():
+                    found[name] = text, variable
+                    break
+            else:
+                if content.get(name, "") != "":
+                    found[name] = _beside(cls, name, content[name]), file
+            if name in options:
+                found[name] = options[name], f"--{name}"
+        return found
+
+    @classmethod
+    def settings(cls) -> list[str]:
+        """The names of the settings."""
+        return [name for name, field in cls.model_fields.items() if not field.exclude]
+
+    @classmethod
+    def variables(cls, *names: str) -> list[str]:
+        """The environment variables of these fields, else of all settings."""
+        prefix = f"{cls.TABLE or 'lmms_rpts'}_".upper()
+        pairs = [(name, _schema(cls)[name].get("variable")) for name in names or cls.settings()]
+        return [
+            each
+            for name, given in pairs
+            for each in ([prefix + name.upper()] if given is True else (given or "").split())
+        ]
+
+    @classmethod
+    def allowed(cls, name: str) -> str:
+        """What a setting may be set to, as ``use a number from 0 to 1``."""
+        schema = _schema(cls)[name]
+        schema = schema | schema.get("anyOf", [{}])[0]
+        if "enum" in schema:
+            return f"choose one of {', '.join(schema['enum'])}"
+        kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
+        low, high = schema.get("minimum"), schema.get("maximum")
+        bounds = (
+            f" from {low:g} to {high:g}" if high else f", at least {low}" if low != high else ""
+        )
+        return f"use {kinds.get(schema.get('type'), 'text')}{bounds}"
+
+    @classmethod
+    def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
+        """The sources of the values, the first one first."""
+        values = {name: value for name, (value, _) in cls.given().items()}
+        return sources["init_settings"], InitSettingsSource(cls, values)
+
+
+def _default_cache() -> Path:
+    home = os.path.expanduser(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache")
+    if home.startswith("~"):
+        raise SettingError(
+            "No home directory for the cache of judge replies: set LMMS_RPTS_CACHE to a folder, or "
+            "to off"
+        )
+    return Path(home, "lmms_rpts")
+
+
+def _prices(text: str | None) -> tuple[Price, ...]:
+    try:
+        prices = [Price(*map(float, price.split("/"))) for price in text.split("+")] if text else []
+    except (ValueError, TypeError):
+        prices = [Price(-1, -1)]
+    if any(not 0 <= each < 1e6 for price in prices for each in (price.input, price.output)):
+        raise ValueError(
+            "use the price of a million input and output tokens, such as 0.15/0.60; for several "
+            "judges, one price or one per judge, such as 0.15/0.60+3/15"
+        )
+    return tuple(prices)
+
+
+def _base_url(url: str | None) -> str | None:
+    if url is None:
+        return None
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("use a URL that begins with http:// or https://")
+    if re.search("^[^/]*//[^/]*@|[?#]", url):
+        raise ValueError("use a URL without password or query; set OPENAI_API_KEY to the key")
+    # lmms-eval's OPENAI_API_URL is the URL of the chat endpoint, not the base URL.
+    return url.rstrip("/").removesuffix("/chat/completions")
+
+
+Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
+"""A file or folder; if the file of settings has a relative one, it is relative to that file."""
+_PlaceOrOff = Annotated[
+    Place | None, BeforeValidator(lambda value: None if value == OFF else value)
+]
+_Price = Annotated[str | None, AfterValidator(lambda text: text if _prices(text) else None)]
+_Url = Annotated[str | None, AfterValidator(_base_url)]
+
+
+class Settings(Table):
+    """The settings of this package; None if one without a default is not set."""
+
+    judge: str | None = setting(None, "judge of the reasoning", True)
+    concurrency: int = setting(32, "concurrent judge calls, shared by all processes", True, ge=1)
+    timeout: float = setting(120.0, "time limit of a call in seconds", True, ge=1.0, le=86400.0)
+    cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`", True)
+    judge_samples: int = setting(1, "replies per request", True, ge=1)
+    jury: Jury = setting("mean", "how the scores of several judges or replies are joined")
+    temperature: float = setting(
+        lambda data: 0.7 if data.get("judge_samples", 1) > 1 else 0.0,
+        "temperature of the judge; the default is 0.7 with several replies per request",
+        ge=0.0,
+        le=2.0,
+    )
+    structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
+    prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
+    price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
+    max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
+    max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
+    batch_size: int = setting(8, "batch size of an `hf:` judge", ge=1)
+    evidence: Evidence | None = setting(None, "evidence for claims about images", True)
+    image_size: int = setting(1536, "longer side of images for judges, in pixels", ge=64, le=8192)
+    correct: str | None = setting(None, "metric by which an answer to another task is correct")
+    transform: TransformMode | None = setting(None, "how steps are parsed")
+    validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
+    decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
+    focus_height: int | None = setting(None, "height with the highest weight", ge=0)
+    grades: Place | None = environment(None, "")  # an option of lmms-rpts score
+    openai_url: _Url = environment(None, "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
+    openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
+    openai_organization: str | None = environment(None, "OPENAI_ORG_ID", repr=False)
+    openai_project: str | None = environment(None, "OPENAI_PROJECT_ID", repr=False)
+    rank: int = environment(0, "RANK", ge=0)
+    local_rank: int = environment(0, "LOCAL_RANK", ge=0)
+    processes: int = environment(1, "WORLD_SIZE", ge=1)
+
+    @check("temperature", "max_judge_cost")
+    @classmethod
+    def _consistent(cls, value: float | None, info: ValidationInfo) -> float | None:
+        samples = info.data.get("judge_samples", 1)
+        if info.field_name == "temperature" and value == 0.0 and samples > 1:
+            raise ValueError(
+                f"gives the same reply every time; {_as_set(cls, 'judge_samples')} needs a "
+                "temperature above 0 (leave it out for the default)"
+            )
+        if info.field_name == "max_judge_cost" and value is not None and not info.data.get("price"):
+            raise ValueError(
+                "needs the price of tokens: set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, "
+                "such as 0.15/0.60"
+            )
+        return value
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """One price for all judges, or one for each of ``a+b+c``; empty if none is set."""
+        return _prices(self.price)
+
+    @property
+    def openai_headers(self) -> Mapping[str, str]:
+        """HTTP headers for OPENAI_ORG_ID and OPENAI_PROJECT_ID."""
+        ids = {"Organization": self.openai_organization, "Project": self.openai_project}
+        return {f"OpenAI-{name}": value for name, value in ids.items() if value}
+
+
+def load_settings(**options: object) -> Settings:
+    """The settings, with this process's share of concurrency and budget; see `Table.load`."""
+    whole = Settings.load(**options)
+    tokens, cost, processes = whole.max_judge_tokens, whole.max_judge_cost, whole.processes
+    share = {
+        "concurrency": max(1, whole.concurrency // processes),
+        "max_judge_tokens": tokens and max(1, tokens // processes),
+        "max_judge_cost": cost and cost / processes,
+    }
+    return whole.model_copy(update=share)
+
+
+def config_file() -> Path | None:
+    """The file of settings; None if there is none."""
+    named = os.environ.get(CONFIG, "").strip()
+    path = Path(os.path.expanduser(named or FILE)).absolute()
+    if named and (path.is_dir() or not path.exists()):
+        raise SettingError(f"{CONFIG}={named!r}: there is no such file")
+    return path if path.exists() else None
+
+
+def refuse_unknown(tables: Iterable[str]) -> None:
+    """Refuse misspelt settings, and tables of the file that are none of these.
 
     Raises:
-        SettingError: for a variable that is probably a misspelt one of them.
+        SettingError: with the name, and the nearest one or all.
     """
-    env = _variables(environ)
-    env.refuse_misspelt(names)
-    return env
-
-
-def _variables(environ: Mapping[str, str] | None) -> Variables:
-    return Variables(os.environ if environ is None else environ)
+    _refuse_misspelt(Settings)
+    for name, value in _file().items():
+        if isinstance(value, dict) and name not in (*tables, *Settings.settings()):
+            raise _unknown(f"{name} in {config_file()}", name, {each: each for each in tables})
 
 
 @contextmanager
-def judge_chosen(judge: str | None) -> Iterator[None]:
-    """Context in which LMMS_RPTS_JUDGE is ``judge``, for code that reads it; None: unchanged."""
-    name = "LMMS_RPTS_JUDGE"
-    before = os.environ.get(name)
-    if judge is not None:
-        os.environ[name] = judge
+def options_given(config: Path | None = None, /, **options: object) -> Iterator[None]:
+    """Context in which settings, also in processes started there, have options of a command.
+
+    Args:
+        config: the file of settings; None: unchanged.
+        options: settings; None: not set.
+    """
+    given = {name: str(value) for name, value in options.items() if value is not None}
+    variables = {_OPTIONS: json.dumps(_options() | given)}
+    variables |= {CONFIG: str(config.absolute())} if config else {}
+    before = {name: os.environ.get(name, "") for name in variables}
+    os.environ |= variables
     try:
         yield
     finally:
-        if before is not None:
-            os.environ[name] = before
-        elif judge is not None:
-            os.environ.pop(name, None)
+        os.environ |= before
 
 
 def environment_without(*prefixes: str) -> dict[str, str]:
     """The environment without variables whose names start with ``prefixes``."""
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+
+
+def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:
+    """The choice that ``name`` is set to; None if it is not set."""
+    if text is None or text in choices:
+        return next((each for each in choices if each == text), None)
+    raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
+
+
+@lru_cache
+def _schema(table: type[Table]) -> dict[str, Any]:
+    return dict(table.model_json_schema()["properties"])
+
+
+def _options() -> dict[str, str]:
+    return dict(json.loads(os.environ.get(_OPTIONS) or "{}"))
+
+
+def _file() -> dict[str, Any]:
+    try:
+        return dict(TomlConfigSettingsSource(Table, config_file()).toml_data)
+    except (OSError, ValueError) as error:  # no TOML, or not in UTF-8
+        raise SettingError(f"Cannot read {config_file()}: {error}") from None
+
+
+def _content(table: type[Table]) -> dict[str, Any]:
+    """The settings of this table in the file."""
+    found, names = _file(), table.settings()
+    if table.TABLE:
+        inner = found.get(table.TABLE)
+        return inner if isinstance(inner, dict) else {}
+    return {name: v for name, v in found.items() if name in names or not isinstance(v, dict)}
+
+
+def _beside(table: type[Table], name: str, value: Any) -> Any:
+    """A value in the file; relative paths are relative to the file."""
+    path = "'path'" in str(_schema(table)[name])
+    if not isinstance(value, str) or value == OFF or not (path or name == "path"):
+        return value
+    place = (config_file() or Path()).parent / os.path.expanduser(value)
+    return str(place) if path or place.exists() else value  # or the name of a data set
+
+
+def _as_set(table: type[Table], name: str) -> str:
+    """A setting as it was set, for messages; no secrets."""
+    value, where = table.given().get(name, ("", name))
+    if where == str(config_file()):
+        return f"{name}={value!r} in {where}"
+    return f"{where}={value!r}" if table.model_fields[name].repr else where
+
+
+def _refuse_misspelt(table: type[Table]) -> None:
+    """Refuse misspelt variables and settings of the file, which would otherwise be ignored."""
+    prefix = f"{table.TABLE or 'lmms_rpts'}_".upper()
+    where = f"[{table.TABLE}] of {FILE}" if table.TABLE else FILE
+    own, names = table.variables(), table.settings()
+    # Others may have variables that begin with the name of a benchmark.
+    start, likeness = (0, 0.85) if table.TABLE else (len(prefix), 0.6)
+    known = {name[start:]: name for name in (*(() if table.TABLE else (CONFIG,)), *own)}
+    for name in names:
+        known.setdefault((prefix + name.upper())[start:], f"{name} in {where}")
+    for name in environment_without():
+        if name.startswith(prefix) and name not in (*own, *_OTHERS):
+            end = name[start:]
+            if end in known:
+                raise SettingError(f"{name} is not a variable: set {known[end]}")
+            if not table.TABLE or get_close_matches(end, known, 1, likeness):
+                raise _unknown(name, end, known)
+    for name in _content(table):
+        if name not in names:
+            raise _unknown(f"{name} in {config_file()}", name, {each: each for each in names})
+
+
+def _unknown(said: str, name: str, known: Mapping[str, str]) -> SettingError:
+    """The error for a name; ``known`` has the names, and how messages call them."""
+    if said != name and _SECRET.search(name):
+        return SettingError(
+            f"{said}: keys and addresses of servers are never settings of a file, because results "
+            "files hold its settings. Set OPENAI_API_KEY or OPENAI_BASE_URL as a variable"
+        )
+    near = get_close_matches(name, known, 1)
+    hint = f"Did you mean {known[near[0]]}?" if near else f"Known: {', '.join(known.values())}"
+    return SettingError(f"Unknown setting {said}. {hint}")

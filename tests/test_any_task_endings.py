@@ -13,6 +13,7 @@ from lmms_rpts.cli import app
 from lmms_rpts.tasks.any_task.correctness import may_return
 from lmms_rpts.tasks.any_task.host import NOT_TOLD
 from lmms_rpts.tasks.any_task.prompts import with_steps
+from tests.support.environment import write_config
 from tests.support.foreign_task import ForeignTask, write_foreign_task
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.tables import table
@@ -42,12 +43,13 @@ def process_results(doc, results):
 def evaluate(folder: Path, task: ForeignTask, name: str = "colours_rpts", **more: str) -> Run:
     processes = int(more.pop("processes", "1"))
     samples = task.responses(folder / "said.jsonl", name)
-    env = {"LMMS_RPTS_JUDGE": "lexical", "LMMS_RPTS_EVIDENCE": "facts"} | more
+    chosen = {"correct": more.pop("correct")} if "correct" in more else {}
+    config = write_config(folder, judge="lexical", evidence="facts", **chosen)
     return run_lmms_eval(
         folder / "out",
         *("--model", "replay", "--model_args", f"samples={samples}", "--tasks", name),
         *("--include_path", task.include_path),
-        env=env,
+        env=config | more,
         processes=processes,
     )
 
@@ -55,7 +57,7 @@ def evaluate(folder: Path, task: ForeignTask, name: str = "colours_rpts", **more
 @table(
     "settings, said",
     ({"LMMS_RPTS_JUDGE": "nobody:x"}, "nobody:x"),
-    ({"LMMS_RPTS_CORRECT": "letter_ac"}, "'letter_ac' is not a metric"),
+    ({"correct": "letter_ac"}, "'letter_ac' is not a metric"),
 )
 def test_the_message_to_the_user_comes_last(
     tmp_path: Path, settings: dict[str, str], said: str
@@ -74,11 +76,11 @@ def test_a_metric_that_the_task_does_not_list(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path, utils=UNLISTED)
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    done = evaluate(tmp_path / "a", task, LMMS_RPTS_CORRECT="bonus")
+    done = evaluate(tmp_path / "a", task, correct="bonus")
     correct = {at: each["answer"]["correct"] for at, each in records_of(done).items()}
     assert correct == {0: True, 1: True, 2: False, 3: False, 4: False, 5: False}, done.output
     assert "process_results may return it" in done.output
-    done = evaluate(tmp_path / "b", task, LMMS_RPTS_CORRECT="unheard_of")
+    done = evaluate(tmp_path / "b", task, correct="unheard_of")
     answers = [each["answer"] for each in records_of(done).values()]
     assert {(each["correct"], each["error"]) for each in answers} == {(None, NOT_TOLD)}
     assert "Use one of length, letter_acc, percent, bonus" in done.output

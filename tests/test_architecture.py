@@ -42,7 +42,7 @@ FLOORS = (
     ("runs",),
     ("models", "judging", "answers"),
     ("settings",),
-    ("reasoning", "stats", "files", "variables", "schema", "terminal"),
+    ("reasoning", "stats", "files", "schema", "terminal"),
     ("escaping", "errors", "notebook"),
 )
 """From the top; a package imports only from layers below its own."""

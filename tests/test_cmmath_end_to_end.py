@@ -14,6 +14,7 @@ from lmms_rpts.cli import app
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, knowledge_points, ssr
 from lmms_rpts.tasks.cmmath.results import METRICS
 from tests.support.cmmath import draw_images
+from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
@@ -168,7 +169,7 @@ def test_a_judge_is_asked_for_the_rest_and_for_mistakes(
         samples,
         data,
         CMMATH_GRADER="both",
-        CMMATH_ERRORS="1",
+        **write_config(tmp_path, cmmath={"errors": True}),
         LMMS_RPTS_JUDGE="openai:oracle",
         OPENAI_BASE_URL=server.url,
         OPENAI_API_KEY="sk-secret-of-the-test",

@@ -240,7 +240,7 @@ def test_a_misspelt_setting_is_refused(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LMMS_RPTS_DECY", "0.5")
     done = CliRunner().invoke(app, arguments)
-    said = "Unknown setting LMMS_RPTS_DECY. Did you mean LMMS_RPTS_DECAY?"
+    said = "Unknown setting LMMS_RPTS_DECY. Did you mean decay in rpts.toml?"
     assert (done.exit_code, done.stderr.strip()) == (1, said)
     assert list(tmp_path.iterdir()) == []
     helped = CliRunner().invoke(app, [*arguments, "--help"])

@@ -140,7 +140,7 @@ def test_nonsense_is_no_score(ask: Any) -> None:
     assert "cannot be parsed as a score" in said
     assert "6 calls; 60 tokens in, 30 out" in said
     assert r"\x1b[31mI like [bold]bread[/bold]\x07" in said, "quoted, not obeyed"
-    assert "LMMS_RPTS_PROMPTS" in said
+    assert "(setting prompts)" in said
     assert "\x1b" not in result.output
 
 
@@ -321,7 +321,8 @@ def test_settings_that_are_not_the_default_are_named(
     monkeypatch.setenv("LMMS_RPTS_CONCURRENCY", "3")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     said = about(doctor("--judge", "lexical").output, "settings")
-    assert "concurrency=3" in said
+    assert "\n             judge = lexical (--judge)\n" in said
+    assert "concurrency = 3 (LMMS_RPTS_CONCURRENCY)" in said
     assert "timeout" not in said
     assert KEY not in said
 
@@ -633,7 +634,8 @@ def test_lmms_eval_really_finds_our_tasks(doctor: Doctor, monkeypatch: pytest.Mo
 
     known = {name: getattr(subprocess, name) for name in ("DEVNULL", "TimeoutExpired")}
     monkeypatch.setattr(installation, "subprocess", SimpleNamespace(run=run, **known))
-    stages = plan("lexical", offline=True)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    stages = plan(offline=True)
     found = {check.name: check for stage in stages for check in stage.perform()}
     assert {check.state for name, check in found.items() if name != "validity"} == {"ok"}
     assert re.match(

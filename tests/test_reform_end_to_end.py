@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.reform_eval.dataset import TASKS, load_documents
+from tests.support.environment import write_config
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
 from tests.support.tiny_llava import build_tiny_llava
@@ -24,9 +25,14 @@ BY_LIKELIHOOD = [task for task, (_, method) in TASKS.items() if method == "likel
 
 
 @pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    data = reference("reform_eval/data_samples")
-    return {"REFORM_PATH": str(data), "REFORM_JAVA": "0"}
+def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return in_file(tmp_path_factory)
+
+
+def in_file(tmp_path_factory: pytest.TempPathFactory, **more: int) -> dict[str, str]:
+    data = str(reference("reform_eval/data_samples"))
+    folder = tmp_path_factory.mktemp("settings")
+    return write_config(folder, reform={"path": data, "java": False, **more})
 
 
 @pytest.fixture(scope="module")
@@ -133,9 +139,9 @@ def test_samples_hold_no_image_and_results_say_how_was_asked(one: Run) -> None:
 
 
 def test_the_42_sets_by_likelihood_have_results(
-    tmp_path_factory: pytest.TempPathFactory, tiny: str, settings: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory, tiny: str
 ) -> None:
-    few = {**settings, "REFORM_LIMIT_SAMPLES": "1", "REFORM_DUPLICATES": "2"}
+    few = in_file(tmp_path_factory, limit=1, duplicates=2)
     run = run_lmms_eval(
         tmp_path_factory.mktemp("likely"),
         *("--model", "hf_multimodal", "--model_args", tiny, "--batch_size", "8"),
@@ -161,9 +167,9 @@ def _first_record(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_real_model_answers_all_61_sets(
-    tmp_path_factory: pytest.TempPathFactory, tiny: str, settings: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory, tiny: str
 ) -> None:
-    few = {**settings, "REFORM_LIMIT_SAMPLES": "1", "REFORM_DUPLICATES": "1"}
+    few = in_file(tmp_path_factory, limit=1, duplicates=1)
     run = run_lmms_eval(
         tmp_path_factory.mktemp("tiny"),
         *("--model", "llava_hf", "--model_args", f"{tiny},device_map=cpu"),

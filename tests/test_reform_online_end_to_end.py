@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.tasks.reform_eval.record import read_reform_runs
+from tests.support.environment import write_config
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reform import write_reform
 
@@ -14,11 +15,8 @@ ROUNDS = 2
 
 
 def ask(out: Path, data: Path, *arguments: str) -> Run:
-    env = {
-        "REFORM_PATH": str(data),
-        "REFORM_DUPLICATES": "2",
-        "LMMS_RPTS_CACHE": str(data / "cache"),
-    }
+    settings = {"path": str(data), "duplicates": 2}
+    env = write_config(data, cache=str(data / "cache"), reform=settings) | {"LMMS_RPTS_CACHE": ""}
     short = ("--gen_kwargs", "max_new_tokens=6")
     return run_lmms_eval(out, *arguments, "--tasks", TASK, *short, env=env)
 

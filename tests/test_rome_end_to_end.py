@@ -17,6 +17,7 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.rome.results import METRICS
 from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from tests.support import oracle
+from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.rome import ENTRIES, write_responses, write_rome
@@ -58,14 +59,17 @@ def server() -> Iterator[JudgeServer]:
 
 
 def settings(data: Path, server: JudgeServer, **more: str) -> dict[str, str]:
-    return {
-        "ROME_PATH": str(data),
-        "ROME_GRADER": "llm",
-        "ROME_CONSISTENCY": "1",
-        "LMMS_RPTS_JUDGE": "openai:oracle",
-        "OPENAI_BASE_URL": server.url,
-        "OPENAI_API_KEY": "sk-secret-of-the-test",
-    } | more
+    return (
+        write_config(data.with_suffix(".toml"), rome={"consistency": True})
+        | {
+            "ROME_PATH": str(data),
+            "ROME_GRADER": "llm",
+            "LMMS_RPTS_JUDGE": "openai:oracle",
+            "OPENAI_BASE_URL": server.url,
+            "OPENAI_API_KEY": "sk-secret-of-the-test",
+        }
+        | more
+    )
 
 
 def replay(out: Path, samples: Path, env: dict[str, str], processes: int = 1) -> Run:
@@ -214,7 +218,7 @@ def test_a_judge_that_only_scores_stops_the_run_before_anything_costly(
     done = run_lmms_eval(
         tmp_path,
         *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model", "--tasks", "rome"),
-        env=settings(data, server, LMMS_RPTS_JUDGE="lexical", ROME_CONSISTENCY=""),
+        env=settings(data, server, LMMS_RPTS_JUDGE="lexical", LMMS_RPTS_CONFIG=""),
     )
     assert "ROME_GRADER=llm needs a judge that writes text; 'lexical' does not" in done.output
     assert "/no/such/model" not in done.output.split("ROME_GRADER=llm")[-1]

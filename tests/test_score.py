@@ -41,7 +41,7 @@ from lmms_rpts.runs.reading import model_name
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
-from tests.support.environment import VARIABLES
+from tests.support.environment import VARIABLES, write_config
 from tests.support.instances import write_folder
 from tests.support.judge_server import Body, JudgeServer, ServerReply
 from tests.support.lmms import Run, clean_environment, forked, run, run_lmms_eval
@@ -476,7 +476,7 @@ def test_responses_from_elsewhere(original: Run, counted: Path, tmp_path: Path) 
     again, _ = score(tmp_path / "out", *arguments, cwd=tmp_path)
     assert_same(original, again, "rpts_demo")
     assert read_run(again.folder).model == "my model x"
-    broken = {"LMMS_RPTS_PROMPTS": "/nowhere"}
+    broken = write_config(tmp_path, prompts="/nowhere")
     failed = run([COMMAND, "score", str(file), "--task", "rpts_demo"], env=broken, cwd=tmp_path)
     assert failed.returncode == 1
     reason = failed.stdout.partition("lmms-eval failed; its output:\n")[2]

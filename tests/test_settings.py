@@ -1,418 +1,417 @@
-"""Environment settings: each variable, its allowed values, and the message for other values."""
+"""Settings: options, variables, the file and defaults, and the messages about wrong ones."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lmms_rpts.settings import (
-    NAMES,
     Price,
     SettingError,
     Settings,
     load_settings,
-    validity_file,
+    options_given,
+    refuse_unknown,
 )
-from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.benchmark import configuration, refuse_unknown_settings, settings_tables
 from tests.support.environment import VARIABLES
+from tests.support.settings_docs import PAGE, written
 from tests.support.tables import table
 
+DEFAULTS = {
+    "judge": None,
+    "concurrency": 32,
+    "timeout": 120.0,
+    "cache": "/home/somebody/.cache/lmms_rpts",
+    "judge_samples": 1,
+    "jury": "mean",
+    "temperature": 0.0,
+    "structured": True,
+    "prompts": None,
+    "price": None,
+    "max_judge_tokens": None,
+    "max_judge_cost": None,
+    "batch_size": 8,
+    "evidence": None,
+    "image_size": 1536,
+    "correct": None,
+    "transform": None,
+    "validity": None,
+    "decay": None,
+    "focus_height": None,
+    "rpts": {"path": None},
+    "rome": {"path": None, "grader": "rule", "consistency": False},
+    "cmmath": {"path": None, "grader": "rule", "errors": False},
+    "reform": {
+        "path": None,
+        "instructions": None,
+        "duplicates": None,
+        "wording": "varied",
+        "order": "balanced",
+        "max_tokens": "long",
+        "marks": "upper",
+        "in_context": True,
+        "limit": None,
+        "reduction": "sum",
+        "seed": 0,
+        "java": True,
+    },
+}
 
-def read_all(variables: dict[str, str]) -> dict[str, Any]:
-    """All settings by name, with the benchmark's name in front of its own."""
-    readings: dict[str, Any] = {"": load_settings(variables)}
-    readings |= {f"{each.name}_": each.read_settings(variables) for each in benchmarks().values()}
-    return {
-        f"{start}{field.name}": getattr(reading, field.name)
-        for start, reading in readings.items()
-        for field in fields(reading)
-    }
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The working directory; nothing is set."""
+    for name in (*VARIABLES, "LMMS_RPTS_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read_all() -> None:
+    refuse_unknown_settings()
+    configuration()
+
+
+def test_defaults() -> None:
+    assert configuration() == DEFAULTS
+
+
+@table("empty", "", " \t\n")
+@table("name", *VARIABLES, "LMMS_RPTS_CACHE", "XDG_CACHE_HOME")
+def test_an_empty_variable_is_not_set(
+    name: str, empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, empty)
+    assert configuration() == DEFAULTS
 
 
 @table(
     "variables, field, value",
-    ({"LMMS_RPTS_JUDGE": "openai:gpt-4o-mini"}, "judge", "openai:gpt-4o-mini"),
-    ({"LMMS_RPTS_JUDGE": " lexical "}, "judge", "lexical"),
+    ({"LMMS_RPTS_JUDGE": " lexical\n"}, "judge", "lexical"),
     ({"LMMS_RPTS_CONCURRENCY": "7"}, "concurrency", 7),
-    ({"LMMS_RPTS_CONCURRENCY": "1"}, "concurrency", 1),
     ({"LMMS_RPTS_TIMEOUT": "2.5"}, "timeout", 2.5),
-    ({"LMMS_RPTS_TIMEOUT": "1"}, "timeout", 1.0),
     ({"LMMS_RPTS_TIMEOUT": "86400"}, "timeout", 86400.0),
-    ({"LMMS_RPTS_TRANSFORM": "llm"}, "transform", "llm"),
-    ({"LMMS_RPTS_TRANSFORM": "rule"}, "transform", "rule"),
-    ({"LMMS_RPTS_TRANSFORM": "auto"}, "transform", "auto"),
-    ({"LMMS_RPTS_DECAY": "0"}, "decay", 0.0),
-    ({"LMMS_RPTS_DECAY": "0.95"}, "decay", 0.95),
-    ({"LMMS_RPTS_DECAY": "1"}, "decay", 1.0),
-    ({"LMMS_RPTS_FOCUS_HEIGHT": "0"}, "focus_height", 0),
-    ({"LMMS_RPTS_FOCUS_HEIGHT": "3"}, "focus_height", 3),
-    ({"RPTS_PATH": "/data/rpts"}, "rpts_path", Path("/data/rpts")),
-    ({"ROME_PATH": "/data/rome"}, "rome_path", Path("/data/rome")),
-    ({"ROME_GRADER": "rule"}, "rome_grader", "rule"),
-    ({"ROME_GRADER": " llm\n"}, "rome_grader", "llm"),
-    ({"ROME_GRADER": "recommended"}, "rome_grader", "recommended"),
-    ({"ROME_CONSISTENCY": "0"}, "rome_consistency", False),
-    ({"ROME_CONSISTENCY": "1"}, "rome_consistency", True),
-    ({"CMMATH_PATH": " /data/cmmath "}, "cmmath_path", "/data/cmmath"),
-    ({"CMMATH_PATH": "owner/name"}, "cmmath_path", "owner/name"),
-    ({"CMMATH_GRADER": "rule"}, "cmmath_grader", "rule"),
-    ({"CMMATH_GRADER": " judge\n"}, "cmmath_grader", "judge"),
-    ({"CMMATH_GRADER": "both"}, "cmmath_grader", "both"),
-    ({"CMMATH_ERRORS": "0"}, "cmmath_errors", False),
-    ({"CMMATH_ERRORS": "1"}, "cmmath_errors", True),
-    ({"RPTS_PATH": "/data/with space"}, "rpts_path", Path("/data/with space")),
+    ({"LMMS_RPTS_CACHE": " off\n"}, "cache", None),
+    ({"LMMS_RPTS_CACHE": "offline"}, "cache", Path("offline")),
+    ({"LMMS_RPTS_CACHE": "~/c"}, "cache", Path("/home/somebody/c")),
+    ({"XDG_CACHE_HOME": "/xdg"}, "cache", Path("/xdg/lmms_rpts")),
+    ({"XDG_CACHE_HOME": "~/x"}, "cache", Path("/home/somebody/x/lmms_rpts")),
+    ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": "/data"}, "cache", Path("/data")),
+    ({"LMMS_RPTS_JUDGE_SAMPLES": "2"}, "temperature", 0.7),
+    ({"LMMS_RPTS_EVIDENCE": "both"}, "evidence", "both"),
+    ({"LMMS_RPTS_VALIDITY": " a b/validity.json\n"}, "validity", Path("a b/validity.json")),
+    ({"LMMS_RPTS_PRICE": "0.15/0.60"}, "prices", (Price(0.15, 0.6),)),
+    ({"LMMS_RPTS_PRICE": "0/0"}, "prices", (Price(0.0, 0.0),)),
+    ({"LMMS_RPTS_PRICE": " 1 / 2 + 3/15 "}, "prices", (Price(1.0, 2.0), Price(3.0, 15.0))),
+    ({"LMMS_RPTS_MAX_JUDGE_TOKENS": "1000000"}, "max_judge_tokens", 1_000_000),
+    ({"LMMS_RPTS_MAX_JUDGE_COST": "0", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 0.0),
     ({"OPENAI_API_KEY": " sk-x\n"}, "openai_key", "sk-x"),
-    ({"OPENAI_BASE_URL": "http://h:1/v1"}, "openai_url", "http://h:1/v1"),
+    ({"OPENAI_PROJECT_ID": "p"}, "openai_headers", {"OpenAI-Project": "p"}),
     ({"OPENAI_BASE_URL": "http://h:1/v1/"}, "openai_url", "http://h:1/v1"),
-    ({"OPENAI_API_URL": "http://h:1/v1"}, "openai_url", "http://h:1/v1"),
-    ({"OPENAI_API_URL": "http://h:1/v1/chat/completions"}, "openai_url", "http://h:1/v1"),
     ({"OPENAI_API_URL": "http://h:1/v1/chat/completions/"}, "openai_url", "http://h:1/v1"),
     ({"OPENAI_API_URL": "http://a", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://a"),
     ({"OPENAI_API_URL": "", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://b"),
     ({"RANK": "3"}, "rank", 3),
     ({"LOCAL_RANK": "1"}, "local_rank", 1),
     ({"WORLD_SIZE": "8"}, "processes", 8),
-    ({"LMMS_RPTS_CACHE": "/data/answers"}, "cache", Path("/data/answers")),
-    ({"LMMS_RPTS_CACHE": "off"}, "cache", None),
-    ({"LMMS_RPTS_CACHE": " off\n"}, "cache", None),
-    ({"LMMS_RPTS_CACHE": "offline"}, "cache", Path("offline")),
-    ({"XDG_CACHE_HOME": "/xdg"}, "cache", Path("/xdg/lmms_rpts")),
-    ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": ""}, "cache", Path("/xdg/lmms_rpts")),
-    ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": "/data"}, "cache", Path("/data")),
-    ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": "off"}, "cache", None),
-    ({"LMMS_RPTS_JUDGE_SAMPLES": "1"}, "judge_samples", 1),
-    ({"LMMS_RPTS_JUDGE_SAMPLES": "5"}, "judge_samples", 5),
-    ({"LMMS_RPTS_JURY": "majority"}, "jury", "majority"),
-    ({"LMMS_RPTS_TEMPERATURE": "0"}, "temperature", 0.0),
-    ({"LMMS_RPTS_TEMPERATURE": "2"}, "temperature", 2.0),
-    ({"LMMS_RPTS_TEMPERATURE": "0.3"}, "temperature", 0.3),
-    ({"LMMS_RPTS_JUDGE_SAMPLES": "1"}, "temperature", 0.0),
-    ({"LMMS_RPTS_JUDGE_SAMPLES": "2"}, "temperature", 0.7),
-    ({"LMMS_RPTS_JUDGE_SAMPLES": "2", "LMMS_RPTS_TEMPERATURE": "1"}, "temperature", 1.0),
-    ({"LMMS_RPTS_JUDGE_SAMPLES": "1", "LMMS_RPTS_TEMPERATURE": "0"}, "temperature", 0.0),
-    ({"LMMS_RPTS_STRUCTURED": "auto"}, "structured", True),
-    ({"LMMS_RPTS_STRUCTURED": "off"}, "structured", False),
-    ({"LMMS_RPTS_PROMPTS": "/data/prompts"}, "prompts", Path("/data/prompts")),
-    ({"LMMS_RPTS_VALIDITY": " a b/validity.json\n"}, "validity", Path("a b/validity.json")),
-    ({"LMMS_RPTS_PRICE": "0.15/0.60"}, "prices", (Price(0.15, 0.6),)),
-    ({"LMMS_RPTS_PRICE": " 3 / 15 "}, "prices", (Price(3.0, 15.0),)),
-    ({"LMMS_RPTS_PRICE": "0/0"}, "prices", (Price(0.0, 0.0),)),
-    ({"LMMS_RPTS_PRICE": "0.15/0.60+3/15"}, "prices", (Price(0.15, 0.6), Price(3.0, 15.0))),
-    ({"LMMS_RPTS_PRICE": "1/2 + 1/2"}, "prices", (Price(1.0, 2.0), Price(1.0, 2.0))),
-    ({"LMMS_RPTS_MAX_JUDGE_TOKENS": "1000000"}, "max_judge_tokens", 1_000_000),
-    ({"LMMS_RPTS_MAX_JUDGE_COST": "2.5", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 2.5),
-    ({"LMMS_RPTS_MAX_JUDGE_COST": "0", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 0.0),
-    ({"LMMS_RPTS_BATCH_SIZE": "1"}, "batch_size", 1),
-    ({"LMMS_RPTS_BATCH_SIZE": "64"}, "batch_size", 64),
-    ({"LMMS_RPTS_EVIDENCE": "both"}, "evidence", "both"),
-    ({"LMMS_RPTS_IMAGE_SIZE": "64"}, "image_size", 64),
-    ({"LMMS_RPTS_CORRECT": "exact_match>=0.5"}, "correct", "exact_match>=0.5"),
-    ({"LMMS_RPTS_GRADES": "/tmp/g.jsonl"}, "grades", Path("/tmp/g.jsonl")),
 )
-def test_a_variable_is_read(variables: dict[str, str], field: str, value: Any) -> None:
-    found = read_all(variables)[field]
+def test_a_variable_is_read(
+    variables: dict[str, str], field: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in variables.items():
+        monkeypatch.setenv(name, text)
+    found = getattr(load_settings(), field)
     assert found == value
     assert type(found) is type(value)
 
 
-def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert read_all({"RPTS_PATH": "~/rpts"})["rpts_path"] == Path("/home/somebody/rpts")
-    assert load_settings({"LMMS_RPTS_PROMPTS": "~/p"}).prompts == Path("/home/somebody/p")
-    assert load_settings({"LMMS_RPTS_VALIDITY": "~/v"}).validity == Path("/home/somebody/v")
-    assert validity_file({"LMMS_RPTS_VALIDITY": "~/v"}) == Path("/home/somebody/v")
-    assert load_settings({"LMMS_RPTS_CACHE": "~/c"}).cache == Path("/home/somebody/c")
-    assert load_settings({"XDG_CACHE_HOME": "~/x"}).cache == Path("/home/somebody/x/lmms_rpts")
-    assert load_settings({}).cache == Path("/home/somebody/.cache/lmms_rpts")
+def test_the_file_is_read_and_may_hold_what_a_results_file_holds(folder: Path) -> None:
+    rows = {
+        "decay": 0.5,
+        "structured": "false",
+        "focus_height": 2,
+        "judge_samples": 3,
+        "cache": '"off"',
+        "[rome]\nconsistency": "true",
+        "[reform]\nduplicates": 2,
+    }
+    (folder / "rpts.toml").write_text("\n".join(f"{name} = {row}" for name, row in rows.items()))
+    found = configuration()
+    changed = {"decay": 0.5, "structured": False, "focus_height": 2, "cache": None}
+    changed |= {"judge_samples": 3, "temperature": 0.7}
+    assert {name: found[name] for name in changed} == changed
+    assert found["rome"]["consistency"] is True
+    assert found["reform"]["duplicates"] == 2
 
 
-@pytest.fixture
-def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container whose user id has no entry in the user database."""
-    monkeypatch.delenv("HOME", raising=False)
-    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
-    with pytest.raises(RuntimeError):
-        Path("~").expanduser()
+def test_options_come_before_variables_before_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / "rpts.toml"
+    file.write_text('judge = "none"\nconcurrency = 5\n[rome]\ngrader = "llm"')
+    assert (load_settings().judge, load_settings().concurrency) == ("none", 5)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    assert load_settings().judge == "lexical"
+    assert load_settings(judge=None).judge == "lexical"
+    assert load_settings(judge="hf:x").judge == "hf:x"
+    with options_given(judge="openai:m"):
+        assert load_settings().judge == "openai:m"
+        with options_given(grades="/g"):
+            assert load_settings().grades == Path("/g")
+            assert Settings.given()["judge"] == ("openai:m", "--judge")
+    assert load_settings().grades is None
+    assert Settings.given() == {
+        "judge": ("lexical", "LMMS_RPTS_JUDGE"),
+        "concurrency": (5, str(file)),
+    }
+    (rome,) = [each for each in settings_tables() if each.TABLE == "rome"]
+    assert rome.given() == {"grader": ("llm", str(file))}
+
+
+def test_another_file_is_named_by_a_variable_or_an_option(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, decay in {"rpts": 0.1, "a": 0.2, "b": 0.3}.items():
+        (folder / f"{name}.toml").write_text(f"decay = {decay}")
+    assert load_settings().decay == 0.1
+    monkeypatch.setenv("LMMS_RPTS_CONFIG", "a.toml")
+    assert load_settings().decay == 0.2
+    with options_given(Path("b.toml")):
+        monkeypatch.chdir("/")
+        assert load_settings().decay == 0.3
+    monkeypatch.setenv("LMMS_RPTS_CONFIG", os.devnull)
+    assert load_settings().decay is None
+    monkeypatch.setenv("LMMS_RPTS_CONFIG", "c.toml")
+    with pytest.raises(SettingError, match=r"LMMS_RPTS_CONFIG='c\.toml': there is no such file"):
+        load_settings()
+
+
+def test_a_relative_path_in_the_file_is_relative_to_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "below" / "data").mkdir(parents=True)
+    rows = 'cache = "kept"\nprompts = "~/p"\nvalidity = "/v"\n[rpts]\npath = "../rpts"\n[cmmath]\n'
+    for path, meant in (("data", str(folder / "below" / "data")), ("owner/name", "owner/name")):
+        (folder / "below" / "rpts.toml").write_text(f'{rows}path = "{path}"')
+        monkeypatch.setenv("LMMS_RPTS_CONFIG", "below/rpts.toml")
+        found = configuration()
+        assert found["cache"] == str(folder / "below" / "kept")
+        assert (found["prompts"], found["validity"]) == ("/home/somebody/p", "/v")
+        assert found["rpts"]["path"] == str(folder / "below" / ".." / "rpts")
+        assert found["cmmath"]["path"] == meant
+
+
+def test_a_started_process_has_the_same_settings(folder: Path) -> None:
+    (folder / "mine.toml").write_text('decay = 0.5\ncache = "off"')
+    code = "from lmms_rpts.settings import load_settings as l; print(l().decay, l().judge)"
+    with options_given(Path("mine.toml"), judge="lexical"):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["0.5", "lexical"], done.stderr
 
 
 @table(
-    "variables, cache",
-    ({"LMMS_RPTS_CACHE": "off"}, None),
-    ({"LMMS_RPTS_CACHE": "/data/answers"}, Path("/data/answers")),
-    ({"XDG_CACHE_HOME": "/xdg"}, Path("/xdg/lmms_rpts")),
+    "content, said",
+    ("decay = 1.01", "decay=1.01 in {file}: use a number from 0 to 1"),
+    ("decay = nan", "decay=nan in {file}: use a number from 0 to 1"),
+    ('decay = "x"', "decay='x' in {file}: use a number from 0 to 1"),
+    ("judge = 3", "judge=3 in {file}: use text"),
+    ("[judge]\na = 1", "judge={{'a': 1}} in {file}: use text"),
+    ("focus_height = -1", "focus_height=-1 in {file}: use a whole number, at least 0"),
+    ("focus_height = 1.5", "focus_height=1.5 in {file}: use a whole number, at least 0"),
+    ("image_size = 63", "image_size=63 in {file}: use a whole number from 64 to 8192"),
+    ("temperature = 2.1", "temperature=2.1 in {file}: use a number from 0 to 2"),
+    ('structured = "auto"', "structured='auto' in {file}: use true or false"),
+    ('jury = "vote"', "jury='vote' in {file}: choose one of mean, median, majority"),
+    ('transform = "LLM"', "transform='LLM' in {file}: choose one of llm, rule, auto"),
+    ("max_judge_cost = 1.0", "max_judge_cost=1.0 in {file}: needs the price of tokens: set LMMS"),
+    ("temperature = 0\njudge_samples = 3", "reply every time; judge_samples=3 in {file} needs a"),
+    ("decy = 1", "Unknown setting decy in {file}. Did you mean decay?"),
+    ("verbose = 1", "Unknown setting verbose in {file}. Known: judge, concurrency, timeout"),
+    ("rank = 1", "Unknown setting rank in {file}. "),
+    ("[rom]\ngrader = 1", "Unknown setting rom in {file}. Did you mean rome?"),
+    ("rome = 1", "Unknown setting rome in {file}. "),
+    ('[rome]\ngrader = "gpt"', "grader='gpt' in {file}: choose one of rule, llm, recommended"),
+    ("[rome]\ngradr = 1", "Unknown setting gradr in {file}. Did you mean grader?"),
+    ('[reform]\nmarks = "Upper"', "marks='Upper' in {file}: choose one of upper, lower, number"),
+    ("[reform]\nduplicates = 1001", "duplicates=1001 in {file}: use a whole number from 1 to 1000"),
+    ("decay = ", "Cannot read {file}: Invalid value"),
+    ("judge = '\udcff'", "Cannot read {file}: 'utf-8' codec"),
 )
-def test_no_home_is_needed_where_a_folder_is_named(
-    homeless: None, variables: dict[str, str], cache: Path | None
-) -> None:
-    assert load_settings(variables).cache == cache
+def test_a_wrong_file_is_one_message(folder: Path, content: str, said: str) -> None:
+    file = folder / "rpts.toml"
+    file.write_text(content, errors="surrogateescape")
+    with pytest.raises(SettingError) as caught:
+        read_all()
+    assert said.format(file=file) in str(caught.value)
 
 
-def test_without_a_home_the_cache_is_what_is_named(homeless: None) -> None:
-    with pytest.raises(SettingError, match="LMMS_RPTS_CACHE"):
-        load_settings({})
-
-
-@table("name", "LMMS_RPTS_CACHE", "LMMS_RPTS_PROMPTS", "RPTS_PATH")
-def test_a_home_that_there_is_not_is_named(name: str) -> None:
-    with pytest.raises(SettingError, match=f"{name}.*nobody_of_that_name"):
-        read_all({name: "~nobody_of_that_name/x"})
-
-
-DEFAULTS = Settings(
-    judge=None,
-    cache=Path("~/.cache/lmms_rpts").expanduser(),
-    concurrency=32,
-    timeout=120.0,
-    judge_samples=1,
-    jury="mean",
-    temperature=0.0,
-    structured=True,
-    prompts=None,
-    prices=(),
-    max_judge_tokens=None,
-    max_judge_cost=None,
-    batch_size=8,
-    transform=None,
-    decay=None,
-    focus_height=None,
-    openai_url=None,
-    openai_key=None,
-    rank=0,
-    local_rank=0,
-    processes=1,
+@table(
+    "content",
+    'openai_key = "sk-hush"',
+    'OPENAI_API_KEY = "sk-hush"',
+    '[openai]\napi_key = "sk-hush"',
+    '[rome]\napi_key = "sk-hush"',
 )
-
-
-def test_all_our_variables_are_known_to_the_tests() -> None:
-    ours = {name for name in VARIABLES if name.startswith("LMMS_RPTS_")}
-    assert ours | {"LMMS_RPTS_CACHE"} == set(NAMES)
-
-
-OF_BENCHMARKS = {
-    "rpts_path": None,
-    "rome_path": None,
-    "rome_grader": "rule",
-    "rome_consistency": False,
-    "cmmath_path": None,
-    "cmmath_grader": "rule",
-    "cmmath_errors": False,
-    "reform_path": None,
-    "reform_instructions": None,
-    "reform_duplicates": None,
-    "reform_wording": "varied",
-    "reform_order": "balanced",
-    "reform_marks": "upper",
-    "reform_in_context": True,
-    "reform_limit": None,
-    "reform_max_tokens": "long",
-    "reform_reduction": "sum",
-    "reform_seed": 0,
-    "reform_java": True,
-}
-EVERYTHING = {field.name: getattr(DEFAULTS, field.name) for field in fields(DEFAULTS)}
-EVERYTHING |= OF_BENCHMARKS
-
-
-def test_nothing_set() -> None:
-    assert load_settings({}) == DEFAULTS
-    assert read_all({}) == EVERYTHING
-
-
-@table("empty", "", " ", "\t\n")
-@table("name", *VARIABLES, "LMMS_RPTS_CACHE", "XDG_CACHE_HOME")
-def test_an_empty_variable_is_not_set(name: str, empty: str) -> None:
-    assert read_all({name: empty}) == EVERYTHING
-
-
-def test_other_variables_are_left_alone() -> None:
-    assert load_settings({"LMMS_EVAL_JUDGE": "x", "lmms_rpts_decay": "9"}) == DEFAULTS
-
-
-def test_the_environment_is_read_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
-    assert load_settings() == replace(DEFAULTS, cache=None)
-    monkeypatch.setenv("LMMS_RPTS_DECAY", "0.5")
-    assert load_settings().decay == 0.5
+def test_a_key_in_the_file_is_refused_and_not_repeated(folder: Path, content: str) -> None:
+    (folder / "rpts.toml").write_text(content)
+    with pytest.raises(
+        SettingError, match=r"never settings of a file.*Set OPENAI_API_KEY"
+    ) as found:
+        read_all()
+    assert "hush" not in str(found.value)
 
 
 @table(
     "name, value, allowed",
-    ("LMMS_RPTS_CONCURRENCY", "0", "at least 1"),
-    ("LMMS_RPTS_CONCURRENCY", "-4", "at least 1"),
-    ("LMMS_RPTS_CONCURRENCY", "many", "whole number"),
-    ("LMMS_RPTS_CONCURRENCY", "1.5", "whole number"),
-    ("LMMS_RPTS_TIMEOUT", "0", "from 1 to 86400"),
-    ("LMMS_RPTS_TIMEOUT", "-1", "from 1 to 86400"),
-    ("LMMS_RPTS_TIMEOUT", "86401", "from 1 to 86400"),
-    ("LMMS_RPTS_TIMEOUT", "nan", "from 1 to 86400"),
-    ("LMMS_RPTS_TIMEOUT", "inf", "from 1 to 86400"),
-    ("LMMS_RPTS_TIMEOUT", "2 min", "from 1 to 86400"),
-    ("LMMS_RPTS_TRANSFORM", "LLM", "llm, rule, auto"),
-    ("LMMS_RPTS_TRANSFORM", "none", "llm, rule, auto"),
-    ("LMMS_RPTS_DECAY", "-0.1", "from 0 to 1"),
-    ("LMMS_RPTS_DECAY", "1.01", "from 0 to 1"),
-    ("LMMS_RPTS_DECAY", "nan", "from 0 to 1"),
-    ("LMMS_RPTS_DECAY", "90%", "from 0 to 1"),
-    ("LMMS_RPTS_FOCUS_HEIGHT", "-1", "at least 0"),
-    ("LMMS_RPTS_FOCUS_HEIGHT", "1.0", "whole number"),
-    ("WORLD_SIZE", "0", "at least 1"),
-    ("WORLD_SIZE", "two", "whole number"),
-    ("RANK", "-1", "at least 0"),
-    ("RANK", "x", "whole number"),
-    ("LOCAL_RANK", "-1", "at least 0"),
-    ("LOCAL_RANK", "0.0", "whole number"),
-    ("LMMS_RPTS_JUDGE_SAMPLES", "0", "at least 1"),
-    ("LMMS_RPTS_JUDGE_SAMPLES", "2.0", "whole number"),
-    ("LMMS_RPTS_JURY", "vote", "majority"),
-    ("LMMS_RPTS_TEMPERATURE", "-0.1", "from 0 to 2"),
-    ("LMMS_RPTS_TEMPERATURE", "2.1", "from 0 to 2"),
-    ("LMMS_RPTS_TEMPERATURE", "nan", "from 0 to 2"),
-    ("LMMS_RPTS_TEMPERATURE", "warm", "from 0 to 2"),
-    ("LMMS_RPTS_STRUCTURED", "on", "auto, off"),
-    ("ROME_GRADER", "LLM", "rule, llm, recommended"),
-    ("ROME_GRADER", "gpt-4o", "rule, llm, recommended"),
-    ("ROME_CONSISTENCY", "yes", "0, 1"),
-    ("ROME_CONSISTENCY", "2", "0, 1"),
-    ("CMMATH_GRADER", "llm", "rule, judge, both"),
-    ("CMMATH_GRADER", "Judge", "rule, judge, both"),
-    ("CMMATH_ERRORS", "true", "0, 1"),
-    ("LMMS_RPTS_STRUCTURED", "OFF", "auto, off"),
-    ("LMMS_RPTS_MAX_JUDGE_TOKENS", "0", "at least 1"),
-    ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1e6", "whole number"),
-    ("LMMS_RPTS_MAX_JUDGE_COST", "-1", "from 0 to 1e+09"),
-    ("LMMS_RPTS_MAX_JUDGE_COST", "nan", "from 0 to 1e+09"),
-    ("LMMS_RPTS_MAX_JUDGE_COST", "$5", "from 0 to 1e+09"),
-    ("LMMS_RPTS_BATCH_SIZE", "0", "at least 1"),
-    ("LMMS_RPTS_BATCH_SIZE", "auto", "whole number"),
-    ("LMMS_RPTS_EVIDENCE", "images", "facts, image, both"),
-    ("LMMS_RPTS_IMAGE_SIZE", "63", "from 64 to 8192"),
+    ("LMMS_RPTS_CONCURRENCY", "0", "use a whole number, at least 1"),
+    ("LMMS_RPTS_CONCURRENCY", "many", "use a whole number, at least 1"),
+    ("LMMS_RPTS_CONCURRENCY", "1.5", "use a whole number, at least 1"),
+    ("LMMS_RPTS_TIMEOUT", "0", "use a number from 1 to 86400"),
+    ("LMMS_RPTS_TIMEOUT", "nan", "use a number from 1 to 86400"),
+    ("LMMS_RPTS_TIMEOUT", "inf", "use a number from 1 to 86400"),
+    ("LMMS_RPTS_TIMEOUT", "2 min", "use a number from 1 to 86400"),
+    ("WORLD_SIZE", "0", "use a whole number, at least 1"),
+    ("RANK", "-1", "use a whole number, at least 0"),
+    ("LOCAL_RANK", "0.5", "use a whole number, at least 0"),
+    ("LMMS_RPTS_JUDGE_SAMPLES", "0", "use a whole number, at least 1"),
+    ("ROME_GRADER", "LLM", "choose one of rule, llm, recommended"),
+    ("CMMATH_GRADER", "llm", "choose one of rule, judge, both"),
+    ("REFORM_LIMIT_SAMPLES", "0", "use a whole number, at least 1"),
+    ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1e6", "use a whole number, at least 1"),
+    ("LMMS_RPTS_MAX_JUDGE_COST", "$5", "use a number from 0 to 1e+09"),
+    ("LMMS_RPTS_MAX_JUDGE_COST", "2.5", "needs the price of tokens: set LMMS_RPTS_PRICE="),
+    ("LMMS_RPTS_EVIDENCE", "images", "choose one of facts, image, both"),
     *(
         ("LMMS_RPTS_PRICE", price, "0.15/0.60")
         for price in (
-            *("0.15", "0.15/", "/0.60", "/", "1/2/3", "0.15-0.60", "cheap/dear", "$1/$2"),
-            *("-1/2", "1/-2", "nan/1", "1/inf", "1e6/1", "1/2+", "+1/2", "1/2+3", "1/2,3/4"),
+            *("0.15", "0.15/", "/", "1/2/3", "0.15-0.60", "$1/$2", "-1/2", "nan/1", "1/inf"),
+            *("1e6/1", "1/2+", "+1/2", "1/2+3", "1/2,3/4"),
         )
     ),
 )
-def test_a_bad_value_is_named(name: str, value: str, allowed: str) -> None:
+def test_a_wrong_variable_is_named_with_what_is_allowed(
+    name: str, value: str, allowed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
     with pytest.raises(SettingError) as caught:
-        read_all({name: value})
-    message = str(caught.value)
-    assert name in message
-    assert repr(value) in message
-    assert allowed in message
-
-
-def test_an_address_without_a_protocol_is_named() -> None:
-    with pytest.raises(SettingError, match="OPENAI_BASE_URL"):
-        load_settings({"OPENAI_BASE_URL": "localhost:8000/v1"})
+        configuration()
+    assert str(caught.value).startswith(f"{name}={value!r}: ")
+    assert allowed in str(caught.value)
 
 
 @table(
-    "field, name, whole, processes, each",
-    ("concurrency", "LMMS_RPTS_CONCURRENCY", "32", "1", 32),
-    ("concurrency", "LMMS_RPTS_CONCURRENCY", "32", "8", 4),
-    ("concurrency", "LMMS_RPTS_CONCURRENCY", "10", "4", 2),
-    ("concurrency", "LMMS_RPTS_CONCURRENCY", "4", "8", 1),
-    ("concurrency", "LMMS_RPTS_CONCURRENCY", "1", "2", 1),
-    ("concurrency", "LMMS_RPTS_CONCURRENCY", "", "4", 8),
-    ("concurrency", "LMMS_RPTS_CONCURRENCY", "", "64", 1),
-    ("concurrency", "LMMS_RPTS_CONCURRENCY", "64", "", 64),
-    ("max_judge_tokens", "LMMS_RPTS_MAX_JUDGE_TOKENS", "1000", "", 1000),
-    ("max_judge_tokens", "LMMS_RPTS_MAX_JUDGE_TOKENS", "1000", "8", 125),
-    ("max_judge_tokens", "LMMS_RPTS_MAX_JUDGE_TOKENS", "10", "4", 2),
-    ("max_judge_tokens", "LMMS_RPTS_MAX_JUDGE_TOKENS", "3", "8", 1),
-    ("max_judge_cost", "LMMS_RPTS_MAX_JUDGE_COST", "1", "", 1.0),
-    ("max_judge_cost", "LMMS_RPTS_MAX_JUDGE_COST", "1", "4", 0.25),
-    ("max_judge_cost", "LMMS_RPTS_MAX_JUDGE_COST", "0.5", "2", 0.25),
-    ("max_judge_cost", "LMMS_RPTS_MAX_JUDGE_COST", "0", "4", 0.0),
+    "url", "localhost:8000/v1", "http://a:hush@h/v1", "http://h/v1?api_key=hush", "http://h#hush"
 )
-def test_processes_share(field: str, name: str, whole: str, processes: str, each: float) -> None:
-    variables = {name: whole, "WORLD_SIZE": processes, "LMMS_RPTS_PRICE": "1/2"}
-    assert getattr(load_settings(variables), field) == each
+def test_a_wrong_address_is_named_and_not_repeated(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(SettingError, match=r"^OPENAI_BASE_URL: use a URL") as caught:
+        load_settings()
+    assert "hush" not in str(caught.value)
 
 
-@table("cost", "0", "2.5")
-def test_a_cost_without_a_price_is_an_error(cost: str) -> None:
-    with pytest.raises(SettingError, match=r"LMMS_RPTS_MAX_JUDGE_COST.*LMMS_RPTS_PRICE="):
-        load_settings({"LMMS_RPTS_MAX_JUDGE_COST": cost})
+def test_without_a_home_the_cache_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user id has no entry in the user database."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    with pytest.raises(SettingError, match="LMMS_RPTS_CACHE"):
+        load_settings()
+    monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
+    assert load_settings().cache is None
 
 
-@table("zero", "0", "0.0", "-0")
-def test_the_same_answer_several_times_is_an_error(zero: str) -> None:
-    with pytest.raises(SettingError, match=r"LMMS_RPTS_TEMPERATURE=.*LMMS_RPTS_JUDGE_SAMPLES=3"):
-        load_settings({"LMMS_RPTS_TEMPERATURE": zero, "LMMS_RPTS_JUDGE_SAMPLES": "3"})
+@table(
+    "field, whole, processes, share",
+    ("concurrency", "32", "8", 4),
+    ("concurrency", "10", "4", 2),
+    ("concurrency", "4", "8", 1),
+    ("concurrency", "", "4", 8),
+    ("concurrency", "64", "", 64),
+    ("max_judge_tokens", "1000", "8", 125),
+    ("max_judge_tokens", "3", "8", 1),
+    ("max_judge_cost", "1", "4", 0.25),
+    ("max_judge_cost", "0", "4", 0.0),
+)
+def test_the_processes_of_a_run_share_concurrency_and_budget(
+    field: str, whole: str, processes: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"LMMS_RPTS_{field.upper()}", whole)
+    monkeypatch.setenv("WORLD_SIZE", processes)
+    monkeypatch.setenv("LMMS_RPTS_PRICE", "1/2")
+    assert getattr(load_settings(), field) == share
+    assert configuration()[field] == (float(whole) if whole else DEFAULTS[field])
 
 
-def test_the_key_is_never_shown() -> None:
-    settings = load_settings({"OPENAI_API_KEY": "sk-secret", "LMMS_RPTS_JUDGE": "lexical"})
-    assert settings.openai_key == "sk-secret"
-    for shown in (repr(settings), str(settings), f"{settings}"):
+def test_the_key_is_neither_shown_nor_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    found = load_settings()
+    assert found.openai_key == "sk-secret"
+    for shown in (repr(found), str(found), str(configuration())):
         assert "sk-secret" not in shown
         assert "lexical" in shown
 
 
-def test_settings_are_frozen() -> None:
-    with pytest.raises(AttributeError):
-        load_settings({}).decay = 0.1  # type: ignore[misc]
-
-
 @table(
-    "misspelt, meant",
-    ("LMMS_RPTS_CONCURENCY", "LMMS_RPTS_CONCURRENCY"),
-    ("LMMS_RPTS_CACHE_DIR", "LMMS_RPTS_CACHE"),
-    ("LMMS_RPTS_SAMPLES", "LMMS_RPTS_JUDGE_SAMPLES"),
-    ("LMMS_RPTS_JUDGE_TEMPERATURE", "LMMS_RPTS_TEMPERATURE"),
-    ("LMMS_RPTS_STRUCTURE", "LMMS_RPTS_STRUCTURED"),
-    ("LMMS_RPTS_PROMPT", "LMMS_RPTS_PROMPTS"),
-    ("LMMS_RPTS_PRICES", "LMMS_RPTS_PRICE"),
-    ("LMMS_RPTS_MAX_TOKENS", "LMMS_RPTS_MAX_JUDGE_TOKENS"),
-    ("LMMS_RPTS_MAX_COST", "LMMS_RPTS_MAX_JUDGE_COST"),
-    ("LMMS_RPTS_BATCHSIZE", "LMMS_RPTS_BATCH_SIZE"),
-    ("LMMS_RPTS_VALID", "LMMS_RPTS_VALIDITY"),
+    "name, said",
+    ("LMMS_RPTS_VALIDTY", "Unknown setting LMMS_RPTS_VALIDTY. Did you mean LMMS_RPTS_VALIDITY?"),
+    ("LMMS_RPTS_CACHE_DIR", "Did you mean LMMS_RPTS_CACHE?"),
+    ("LMMS_RPTS_SAMPLES", "Did you mean LMMS_RPTS_JUDGE_SAMPLES?"),
+    ("LMMS_RPTS_MAX_TOKENS", "Did you mean LMMS_RPTS_MAX_JUDGE_TOKENS?"),
+    ("LMMS_RPTS_CONFG", "Did you mean LMMS_RPTS_CONFIG?"),
+    ("LMMS_RPTS_PROMPT", "Did you mean prompts in rpts.toml?"),
+    ("LMMS_RPTS_DECAY", "LMMS_RPTS_DECAY is not a variable: set decay in rpts.toml"),
+    # The common prefix of all names must not make a name similar.
+    ("LMMS_RPTS_VERBOSE", "Known: LMMS_RPTS_CONFIG, LMMS_RPTS_JUDGE, "),
+    ("LMMS_RPTS_", "Known: LMMS_RPTS_CONFIG, LMMS_RPTS_JUDGE, "),
+    ("CMMATH_GRADR", "Unknown setting CMMATH_GRADR. Did you mean CMMATH_GRADER?"),
+    ("CMMATH_ERROR", "Did you mean errors in [cmmath] of rpts.toml?"),
+    ("ROME_CONSISTENCY", "ROME_CONSISTENCY is not a variable: set consistency in [rome] of rpts"),
+    ("ROME_PTH", "Did you mean ROME_PATH?"),
 )
 @table("value", "1", "")
-def test_a_misspelt_setting_is_named(misspelt: str, meant: str, value: str) -> None:
-    with pytest.raises(SettingError, match=rf"{misspelt}\. Did you mean {meant}\?"):
-        load_settings({misspelt: value})
-
-
-@table("unlike", "LMMS_RPTS_", "LMMS_RPTS_VERBOSE", "LMMS_RPTS_SEED")
-def test_a_setting_that_is_like_none_names_all(unlike: str) -> None:
-    """The common prefix of all names must not make a name similar."""
+def test_an_unknown_variable_is_refused_with_the_nearest_setting(
+    name: str, said: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
     with pytest.raises(SettingError) as caught:
-        load_settings({unlike: "1"})
-    assert "Did you mean" not in str(caught.value)
-    for name in NAMES:
-        assert name in str(caught.value)
+        configuration()
+    assert said in str(caught.value)
 
 
-def test_variables_of_others_are_no_misspelt_settings() -> None:
-    load_settings({"LMMS_RPTS_REFERENCE": "/data", "LMMS_EVAL_X": "1"})
+@table("name", "LMMS_RPTS_REFERENCE", "LMMS_EVAL_X", "lmms_rpts_decay", "CMMATH_HOME", "RPTS_DIR")
+def test_variables_of_others_are_left_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "1")
+    assert configuration() == DEFAULTS
 
 
-def test_a_key_in_the_address_is_refused_and_not_repeated() -> None:
-    with pytest.raises(SettingError, match="OPENAI_API_KEY") as caught:
-        load_settings({"OPENAI_BASE_URL": "http://localhost/v1?api_key=hush"})
-    assert "hush" not in str(caught.value)
+def test_a_wrong_setting_of_a_benchmark_does_not_affect_others(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    monkeypatch.setenv("ROME_GRADER", "nobody")
+    (folder / "rpts.toml").write_text("[rome]\ngradr = 1")
+    refuse_unknown(["rome"])
+    load_settings()
+    assert [each.load() for each in settings_tables() if each.TABLE not in ("rome",)]
 
 
-@table(
-    "misspelt, meant",
-    ("CMMATH_GRADR", "CMMATH_GRADER"),
-    ("CMMATH_ERROR", "CMMATH_ERRORS"),
-    ("ROME_PTH", "ROME_PATH"),
-)
-def test_misspelt_names_of_the_benchmarks_settings_are_refused(misspelt: str, meant: str) -> None:
-    with pytest.raises(SettingError, match=f"Unknown setting {misspelt}. Did you mean {meant}"):
-        read_all({misspelt: "1"})
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load_settings().decay = 0.1  # type: ignore[misc]
 
 
-@table("name", "CMMATH_HOME", "ROME_RESULTS", "RPTS_EVAL_DIR")
-def test_variables_of_others_are_left_alone(name: str) -> None:
-    read_all({name: "1"})
+def test_about_fifteen_variables() -> None:
+    assert sum(len(each.variables()) for each in settings_tables()) <= 17
+
+
+def test_the_page_is_that_of_the_settings() -> None:
+    again = "write it anew: python -m tests.support.settings_docs"
+    assert PAGE.read_text(encoding="utf-8") == written(), again

@@ -119,7 +119,7 @@ def estimate_need(
         prompts: prompt templates; None: the built-in ones.
         opinions: judges times samples: number of replies per request for a score.
         max_new_tokens: maximum number of tokens that the model may write.
-        mode: how saved responses are parsed, as in LMMS_RPTS_TRANSFORM.
+        mode: how saved responses are parsed, as in the setting ``transform``.
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
     """

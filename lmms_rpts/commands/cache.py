@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.commands.common import fail, told, with_known_settings
+from lmms_rpts.commands.common import fail, told, with_settings
 from lmms_rpts.escaping import visible
 from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
@@ -36,7 +36,7 @@ _DAY = 86_400
 
 
 @app.command()
-@with_known_settings
+@with_settings
 def info(folder: Folder = None) -> None:
     """Show the number of cached replies per judge, with their tokens."""
     from lmms_rpts.judging.cache import FILE
@@ -80,7 +80,7 @@ def _print_answers(place: Path) -> None:
 
 
 @app.command()
-@with_known_settings
+@with_settings
 def clear(
     folder: Folder = None,
     judge: Annotated[
@@ -158,7 +158,7 @@ def _clear_thumbnails(place: Path, *, quiet: bool) -> None:
 
 
 @app.command()
-@with_known_settings
+@with_settings
 def export(
     folder: Folder = None,
     output: Annotated[

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.runs.validity_files import ValidityFile
-
-P = ParamSpec("P")
 
 Runs = Annotated[
     list[str],
@@ -69,6 +67,16 @@ IncludePath = Annotated[
         show_default=False,
     ),
 ]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help="File of settings. Default: LMMS_RPTS_CONFIG, or rpts.toml in the working directory.",
+        exists=True,
+        dir_okay=False,
+        show_default=False,
+    ),
+]
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
 PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""
@@ -83,20 +91,29 @@ def told() -> Iterator[None]:
         fail(error)
 
 
-def with_known_settings(command: Callable[P, None]) -> Callable[P, None]:
-    """A command that first refuses misspelt LMMS_RPTS_* variables, as an evaluation does.
+def with_settings(command: Callable[..., None], *, refuse: bool = True) -> Callable[..., None]:
+    """A command with the option --config, which first refuses misspelt settings.
 
-    ``--help`` works with any variables. The demo does not need this: it uses no settings.
+    ``--help`` works with any settings. The demo does not need this: it uses none.
     """
 
     @functools.wraps(command)
-    def checked(*args: P.args, **options: P.kwargs) -> None:
-        from lmms_rpts.settings import refuse_unknown
+    def checked(*args: Any, config: Path | None = None, **options: Any) -> None:
+        from lmms_rpts.settings import options_given
+        from lmms_rpts.tasks.benchmark import refuse_unknown_settings
 
-        with told():
-            refuse_unknown()
-        command(*args, **options)
+        with options_given(config):
+            if refuse:
+                with told():
+                    refuse_unknown_settings()
+            command(*args, **options)
 
+    own = inspect.signature(command, eval_str=True)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    option = inspect.Parameter("config", kind, default=None, annotation=Config)
+    parameters = [*own.parameters.values(), option]
+    checked.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    checked.__annotations__ = {each.name: each.annotation for each in parameters}
     return checked
 
 
@@ -125,9 +142,9 @@ def complain(reason: object) -> None:
 def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
     """The validity files that were passed, else that of the setting; call it within ``told``."""
     from lmms_rpts.runs.validity_files import read_validity_files
-    from lmms_rpts.settings import validity_file
+    from lmms_rpts.settings import load_settings
 
-    setting = None if paths else validity_file()
+    setting = None if paths else load_settings().validity
     return read_validity_files(paths or ([setting] if setting else []))
 
 

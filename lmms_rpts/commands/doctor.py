@@ -55,11 +55,13 @@ def doctor(
 
     A judge that costs money gets two short requests. Exits with 1 if there is a problem.
     """
-    stages = _plan(judge, offline, load, quick, include_path)
+    from lmms_rpts.settings import options_given
+
+    stages = _plan(offline, load, quick, include_path)
     console = Console(highlight=False, soft_wrap=True)
     checks = []
     for stage in stages:
-        with _shown(f"{stage.doing} ..."):
+        with _shown(f"{stage.doing} ..."), options_given(judge=judge):
             found = stage.perform()
         checks += found
         if not as_json:
@@ -74,9 +76,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _plan(
-    judge: str | None, offline: bool, load: bool, quick: bool, include_path: Path | None
-) -> list[Stage]:
+def _plan(offline: bool, load: bool, quick: bool, include_path: Path | None) -> list[Stage]:
     try:
         from lmms_rpts.doctor.examination import plan, plan_own_tasks
     except Exception as error:  # a broken package may raise anything when it is imported
@@ -86,8 +86,8 @@ def _plan(
             "checkout: pip install .)"
         )
     if include_path is not None:
-        return plan_own_tasks(include_path, judge, offline=offline, load=load, tell=_tell)
-    return plan(judge, offline=offline, load=load, quick=quick, tell=_tell)
+        return plan_own_tasks(include_path, offline=offline, load=load, tell=_tell)
+    return plan(offline=offline, load=load, quick=quick, tell=_tell)
 
 
 def _tell(note: str) -> None:

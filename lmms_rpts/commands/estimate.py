@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,8 +50,7 @@ def estimate(
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT (prices per million tokens) to see the cost as well.
     """
     with told():
-        settings = load_settings()
-        settings = replace(settings, judge=judge or settings.judge)
+        settings = load_settings(judge=judge)
         found = _gather(tasks, samples, limit, include_path)
         _show(found, settings, max_new_tokens)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmms_rpts.commands.common import IncludePath, Judge, fail, told
-from lmms_rpts.settings import environment_without, load_settings
+from lmms_rpts.settings import environment_without, load_settings, options_given
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Part, Rescoring
@@ -84,9 +84,9 @@ def _what_is_kept(judge: str | None) -> str:
     from lmms_rpts.judging import NO_JUDGE, find_judges
     from lmms_rpts.judging.cache import FILE
 
-    settings = load_settings()
+    settings = load_settings(judge=judge)
     again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"
-    name = judge or settings.judge or NO_JUDGE
+    name = settings.judge or NO_JUDGE
     if not any(each.backend.kept for each in find_judges(name, settings)):
         return f"To start again, {again}"
     cache = settings.cache
@@ -134,10 +134,8 @@ def _score(
     with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
         merged = Path(folder) / "responses.jsonl"
         write_responses(merged, rescoring.responses)
-        environment = environment_without()
-        if chosen:
-            environment["LMMS_RPTS_JUDGE"] = chosen
-        environment |= host.variables(grades, Path(folder))
+        with options_given(judge=chosen, **host.options(grades, Path(folder))):
+            environment = environment_without()
         stopped = None
         for number, part in enumerate(rescoring.parts):
             more = [*_extent(part), *host.arguments()]
@@ -166,15 +164,14 @@ class _Task:
         """Arguments of lmms-eval."""
         return ["--include_path", str(self.include_path)] if self.include_path else []
 
-    def variables(self, grades: Mapping[str, Grades], folder: Path) -> dict[str, str]:
+    def options(self, grades: Mapping[str, Grades], folder: Path) -> dict[str, str | None]:
         """Settings of the run: the grades of responses, in a file of the folder."""
         from lmms_rpts.runs.task_grades import write_task_grades
 
-        found = {"LMMS_RPTS_CORRECT": self.correct} if self.correct else {}
+        file = folder / "grades.jsonl"
         if grades:
-            write_task_grades(folder / "grades.jsonl", grades)
-            found["LMMS_RPTS_GRADES"] = str(folder / "grades.jsonl")
-        return found
+            write_task_grades(file, grades)
+        return {"correct": self.correct, "grades": str(file) if grades else None}
 
 
 def _plan(
@@ -206,7 +203,7 @@ def _plan(
         samples,
         task,
         own=own_tasks(host.include_path),
-        correct=host.correct or load_settings().correct,
+        correct=load_settings(correct=host.correct).correct,
         saved=named,
     )
     return run.rescoring, run.grades
@@ -217,8 +214,7 @@ def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
     from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 
-    settings = load_settings()
-    settings = replace(settings, judge=judge or settings.judge)
+    settings = load_settings(judge=judge)
     if settings.judge:
         find_judges(settings.judge, settings)
     elif set(rescoring.responses) != {DEMO_TASK}:

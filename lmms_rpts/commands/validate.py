@@ -209,8 +209,8 @@ def _plan(
     from lmms_rpts.judging import choices
     from lmms_rpts.validation.run import plan_validation
 
-    settings = load_settings()
-    chosen = judge or settings.judge
+    settings = load_settings(judge=judge)
+    chosen = settings.judge
     if not chosen:
         fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
     return plan_validation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -16,8 +17,8 @@ from rich.table import Table
 
 from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.settings import environment_without
-from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.settings import CONFIG, environment_without
+from lmms_rpts.tasks.benchmark import settings_tables
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
 
 HERE = Path(__file__).parent
@@ -77,8 +78,9 @@ def run_demo(output: Path) -> None:
 
 
 def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
-    of_benchmarks = [name for each in benchmarks().values() for name in each.variables]
-    environment = environment_without(*_CLEARED, *of_benchmarks) | {
+    variables = [name for table in settings_tables() for name in table.variables()]
+    environment = environment_without(*_CLEARED, *variables) | {
+        CONFIG: os.devnull,
         "LMMS_RPTS_JUDGE": "lexical",
         "HF_HUB_OFFLINE": "1",
     }

@@ -8,28 +8,25 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from lmms_rpts.doctor import installation
 from lmms_rpts.doctor.checks import Stage
 from lmms_rpts.doctor.judge import check_judges, silent
 from lmms_rpts.doctor.validity import check_validity
-from lmms_rpts.settings import (
-    SettingError,
-    Settings,
-    environment_without,
-    judge_chosen,
-    load_settings,
+from lmms_rpts.settings import FILE, SettingError, Settings, config_file, load_settings
+from lmms_rpts.tasks.benchmark import (
+    Benchmark,
+    benchmarks,
+    broken_benchmarks,
+    refuse_unknown_settings,
+    settings_tables,
 )
-from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, broken_benchmarks
 from lmms_rpts.tasks.data_checks import Check, problem
 
 
 def plan(
-    judge: str | None = None,
     *,
     offline: bool = False,
     load: bool = False,
@@ -39,22 +36,12 @@ def plan(
     """The stages of the checks; runs none of them.
 
     Args:
-        judge: overrides LMMS_RPTS_JUDGE.
         offline: make no calls to judges.
         load: also ask judges that must be loaded into this process.
         quick: skip slow checks: those that import torch and lmms-eval.
         tell: called with a note on each judge before it is asked.
     """
-
-    def chosen(settings: Settings) -> Settings:
-        return replace(settings, judge=judge or settings.judge)
-
-    def judges(settings: Settings) -> Sequence[Check]:
-        return check_judges(chosen(settings), offline=offline, load=load, tell=tell)
-
-    def validity(settings: Settings) -> Sequence[Check]:
-        return check_validity(chosen(settings))
-
+    judges = partial(check_judges, offline=offline, load=load, tell=tell)
     return [
         Stage("installation", "checking installed packages", installation.check_packages),
         Stage("torch", "detecting devices with torch", lambda: installation.check_torch(quick)),
@@ -62,7 +49,7 @@ def plan(
         Stage("tasks", "listing lmms-eval's tasks", lambda: installation.check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
         _stage("judge", "asking the judge", judges),
-        _stage("validity", "reading the judge's validity", validity),
+        _stage("validity", "reading the judge's validity", check_validity),
         *_data_stages(),
         _stage("cached replies", "counting cached replies", check_kept_answers),
     ]
@@ -70,7 +57,6 @@ def plan(
 
 def plan_own_tasks(
     folder: Path,
-    judge: str | None = None,
     *,
     offline: bool = False,
     load: bool = False,
@@ -80,23 +66,19 @@ def plan_own_tasks(
 
     Args:
         folder: folder as passed to ``--include_path``.
-        judge: overrides LMMS_RPTS_JUDGE.
         offline: make no calls to judges.
         load: also ask judges that must be loaded into this process.
         tell: called with a note on each judge before it is asked.
     """
 
     def judges(settings: Settings) -> Sequence[Check]:
-        chosen = replace(settings, judge=judge or settings.judge)
-        if not chosen.judge:
-            return []
-        return check_judges(chosen, offline=offline, load=load, tell=tell)
+        asked = partial(check_judges, offline=offline, load=load, tell=tell)
+        return asked(settings) if settings.judge else []
 
     def tasks() -> Sequence[Check]:
         from lmms_rpts.tasks.own.files import examine_folder
 
-        with judge_chosen(judge):  # the tasks read the settings themselves
-            return examine_folder(folder)
+        return examine_folder(folder)
 
     return [
         Stage("own tasks", "checking tasks, data and images", tasks),
@@ -105,18 +87,22 @@ def plan_own_tasks(
 
 
 def check_settings() -> list[Check]:
-    """Whether the settings are valid, and which ones are not the default."""
+    """Whether the settings are valid, and where each one that is set comes from."""
     try:
-        settings = load_settings()
-        changed = _changed(settings, load_settings(environment_without("LMMS_RPTS_")))
-        for each in benchmarks().values():
-            now, usual = each.read_settings(), each.read_settings({})
-            if now is not None:
-                changed += [f"{each.name}_{said}" for said in _changed(now, usual)]
+        refuse_unknown_settings()
+        found: list[str] = []
+        for table in settings_tables():
+            table.load()
+            given = table.given()
+            found += [
+                f"\n{table.TABLE and table.TABLE + '.'}{name} = {given[name][0]} ({given[name][1]})"
+                for name in table.settings()
+                if name in given
+            ]
     except SettingError as error:
         return [problem("settings", error)]
-    said = f"not the default: {', '.join(changed)}" if changed else "all defaults"
-    return [Check("settings", "ok", said)]
+    order = f"options come before variables, {config_file() or FILE} and defaults"
+    return [Check("settings", "ok", f"{order}; set:{''.join(found) or ' nothing'}")]
 
 
 def _data_stages() -> list[Stage]:
@@ -135,18 +121,10 @@ def _data_stages() -> list[Stage]:
     return [*stages, *(_stage(each.title, doing, partial(_examine, each)) for each in known)]
 
 
-def _changed(now: Any, usual: Any) -> list[str]:
-    """The fields of settings that are not the default, except hidden ones."""
-    return [
-        f"{each.name}={getattr(now, each.name)}"
-        for each in fields(now)
-        if each.repr and getattr(now, each.name) != getattr(usual, each.name)
-    ]
-
-
 def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
     try:
-        benchmark.read_settings()
+        if benchmark.settings:
+            benchmark.settings.load()
     except SettingError:
         return [Check(benchmark.title, "not checked", "fix the settings first")]
     return benchmark.data_checks()

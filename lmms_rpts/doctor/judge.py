@@ -75,7 +75,7 @@ _REMEDIES = (
     (("budget",), "increase LMMS_RPTS_MAX_JUDGE_TOKENS or LMMS_RPTS_MAX_JUDGE_COST"),
     (
         ("cannot be parsed as",),
-        "choose a model that follows instructions, or fix the prompts (LMMS_RPTS_PROMPTS)",
+        "choose a model that follows instructions, or fix the prompts (setting prompts)",
     ),
 )
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"

@@ -60,8 +60,8 @@ class AggregateFilter(RptsFilter):
     """Turns each ``ScoredResponse`` into one JSON string; docs/record.md describes its fields.
 
     Args:
-        decay: in [0, 1]; LMMS_RPTS_DECAY overrides it.
-        focus_height: at least 0; LMMS_RPTS_FOCUS_HEIGHT overrides it.
+        decay: in [0, 1]; the setting ``decay`` overrides it.
+        focus_height: at least 0; the setting ``focus_height`` overrides it.
     """
 
     takes = ScoredResponse

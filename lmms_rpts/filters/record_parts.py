@@ -261,9 +261,9 @@ class Scoring(Model):
 
     judge: Text = Field(description="the judge")
     comparable: Flag = Field(description="false for the lexical judge")
-    decay: Share = Field(description="LMMS_RPTS_DECAY: decay of the weights")
+    decay: Share = Field(description="setting `decay`: decay of the weights")
     focus_height: FocusHeight = Field(
-        description="LMMS_RPTS_FOCUS_HEIGHT: height at which the weight is 1"
+        description="setting `focus_height`: height at which the weight is 1"
     )
     prompt_version: Text = Field(description="version of the judge's prompts")
     # Records written before there were several samples lack these: one sample, at temperature 0.
@@ -271,7 +271,7 @@ class Scoring(Model):
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
     jury: Jury = Field(
         default="mean",
-        description="LMMS_RPTS_JURY: how several scores are joined; omitted for `mean`",
+        description="setting `jury`: how several scores are joined; omitted for `mean`",
         exclude_if=lambda jury: jury == "mean",
     )
     partial_jury: Flag = Field(

@@ -39,7 +39,7 @@ class TransformFilter(JudgingFilter):
     Args:
         mode: ``llm``: a judge rewrites every response into steps; ``rule``: rules parse them;
             ``auto``: rules if the model used the step format, else a judge. If the judge cannot
-            write text, rules parse everything. LMMS_RPTS_TRANSFORM overrides it.
+            write text, rules parse everything. The setting ``transform`` overrides it.
         judge: the judge, if LMMS_RPTS_JUDGE is not set.
         max_steps: maximum number of steps; longer arguments are cut, which is recorded.
         answer: type of the answers: ``agree`` (or disagree), a ``choice`` of options, a
@@ -65,7 +65,7 @@ class TransformFilter(JudgingFilter):
         chosen = set_mode or parse_choice(f"{self.NAME}: mode", mode, TRANSFORM_MODES)
         if set_mode == "llm" and not self.can_write:
             raise JudgeConfigurationError(
-                f"LMMS_RPTS_TRANSFORM=llm needs a judge that writes text; {self.judge!r} does not: "
+                f"transform = llm needs a judge that writes text; {self.judge!r} does not: "
                 "choose another judge, or use rule or auto"
             )
         if max_steps < 1:

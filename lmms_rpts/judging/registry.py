@@ -263,7 +263,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     elif settings.temperature > 0 and fixed:
         fault = (
             f"The judge {fixed[0]!r} always gives the same reply: unset "
-            "LMMS_RPTS_JUDGE_SAMPLES and LMMS_RPTS_TEMPERATURE"
+            "LMMS_RPTS_JUDGE_SAMPLES and the setting temperature"
         )
     if fault:
         raise JudgeConfigurationError(fault)

@@ -19,7 +19,7 @@ from PIL import __version__ as pillow_version
 from tqdm import tqdm
 
 from lmms_rpts.report.thumbnails import FOLDER, Thumbnail, ThumbnailCache, key_of
-from lmms_rpts.settings import SettingError, cache_folder
+from lmms_rpts.settings import SettingError, load_settings
 from lmms_rpts.tasks.images import FORMATS
 
 _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
@@ -151,7 +151,7 @@ def shrink_all(
 def _open_cache() -> ThumbnailCache | None:
     """The cache; None if LMMS_RPTS_CACHE is off or invalid, which does not stop a report."""
     try:
-        folder = cache_folder()
+        folder = load_settings().cache
     except SettingError:
         return None
     return ThumbnailCache(folder / FOLDER) if folder is not None else None

@@ -58,7 +58,7 @@ def metric_names(grades: Grades) -> list[str]:
 
 
 def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
-    """Write the grades of tasks, given by task name, in the format of ``LMMS_RPTS_GRADES``."""
+    """Write the grades of tasks, given by task name, for a run of ``lmms-rpts score``."""
     with path.open("w", encoding="utf-8") as out:
         for task, found in grades.items():
             for doc_id, values in found.items():

@@ -203,7 +203,7 @@ class Validity(Model):
     jury: Annotated[
         Jury,
         Field(
-            description="how several scores are joined (LMMS_RPTS_JURY); omitted for `mean`",
+            description="how several scores are joined (setting `jury`); omitted for `mean`",
             exclude_if=lambda jury: jury == "mean",
         ),
     ] = "mean"

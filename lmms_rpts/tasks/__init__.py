@@ -14,10 +14,12 @@ def check_tasks(names: Iterable[str]) -> None:
     Raises:
         DataError, JudgeConfigurationError, SettingError: the message says what to set or to fix.
     """
-    from lmms_rpts.tasks.benchmark import benchmark_of
+    from lmms_rpts.tasks.benchmark import benchmark_of, refuse_unknown_settings
 
     for name in names:
         benchmark = benchmark_of(name)
+        if benchmark is not None:
+            refuse_unknown_settings()
         check = benchmark.task_checks().get(name) if benchmark else None
         if check is not None:
             check()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
-from lmms_rpts.variables import SettingError
+from lmms_rpts.settings import SettingError, Settings, Table, refuse_unknown
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
@@ -44,9 +44,7 @@ class Benchmark:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
         folder: the folder of its task files, for lmms-eval's index.
-        variables: its environment variables.
-        settings: a function that reads the variables from a mapping, or from the environment if
-            None, into a dataclass; raises SettingError. None: it has no settings.
+        settings: its settings, whose ``TABLE`` is its name. None: it has none.
         checks: the checks before a task or group runs, by its name: functions that raise DataError,
             JudgeConfigurationError or SettingError. None: no checks.
         examine: checks of its data for ``lmms-rpts doctor``; must not make large downloads.
@@ -72,8 +70,7 @@ class Benchmark:
     name: str
     title: str
     folder: Path
-    variables: tuple[str, ...] = ()
-    settings: str | None = None
+    settings: type[Table] | None = None
     checks: str | None = None
     examine: str | None = None
     filters: Mapping[str, str] = field(default_factory=dict)
@@ -98,11 +95,15 @@ class Benchmark:
     @property
     def data_variable(self) -> str:
         """The variable with the path of its data; empty if there is none."""
-        return next((name for name in self.variables if name.endswith("_PATH")), "")
+        if self.settings is None or "path" not in self.settings.model_fields:
+            return ""
+        return self.settings.variables("path")[0]
 
-    def read_settings(self, environ: Mapping[str, str] | None = None) -> Any:
-        """Its settings, checked; from the environment unless a mapping is given."""
-        return None if self.settings is None else resolve_name(self.settings)(environ)
+    @property
+    def data_path(self) -> str:
+        """The path of its data in the settings; empty if it is not set."""
+        found = getattr(self.settings.load(), "path", None) if self.settings else None
+        return str(found or "")
 
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
         """The checks by task and group."""
@@ -117,7 +118,7 @@ def benchmarks() -> Mapping[str, Benchmark]:
     """All benchmarks by name: the built-in ones, then those of other packages.
 
     Raises:
-        BenchmarkError: if two benchmarks share a name, filter, verifier, prompt or variable.
+        BenchmarkError: if two benchmarks share a name, filter, verifier or prompt.
     """
     return registry()[0]
 
@@ -159,6 +160,26 @@ def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
         except ValueError as error:
             raise BenchmarkError(f"The benchmark {each.name!r}: {error}: rename it") from None
     return found, tuple(broken)
+
+
+def refuse_unknown_settings() -> None:
+    """Refuse misspelt LMMS_RPTS_* variables, and misspelt settings and tables of the file.
+
+    Raises:
+        SettingError: with the name, and the nearest one or all.
+    """
+    refuse_unknown([table.TABLE for table in settings_tables()])
+
+
+def settings_tables() -> list[type[Table]]:
+    """The classes of all settings: those of this package, then those of each benchmark."""
+    return [Settings, *(each.settings for each in benchmarks().values() if each.settings)]
+
+
+def configuration() -> dict[str, Any]:
+    """All settings as JSON, as the file would hold them; no secrets."""
+    tables = {table.TABLE: table.load().model_dump(mode="json") for table in settings_tables()}
+    return tables.pop("") | tables
 
 
 def get_benchmark(name: str) -> Benchmark:
@@ -226,13 +247,15 @@ def _add(found: dict[str, Benchmark], added: Benchmark) -> None:
                 f"The benchmarks {other.name!r} and {added.name!r} both have tasks whose names "
                 f"begin with {max(other.name, added.name, key=len)!r}: rename one"
             )
-        for what in ("filters", "verifiers", "variables"):
+        for what in ("filters", "verifiers"):
             twice = {*getattr(other, what)} & {*getattr(added, what)}
             if twice:
                 raise BenchmarkError(
                     f"The benchmarks {other.name!r} and {added.name!r} both have {what} named "
                     f"{', '.join(sorted(twice))}: rename one"
                 )
+    if added.settings and added.name != added.settings.TABLE:
+        raise BenchmarkError(f"The benchmark {added.name!r}: set TABLE of its settings to its name")
     found[added.name] = added
 
 

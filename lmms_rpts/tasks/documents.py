@@ -9,7 +9,6 @@ from pkgutil import resolve_name
 from typing import Any
 
 from lmms_rpts.escaping import did_you_mean
-from lmms_rpts.settings import read_variables
 from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of, benchmarks
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
@@ -48,7 +47,7 @@ def images_folder(task: str, recorded: Path | None = None) -> Path | None:
         recorded: the place in the results of a run.
     """
     benchmark = scored_tasks().get(task) or _graded(task)
-    if recorded is not None and recorded.is_dir() and not _setting(benchmark):
+    if recorded is not None and recorded.is_dir() and not (benchmark and benchmark.data_path):
         return recorded
     if benchmark is None or benchmark.images is None:
         return None
@@ -68,18 +67,12 @@ def record_places(configs: Mapping[str, dict[str, Any]]) -> None:
         if images is None or "images" in known:
             continue
         places = {"images": str(images.absolute())}
-        hub, setting = _HUB_COPY.search(images.as_posix()), _setting(benchmark_of(task))
+        benchmark, hub = benchmark_of(task), _HUB_COPY.search(images.as_posix())
         if hub:
             places["data"] = f"{hub[1]}/{hub[2]}@{hub[3]}"
-        elif setting:
-            places["data"] = str(Path(setting).expanduser().absolute())
+        elif benchmark and benchmark.data_path:
+            places["data"] = str(Path(benchmark.data_path).expanduser().absolute())
         config["metadata"] = {**known, **places}
-
-
-def _setting(benchmark: Benchmark | None) -> str:
-    """The value of the setting for the place of the data; empty if it is not set."""
-    name = benchmark.data_variable if benchmark else ""
-    return (read_variables([name]).text(name) or "") if name else ""
 
 
 def _graded(task: str) -> Benchmark | None:

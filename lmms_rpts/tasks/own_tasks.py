@@ -15,7 +15,7 @@ from lmms_rpts.errors import UserError
 from lmms_rpts.filters import RptsFilter, ScoreFilter
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.any_task.names import filters_of, wrapped_name
-from lmms_rpts.tasks.benchmark import all_filters, filter_names
+from lmms_rpts.tasks.benchmark import all_filters, filter_names, refuse_unknown_settings
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 
 _REMEDY = (
@@ -41,6 +41,7 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
     own = [name for name in names if _uses_filters(manager, name, frozenset())]
     if not own:
         return
+    refuse_unknown_settings()
     distributed: Any = sys.modules.get("torch.distributed")
     shared = distributed is not None and distributed.is_initialized()
     first = not shared or distributed.get_rank() == 0

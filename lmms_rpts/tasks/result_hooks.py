@@ -146,15 +146,20 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
 
 
 def with_places(results: Any) -> Any:
-    """The results of an evaluation, with the places of data and images; None in other processes."""
+    """The results of an evaluation, with its settings and places; None in other processes."""
     try:
+        from lmms_rpts.tasks.any_task.names import is_scored
+        from lmms_rpts.tasks.benchmark import configuration
         from lmms_rpts.tasks.documents import record_places
 
-        record_places((results or {}).get("configs") or {})
+        configs = (results or {}).get("configs") or {}
+        record_places(configs)
+        if any(map(is_scored, configs.values())):
+            results["config"]["lmms_rpts"] = configuration()
     except Exception as error:  # the results of other tasks must not be lost
         from loguru import logger
 
-        logger.debug("The places of images are not recorded: {}", error)
+        logger.debug("Settings and places of images are not recorded: {}", error)
     return results
 
 

@@ -21,6 +21,7 @@ from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import Clue, Step
 from lmms_rpts.settings import SettingError
 from tests.support import oracle
+from tests.support.environment import configure
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.runs import scoring_with
@@ -106,7 +107,7 @@ def test_mode_rule_never_asks_for_steps(judged: Callable[..., Any]) -> None:
 def test_the_environment_overrides_the_mode(
     judged: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LMMS_RPTS_TRANSFORM", "llm")
+    configure(monkeypatch, transform="llm")
     (record,), _ = judged([STEPS], mode="rule")
     assert record["transform"]["read_by"] == "llm"
 
@@ -243,7 +244,7 @@ def test_chinese(judged: Callable[..., Any]) -> None:
     assert any("事实" in body["messages"][1]["content"] for body in asked)  # in any order
 
 
-def test_decay_and_focus_height_from_the_environment(
+def test_decay_and_focus_height_from_the_settings(
     judged: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scores 1 (height 1), 0 (height 2), decay 0.5: focus height 1 gives 1/1.5, 2 gives 0.5/1.5."""
@@ -251,9 +252,9 @@ def test_decay_and_focus_height_from_the_environment(
     def answer(body: dict[str, Any]) -> str:
         return "1" if "Facts" in body["messages"][1]["content"] else "0"
 
-    monkeypatch.setenv("LMMS_RPTS_DECAY", "0.5")
+    configure(monkeypatch, decay=0.5)
     assert judged([STEPS], answer)[0][0]["rpts"] == pytest.approx(1 / 1.5)
-    monkeypatch.setenv("LMMS_RPTS_FOCUS_HEIGHT", "2")
+    configure(monkeypatch, decay=0.5, focus_height=2)
     record = judged([STEPS], answer)[0][0]
     assert record["rpts"] == pytest.approx(0.5 / 1.5)
     assert (record["settings"]["decay"], record["settings"]["focus_height"]) == (0.5, 2)
@@ -268,7 +269,7 @@ def test_without_a_judge_no_filter_is_made(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_llm_mode_needs_a_judge_that_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
-    monkeypatch.setenv("LMMS_RPTS_TRANSFORM", "llm")
+    configure(monkeypatch, transform="llm")
     with pytest.raises(JudgeConfigurationError, match="writes text"):
         TransformFilter()
 
@@ -655,8 +656,7 @@ def test_the_scoring_is_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None
     assert (chosen.decay, chosen.focus_height) == (0.25, 3)
     usual = AggregateFilter().scoring
     assert (usual.decay, usual.focus_height) == (0.9, 1)
-    monkeypatch.setenv("LMMS_RPTS_DECAY", "0")
-    monkeypatch.setenv("LMMS_RPTS_FOCUS_HEIGHT", "0")
+    configure(monkeypatch, decay=0, focus_height=0)
     chosen = AggregateFilter(decay=0.25, focus_height=3).scoring
     assert (chosen.decay, chosen.focus_height) == (0.0, 0)
 
@@ -669,10 +669,8 @@ def test_the_scoring_names_what_the_judge_was_asked_with(
     (tmp_path / "en").mkdir()
     ours = Path(prompts.__file__).with_name("en") / "image.jinja"
     shutil.copy(ours, tmp_path / "en")
-    monkeypatch.setenv("LMMS_RPTS_PROMPTS", str(tmp_path))
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    monkeypatch.setenv("LMMS_RPTS_TEMPERATURE", "0.7")
-    monkeypatch.setenv("LMMS_RPTS_JURY", "median")
+    configure(monkeypatch, prompts=str(tmp_path), temperature=0.7, jury="median")
     chosen = AggregateFilter().scoring
     assert chosen.prompt_version.startswith(f"{prompts.PROMPT_VERSION}+")
     assert (chosen.judge_samples, chosen.temperature, chosen.jury) == (3, 0.7, "median")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loguru import logger
@@ -45,6 +46,7 @@ from tests.judging.questions import (
     questions,
     values,
 )
+from tests.support.environment import configure
 from tests.support.judge_server import Answer, Body, ServerReply, by_prompt
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
@@ -187,8 +189,8 @@ def test_judges_that_cost_nothing_leave_no_answers_beside_those_of_others(tmp_pa
 Change = Callable[[pytest.MonkeyPatch], None]
 
 
-def sets(name: str, value: str) -> Change:
-    return lambda monkeypatch: monkeypatch.setenv(name, value)
+def sets(**settings: Any) -> Change:
+    return lambda monkeypatch: configure(monkeypatch, **settings)
 
 
 BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
@@ -198,8 +200,8 @@ BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
     ("judge", "change", "request_"),
     [
         pytest.param("openai:other", None, BASE, id="judge"),
-        pytest.param("openai:m", sets("LMMS_RPTS_TEMPERATURE", "0.5"), BASE, id="temperature"),
-        pytest.param("openai:m", sets("LMMS_RPTS_STRUCTURED", "off"), BASE, id="structured"),
+        pytest.param("openai:m", sets(temperature=0.5), BASE, id="temperature"),
+        pytest.param("openai:m", sets(structured=False), BASE, id="structured"),
         pytest.param(
             "openai:m",
             lambda monkeypatch: monkeypatch.setattr(client, "PARSER_VERSION", "other"),

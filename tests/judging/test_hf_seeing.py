@@ -341,7 +341,7 @@ def test_a_system_message_that_the_template_does_not_take(tmp_path: Path) -> Non
 
 
 def test_the_engine_knows_who_sees(folder: Path, tmp_path: Path) -> None:
-    settings = load_settings({})
+    settings = load_settings()
     words = build_tiny_lm(tmp_path / "lm")
     assert sees(f"hf:{folder}", settings)
     assert not sees(f"hf:{words}", settings)

@@ -26,6 +26,7 @@ from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.concurrency import StopSignal
 from tests.judging.conftest import Serve
 from tests.judging.questions import REMINDER, Held, in_turn, question, questions, values
+from tests.support.environment import configure
 from tests.support.judge_server import (
     Answer,
     Body,
@@ -390,7 +391,7 @@ def test_a_score_or_a_word_is_asked_for_with_a_schema(
         "additionalProperties": False,
     }
     assert list(sent["json_schema"]["schema"]["properties"]) == list(properties), "reason first"
-    monkeypatch.setenv("LMMS_RPTS_STRUCTURED", "off")
+    configure(monkeypatch, structured=False)
     with open_engine("openai:m", progress=False) as judge:
         judge.run([question("q", kind=kind)])
     assert form_of(server.requests[-1]) == "text"

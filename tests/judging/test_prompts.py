@@ -387,7 +387,7 @@ def test_a_template_that_can_not_be_used_is_named(
         Prompts(place)
     message = str(caught.value)
     assert str(place / name) in message
-    assert "LMMS_RPTS_PROMPTS" in message
+    assert "prompts" in message
     assert said in message
 
 
@@ -411,7 +411,7 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
             Prompts(tmp_path / name)
         assert str(tmp_path / name) in str(caught.value)
         assert said in str(caught.value)
-        assert "LMMS_RPTS_PROMPTS" in str(caught.value)
+        assert "prompts" in str(caught.value)
 
 
 @table(

@@ -21,7 +21,7 @@ from lmms_rpts.judging import (
     open_engine,
     writes,
 )
-from lmms_rpts.settings import Price, Settings
+from lmms_rpts.settings import Price, SettingError, Settings
 from tests.judging.conftest import Serve
 from tests.judging.questions import question, values
 from tests.support.judge_server import Body, ServerReply, constant
@@ -205,22 +205,24 @@ def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> Non
 
 
 def test_prices_are_as_many_as_judges() -> None:
-    one, two = (Price(1.0, 2.0),), (Price(1.0, 2.0), Price(3.0, 4.0))
+    one, two = "1/2", "1/2+3/4"
     for prices, judge in [
-        ((), "openai:a"),
-        ((), "openai:a+openai:b"),
+        (None, "openai:a"),
+        (None, "openai:a+openai:b"),
         (one, "openai:a"),
         (one, "openai:a+openai:b"),
         (two, "openai:a+openai:b"),
     ]:
-        assert len(find_judges(judge, replace(SERVER, prices=prices))) == judge.count("openai")
+        assert len(find_judges(judge, SERVER.model_copy(update={"price": prices}))) == judge.count(
+            "openai"
+        )
     for prices, judge, said in [
         (two, "openai:a", "2 prices for 1 judges"),
         (two, "openai:a+openai:b+lexical", "2 prices for 3 judges"),
-        ((*two, *one), "openai:a+lexical", "3 prices for 2 judges"),
+        (f"{two}+{one}", "openai:a+lexical", "3 prices for 2 judges"),
     ]:
         with pytest.raises(JudgeConfigurationError, match=f"LMMS_RPTS_PRICE.*{said}"):
-            find_judges(judge, replace(SERVER, prices=prices))
+            find_judges(judge, SERVER.model_copy(update={"price": prices}))
 
 
 @table(
@@ -250,6 +252,7 @@ def test_a_budget_is_that_of_the_settings(serve: Serve, monkeypatch: pytest.Monk
     monkeypatch.setenv("WORLD_SIZE", "2")
     with open_engine("openai:m", progress=False) as judge:
         assert (judge.budget.max_tokens, judge.budget.max_cost) == (500, 1.5)
+    monkeypatch.delenv("LMMS_RPTS_MAX_JUDGE_COST")
     mine = open_budget(Settings(max_judge_tokens=7))
     assert (mine.max_tokens, mine.max_cost) == (7, None)
     with open_engine("openai:m", progress=False, budget=mine) as judge:
@@ -306,7 +309,7 @@ def test_judges_that_say_the_same_each_time_are_asked_once(
 ) -> None:
     always_there = replace(BACKENDS["hf"], check=lambda model, settings: None)
     monkeypatch.setitem(BACKENDS, "hf", always_there)
-    settings = replace(SERVER, judge_samples=samples, temperature=temperature)
+    settings = SERVER.model_copy(update={"judge_samples": samples, "temperature": temperature})
     if at_fault is None:
         assert names(judge, settings) == judge.split("+")
         return
@@ -314,7 +317,7 @@ def test_judges_that_say_the_same_each_time_are_asked_once(
         find_judges(judge, settings)
     assert f"{at_fault!r} always gives the same reply" in str(caught.value)
     assert "LMMS_RPTS_JUDGE_SAMPLES" in str(caught.value)
-    assert "LMMS_RPTS_TEMPERATURE" in str(caught.value)
+    assert "temperature" in str(caught.value)
 
 
 # ---- judges of other packages

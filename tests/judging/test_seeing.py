@@ -350,7 +350,7 @@ def test_a_complaint_about_a_parameter_is_not_one_about_images(
     "reply, message",
     (ServerReply("no such model: m-vision", status=404), r"reports \(404\)"),
     (ServerReply("image? wrong key", status=401), r"reports \(401\)"),
-    (ServerReply("big", status=413), r"\(413\): big; try smaller images.* LMMS_RPTS_IMAGE_SIZE"),
+    (ServerReply("big", status=413), r"\(413\): big; try smaller images.* image_size"),
     (
         ServerReply(
             status=400,

@@ -112,7 +112,7 @@ def test_grades_are_handed_on(tmp_path: Path) -> None:
 def test_grades_that_cannot_be_used(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "grades.jsonl"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"has no grades .*LMMS_RPTS_GRADES"):
+    with pytest.raises(DataError, match=r"has no grades .*lmms-rpts score writes"):
         read_grades(path, "t")
 
 

@@ -1,39 +1,55 @@
-"""The environment variables of our settings, except LMMS_RPTS_CACHE: see conftest.py."""
+"""Settings of tests: the variables that are ours, and a file with other settings."""
 
 from __future__ import annotations
 
+import itertools
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from lmms_rpts.settings import CONFIG
+from lmms_rpts.tasks.benchmark import settings_tables
+
 VARIABLES = [
-    "CMMATH_ERRORS",
-    "CMMATH_GRADER",
-    "CMMATH_PATH",
-    "OPENAI_API_KEY",
-    "OPENAI_API_URL",
-    "OPENAI_BASE_URL",
-    "WORLD_SIZE",
-    "RANK",
-    "LMMS_RPTS_JUDGE",
-    "LMMS_RPTS_CONCURRENCY",
-    "LMMS_RPTS_TIMEOUT",
-    "LMMS_RPTS_TRANSFORM",
-    "LMMS_RPTS_DECAY",
-    "LMMS_RPTS_FOCUS_HEIGHT",
-    "LMMS_RPTS_BATCH_SIZE",
-    "LMMS_RPTS_CORRECT",
-    "LMMS_RPTS_EVIDENCE",
-    "LMMS_RPTS_GRADES",
-    "LMMS_RPTS_IMAGE_SIZE",
-    "LMMS_RPTS_JUDGE_SAMPLES",
-    "LMMS_RPTS_JURY",
-    "LMMS_RPTS_MAX_JUDGE_COST",
-    "LMMS_RPTS_MAX_JUDGE_TOKENS",
-    "LMMS_RPTS_PRICE",
-    "LMMS_RPTS_PROMPTS",
-    "LMMS_RPTS_STRUCTURED",
-    "LMMS_RPTS_TEMPERATURE",
-    "LMMS_RPTS_VALIDITY",
-    "LOCAL_RANK",
-    "ROME_CONSISTENCY",
-    "ROME_GRADER",
-    "ROME_PATH",
-    "RPTS_PATH",
+    CONFIG,
+    *("OPENAI_API_KEY", "OPENAI_API_URL", "OPENAI_BASE_URL", "WORLD_SIZE", "RANK", "LOCAL_RANK"),
+    *(name for table in settings_tables() for name in table.variables()),
 ]
+"""All variables, except LMMS_RPTS_CACHE: see conftest.py."""
+VARIABLES.remove("LMMS_RPTS_CACHE")
+
+_FOLDER = TemporaryDirectory(prefix="lmms-rpts-tests-")
+_NUMBERS = itertools.count()
+
+
+def write_config(path: Path, **settings: Any) -> dict[str, str]:
+    """Write a file of settings; returns the variable that names it.
+
+    Args:
+        path: the file, or the folder of ``rpts.toml``.
+        settings: settings, and a mapping of settings for each benchmark.
+    """
+    file = path / "rpts.toml" if path.is_dir() else path
+    rows = [
+        f"{name} = {json.dumps(value)}"
+        for name, value in settings.items()
+        if not isinstance(value, dict)
+    ]
+    for table, values in settings.items():
+        if isinstance(values, dict):
+            rows += [
+                f"[{table}]",
+                *(f"{name} = {json.dumps(value)}" for name, value in values.items()),
+            ]
+    file.write_text("\n".join(rows), encoding="utf-8")
+    return {CONFIG: str(file)}
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
+    """Write a file of settings, as ``write_config``, for the rest of a test."""
+    file = Path(_FOLDER.name, f"{next(_NUMBERS)}.toml")
+    for name, value in write_config(file, **settings).items():
+        monkeypatch.setenv(name, value)

@@ -12,6 +12,7 @@ import pytest
 
 from lmms_rpts.tasks.reform_eval.dataset import TASKS, load_documents
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
+from tests.support.environment import configure
 from tests.support.reform import write_reform
 
 LOSSES = ((-3.0, False), (-1.5, True), (-2.25, False), (-9.0, False))
@@ -25,7 +26,7 @@ def write_reform_runs(folder: Path, tasks: Iterable[str], right: Iterable[int]) 
     out.mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REFORM_PATH", str(data))
-        patch.setenv("REFORM_REDUCTION", "mean")
+        configure(patch, reform={"reduction": "mean"})
         for task in tasks:
             rows = list(_rows(task, chosen))
             path = out / f"20260102_030405_samples_{task}.jsonl"

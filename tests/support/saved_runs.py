@@ -18,6 +18,7 @@ from typing import Any
 
 import lmms_rpts
 from tests.support import cmmath, oracle, rome
+from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run, run_lmms_eval
 
@@ -78,15 +79,16 @@ def cases(folder: Path) -> dict[str, Case]:
     cmmath_said.write_text("\n".join(lines), encoding="utf-8")
     of_rpts = (("summarize",), ("export",), ("sweep",))
     maths = {"CMMATH_PATH": str(problems)}
-    graded = {"ROME_PATH": str(questions), "ROME_GRADER": "llm", "ROME_CONSISTENCY": "1"}
+    graded = {"ROME_PATH": str(questions), "ROME_GRADER": "llm"}
+    more = write_config(folder, rome={"consistency": True}, cmmath={"errors": True})
     return {
         "careful": Case("rpts_demo", _DEMO / "careful.jsonl", {}, of_rpts),
         "lucky": Case("rpts_demo", _DEMO / "lucky.jsonl", {}, of_rpts),
-        "rome": Case("rome", rome_said, graded, (("rome", "--by", "language"),)),
+        "rome": Case("rome", rome_said, graded | more, (("rome", "--by", "language"),)),
         "cmmath": Case(
             "cmmath_all",
             cmmath_said,
-            maths | {"CMMATH_GRADER": "both", "CMMATH_ERRORS": "1"},
+            maths | more | {"CMMATH_GRADER": "both"},
             (("cmmath", "--by", "form"),),
         ),
         "cmmath_rpts": Case("cmmath_rpts", cmmath_said, maths, of_rpts),

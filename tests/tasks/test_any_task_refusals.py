@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environment import write_config
 from tests.support.foreign_task import (
     PROCESS,
     VISUALS,
@@ -147,7 +148,7 @@ def test_an_unknown_metric_is_refused(tmp_path: Path) -> None:
         tmp_path / "out",
         *("--model", "llava_hf", "--model_args", NO_MODEL, "--tasks", "colours_rpts"),
         *("--include_path", task.include_path),
-        env={"LMMS_RPTS_JUDGE": "none", "LMMS_RPTS_CORRECT": "colour"},
+        env=write_config(tmp_path, judge="none", correct="colour"),
     )
     assert "'colour' is not a metric of the task" in done.output
     assert "Use one of length, letter_acc, percent, or none" in done.output

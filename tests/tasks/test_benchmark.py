@@ -16,7 +16,6 @@ import yaml
 from lmms_rpts.doctor.examination import check_settings, plan
 from lmms_rpts.filters import RptsFilter
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds, request_kinds
-from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import benchmark
 from lmms_rpts.tasks.benchmark import (
     GROUP,
@@ -35,7 +34,6 @@ EMPTY = Benchmark(
     name="toy",
     title="Toy",
     folder=Path("/none"),
-    settings="lmms_rpts.settings:load_settings",
     checks="lmms_rpts.tasks.rome.checks:CHECKS",
 )
 
@@ -79,7 +77,7 @@ def test_every_task_file_is_of_a_benchmark_that_checks_it() -> None:
 
 def test_whatever_a_benchmark_names_is_there() -> None:
     for each in benchmarks().values():
-        assert each.read_settings({})
+        assert each.settings
         assert each.task_checks()
         assert set(each.scored) <= set(each.task_checks())
     assert all(issubclass(each, RptsFilter) for each in all_filters().values())
@@ -121,7 +119,6 @@ def test_two_benchmarks_claim_one_name(added: Callable[..., None], name: str) ->
     "clash",
     {"filters": {"rome_answer": "toy:Filter"}},
     {"verifiers": {"cmmath": "toy:Verifier"}},
-    {"variables": ("ROME_PATH",)},
 )
 def test_two_benchmarks_claim_one_thing(added: Callable[..., None], clash: dict[str, Any]) -> None:
     added(toy=replace(EMPTY, **clash))
@@ -147,6 +144,12 @@ def test_a_description_that_lacks_a_part(fields: dict[str, Any], said: str) -> N
         replace(EMPTY, **fields)
 
 
+def test_settings_have_the_name_of_the_benchmark(added: Callable[..., None]) -> None:
+    added(toy=replace(EMPTY, settings=benchmarks()["rome"].settings))
+    with pytest.raises(BenchmarkError, match="'toy': set TABLE of its settings to its name"):
+        benchmarks()
+
+
 def test_what_is_no_benchmark_is_refused(added: Callable[..., None]) -> None:
     added(toy="a text")
     with pytest.raises(BenchmarkError, match=r"toy = toy:toy .* should name a Benchmark, not str"):
@@ -168,7 +171,7 @@ def test_a_package_that_can_not_be_imported_leaves_the_others(
 def test_a_benchmark_needs_no_settings_and_no_checks(added: Callable[..., None]) -> None:
     added(toy=Benchmark(name="toy", title="Toy", folder=Path(__file__).parent))
     found = benchmarks()["toy"]
-    assert found.read_settings() is None
+    assert found.data_path == ""
     assert found.task_checks() == {}
     (settings,) = check_settings()
     assert settings.state == "ok", settings
@@ -191,13 +194,6 @@ def test_another_kind_of_requests_of_a_name_that_is_taken(tmp_path: Path) -> Non
     with pytest.raises(ValueError, match="another kind of requests named 'grade'"):
         add_request_kinds([RequestKind("grade", 1, {}, "anything", tmp_path)])
     assert request_kinds()["grade"] is kind
-
-
-def test_settings_of_benchmarks_are_their_own() -> None:
-    """A wrong setting of one benchmark does not affect runs of another."""
-    benchmarks()["rpts"].read_settings({"ROME_GRADER": "nobody"})
-    with pytest.raises(SettingError, match="ROME_GRADER"):
-        benchmarks()["rome"].read_settings({"ROME_GRADER": "nobody"})
 
 
 def test_listing_benchmarks_imports_no_framework() -> None:

@@ -21,7 +21,7 @@ from lmms_rpts.tasks.cmmath import checks, dataset
 from lmms_rpts.tasks.cmmath.source_format import Problem, form_of, read_file
 from lmms_rpts.tasks.data_errors import DataError
 from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
-from tests.support.environment import VARIABLES
+from tests.support.environment import VARIABLES, configure
 from tests.support.growth import assert_linear
 from tests.support.lmms import TASKS_DIR
 from tests.support.reference import reference
@@ -328,13 +328,15 @@ def test_without_a_connection_the_error_says_what_to_set(
 # --- what else is required -----------------------------------------------------------------------
 
 
-@table("name, value", ("CMMATH_GRADER", "judge"), ("CMMATH_GRADER", "both"), ("CMMATH_ERRORS", "1"))
+@table("grader, errors", ("judge", False), ("both", False), ("rule", True))
 def test_a_missing_judge_is_told_before_the_data_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grader: str, errors: bool
 ) -> None:
-    monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CMMATH_GRADER", grader)
+    configure(monkeypatch, cmmath={"errors": errors})
     monkeypatch.setenv("CMMATH_PATH", str(tmp_path / "nowhere"))
-    with pytest.raises(JudgeConfigurationError, match=f"{name}={value}"):
+    named = "errors = true" if errors else f"CMMATH_GRADER={grader}"
+    with pytest.raises(JudgeConfigurationError, match=named):
         check_tasks(["cmmath_ocr"])
 
 

@@ -25,7 +25,7 @@ from lmms_rpts.tasks.cmmath.grading import grade as grade_by_rules
 from lmms_rpts.tasks.cmmath.results import process_results
 from tests.support import oracle
 from tests.support.cmmath import make_doc
-from tests.support.environment import VARIABLES
+from tests.support.environment import VARIABLES, configure
 from tests.support.instances import make_doc as make_instance
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 
@@ -69,7 +69,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., JudgeServer
             monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             monkeypatch.setenv("CMMATH_GRADER", grader)
-            monkeypatch.setenv("CMMATH_ERRORS", errors)
+            configure(monkeypatch, cmmath={"errors": errors == "1"})
             return server
 
         yield start
@@ -507,11 +507,11 @@ def test_a_problem_without_a_solution_shows_its_answer(judge: Callable[..., Judg
 
 
 @pytest.mark.parametrize(
-    ("settings", "named"),
+    ("grader", "errors", "named"),
     [
-        ({"CMMATH_GRADER": "judge"}, "CMMATH_GRADER=judge"),
-        ({"CMMATH_GRADER": "both"}, "CMMATH_GRADER=both"),
-        ({"CMMATH_ERRORS": "1"}, "CMMATH_ERRORS=1"),
+        ("judge", False, "CMMATH_GRADER=judge"),
+        ("both", False, "CMMATH_GRADER=both"),
+        ("rule", True, "[cmmath] errors = true"),
     ],
 )
 @pytest.mark.parametrize(
@@ -525,20 +525,22 @@ def test_a_problem_without_a_solution_shows_its_answer(judge: Callable[..., Judg
 )
 def test_a_judge_that_is_needed_is_checked(
     monkeypatch: pytest.MonkeyPatch,
-    settings: dict[str, str],
+    grader: str,
+    errors: bool,
     named: str,
     judge_set: str,
     said: str,
 ) -> None:
-    for name, value in {**settings, "LMMS_RPTS_JUDGE": judge_set}.items():
-        monkeypatch.setenv(name, value)
+    configure(monkeypatch, cmmath={"errors": errors})
+    monkeypatch.setenv("CMMATH_GRADER", grader)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", judge_set)
     with pytest.raises(JudgeConfigurationError) as caught:
         CmmathGradeFilter()
     assert said in str(caught.value)
     if "needs a judge" in said:
         assert str(caught.value).startswith(named)
     if judge_set == "lexical":
-        assert "CMMATH_GRADER=rule, CMMATH_ERRORS=0" in str(caught.value)
+        assert "CMMATH_GRADER=rule, [cmmath] errors = false" in str(caught.value)
 
 
 @pytest.mark.parametrize("judge_set", ["", "lexical", "none", "openai:test", "opanai:test"])

@@ -25,6 +25,7 @@ from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, data_sets, groups
 from lmms_rpts.tasks.reform_eval.source_format import read_samples
 from lmms_rpts.tasks.reform_eval.text_form import question_with_options
 from tests.support import reform_yaml
+from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import SETS, content_of, image_text, write_reform, write_set
 from tests.support.tables import table
@@ -321,27 +322,27 @@ def test_all_shapes_of_json_are_read_alike(shape: str, tmp_path: Path) -> None:
 def test_a_path_that_can_not_be_is_one_message(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for variable in ("REFORM_PATH", "REFORM_INSTRUCTIONS"):
-        if "\x00" not in name:
-            with monkeypatch.context() as patch:
-                patch.setenv(variable, name)
-                with pytest.raises(DataError, match=variable):
-                    check_tasks(["reform_gqa"])
+    for setting, said in (("path", "REFORM_PATH"), ("instructions", "instructions")):
+        with monkeypatch.context() as patch:
+            patch.delenv("REFORM_PATH", raising=False)
+            configure(patch, reform={"path": str(folder), setting: name})
+            with pytest.raises(DataError, match=said):
+                check_tasks(["reform_gqa"])
 
 
 @table(
-    "variable, value",
-    ("REFORM_DUPLICATES", "1001"),
-    ("REFORM_DUPLICATES", "0"),
-    ("REFORM_SEED", "9" * 30),
-    ("REFORM_LIMIT_SAMPLES", "0"),
-    ("REFORM_MARKS", "Upper"),
+    "name, value",
+    ("duplicates", 1001),
+    ("duplicates", 0),
+    ("seed", 9**18),
+    ("limit", 0),
+    ("marks", "Upper"),
 )
 def test_settings_that_can_not_be_are_refused(
-    variable: str, value: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, value: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(SettingError, match=variable):
+    configure(monkeypatch, reform={name: value})
+    with pytest.raises(SettingError, match=f"{name}={value!r} in .*: (use|choose)"):
         check_tasks(["reform_gqa"])
 
 

@@ -19,6 +19,7 @@ from lmms_rpts.tasks.reform_eval.dataset import TASKS, load_documents, load_samp
 from lmms_rpts.tasks.reform_eval.documents import Document
 from lmms_rpts.tasks.reform_eval.sets import METHODS, Method, data_sets
 from lmms_rpts.tasks.variants import balanced_order, rng_of
+from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import SETS, write_reform
 from tests.support.tables import table
@@ -89,22 +90,21 @@ def test_draws_depend_on_their_names_alone() -> None:
 @table(
     "name, settings, distinct",
     ("gqa", {}, 5),
-    ("gqa", {"REFORM_WORDING": "fixed", "REFORM_ORDER": "fixed"}, 1),
-    ("gqa", {"REFORM_WORDING": "fixed"}, 5),
-    ("gqa", {"REFORM_DUPLICATES": "1"}, 1),
+    ("gqa", {"wording": "fixed", "order": "fixed"}, 1),
+    ("gqa", {"wording": "fixed"}, 5),
+    ("gqa", {"duplicates": 1}, 1),
     ("coco_caption", {}, 1),
-    ("coco_caption", {"REFORM_DUPLICATES": "5"}, 5),
+    ("coco_caption", {"duplicates": 5}, 5),
     ("ic15_grounded", {}, 5),
 )
 def test_duplicates_differ_as_the_settings_say(
     name: str,
-    settings: dict[str, str],
+    settings: dict[str, Any],
     distinct: int,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for variable, value in settings.items():
-        monkeypatch.setenv(variable, value)
+    configure(monkeypatch, reform=settings)
     found = [each for each in documents(name) if each.sample == 0]
     said = {prompts.doc_to_text(as_doc(each)) for each in found}
     assert len(said) == distinct
@@ -119,7 +119,7 @@ def test_duplicates_differ_as_the_settings_say(
 def test_options_and_solved_examples_have_the_marks_that_are_set(
     marks: str, pattern: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REFORM_MARKS", marks)
+    configure(monkeypatch, reform={"marks": marks})
     document = documents("gqa")[0]
     assert document.marks == pattern
     asked, answered = json.loads(document.history)[0]
@@ -131,7 +131,7 @@ def test_options_and_solved_examples_have_the_marks_that_are_set(
 def test_random_marks_are_of_all_kinds_and_the_same_again(
     published: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REFORM_MARKS", "random")
+    configure(monkeypatch, reform={"marks": "random"})
     found = [each for name in ("gqa", "vqa_v2", "whoops") for each in documents(name)]
     assert {each.marks[:3] for each in found} == {"ABC", "abc", "123"}
     assert found == [each for name in ("gqa", "vqa_v2", "whoops") for each in documents(name)]

@@ -34,6 +34,7 @@ from lmms_rpts.tasks.reform_eval.published_names import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import data_sets, groups
 from lmms_rpts.tasks.reform_eval.summary import summarize_reform
+from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import content_of, write_reform
 from tests.support.reform_yaml import FOLDER
@@ -125,7 +126,7 @@ def test_the_sum_and_the_mean_choose_differently(monkeypatch: pytest.MonkeyPatch
     values = losses((4.0, 2), (5.0, 5), (9.0, 3), (8.0, 2))
     assert likelihood(values)["published"]["chosen"] == 0
     assert likelihood(values)["losses"] == [4.0, 5.0, 9.0, 8.0]
-    monkeypatch.setenv("REFORM_REDUCTION", "mean")
+    configure(monkeypatch, reform={"reduction": "mean"})
     assert likelihood(values)["published"]["chosen"] == 1
     assert likelihood([(1.5, True), (0.5, False), (2.0, False), (3, False)])["score"] == 0.0
 
@@ -302,8 +303,7 @@ def test_the_publishers_files_have_their_published_figures(
 
 def test_ways_of_asking_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     first = graded("gqa", right_place)
-    monkeypatch.setenv("REFORM_DUPLICATES", "2")
-    monkeypatch.setenv("REFORM_SEED", "1")
+    configure(monkeypatch, reform={"duplicates": 2, "seed": 1})
     second = graded("gqa", right_place)
     models = enumerate((first, second))
     runs = [RunOf(str(at), "m", each, {}, (Path("f"),), "s") for at, each in models]
@@ -328,7 +328,7 @@ def test_answers_may_be_as_long_as_published(
 ) -> None:
     for setting, longest in ((None, long), ("published", published)):
         if setting:
-            monkeypatch.setenv("REFORM_MAX_TOKENS", setting)
+            configure(monkeypatch, reform={"max_tokens": setting})
         assert configuration(task)["generation_kwargs"] == {
             "max_new_tokens": longest,
             "temperature": 0,
@@ -349,7 +349,7 @@ def configuration(task: str) -> Doc:
 
 def test_lengths_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     long = graded("gqa", right_place)
-    monkeypatch.setenv("REFORM_MAX_TOKENS", "published")
+    configure(monkeypatch, reform={"max_tokens": "published"})
     models = enumerate((long, graded("gqa", right_place)))
     runs = [RunOf(str(at), "m", each, {}, (Path("f"),), "s") for at, each in models]
     assert "length: long in 0; published in 1" in summarize_reform(runs).warnings[0]

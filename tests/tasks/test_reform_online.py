@@ -33,6 +33,7 @@ from lmms_rpts.tasks.reform_eval.results import (
 )
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.reform_eval.text_form import marks_of, style_of
+from tests.support.environment import configure
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
 from tests.support.reform import content_of, write_reform
@@ -153,7 +154,7 @@ def test_the_history_holds_the_models_answers_in_the_datas_order(
     marks: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Always chooses the last displayed option, which has another position in past rounds."""
-    monkeypatch.setenv("REFORM_MARKS", marks)
+    configure(monkeypatch, reform={"marks": marks})
     for doc in documents():
         rounds = rounds_of(doc)
         asked = hold_as_text(doc, [f"It is ({each['marks'][-1]})." for each in rounds])
@@ -367,8 +368,10 @@ def _solved_example(text: str, begin: str) -> list[dict[str, str]]:
 def test_the_text_form_is_the_published_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Except capital letters, which the published code removes from names, and a trailing blank."""
     monkeypatch.setenv("REFORM_PATH", str(reference("reform_eval/data_samples")))
-    monkeypatch.setenv("REFORM_INSTRUCTIONS", str(reference("reform_eval/instructions.json")))
-    monkeypatch.setenv("REFORM_DUPLICATES", "1")
+    configure(
+        monkeypatch,
+        reform={"instructions": str(reference("reform_eval/instructions.json")), "duplicates": 1},
+    )
     (case,) = (
         each
         for each in cases()

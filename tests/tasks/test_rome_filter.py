@@ -21,7 +21,7 @@ from lmms_rpts.tasks.rome import dataset
 from lmms_rpts.tasks.rome.filter import THINKING_SHOWN, RomeAnswerFilter
 from lmms_rpts.tasks.rome.results import process_results
 from tests.support import oracle
-from tests.support.environment import VARIABLES
+from tests.support.environment import VARIABLES, configure
 from tests.support.instances import make_doc as make_instance
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 from tests.support.rome import ENTRIES, changed, make_doc, write_rome
@@ -229,7 +229,7 @@ def test_answers_of_an_earlier_run_are_kept(
     judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path))
-    monkeypatch.setenv("ROME_CONSISTENCY", "1")
+    configure(monkeypatch, rome={"consistency": True})
     server = judge()
     first = grade("<think>It is B.</think>Final Answer: B")
     assert server.calls == 2
@@ -343,7 +343,7 @@ def test_thinking_and_answer_are_compared(
     reply: str,
     consistent: bool,
 ) -> None:
-    monkeypatch.setenv("ROME_CONSISTENCY", "1")
+    configure(monkeypatch, rome={"consistency": True})
     server = judge(constant(reply), grader="rule")
     (record,) = grade("<think>It ends at Mill Lane.</think>Final Answer: B")
     assert record["consistency"] == {"consistent": consistent, "reply": reply, "error": None}
@@ -361,7 +361,7 @@ def test_thinking_and_answer_are_compared(
 def test_the_end_of_the_thinking_is_shown(
     judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROME_CONSISTENCY", "1")
+    configure(monkeypatch, rome={"consistency": True})
     server = judge(constant(AGREES), grader="rule")
     end = "So it is B."
     grade(f"<think>first{'y' * (THINKING_SHOWN - len(end))}{end}\n</think>Final Answer: B")
@@ -376,7 +376,7 @@ def test_the_end_of_the_thinking_is_shown(
 def test_nothing_is_compared_where_one_of_both_is_missing(
     judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch, response: str
 ) -> None:
-    monkeypatch.setenv("ROME_CONSISTENCY", "1")
+    configure(monkeypatch, rome={"consistency": True})
     server = judge(grader="rule")
     (record,) = grade(response)
     assert record["consistency"] is None
@@ -387,7 +387,7 @@ def test_nothing_is_compared_where_one_of_both_is_missing(
 def test_grade_and_consistency_fail_apart(
     judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROME_CONSISTENCY", "1")
+    configure(monkeypatch, rome={"consistency": True})
     response = "<think>It is A.</think>Final Answer: B"
     judge(both(CORRECT, "Hard to say."))
     (record,) = grade(response)
@@ -403,7 +403,7 @@ def test_grade_and_consistency_fail_apart(
 def test_several_responses_are_averaged(
     judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROME_CONSISTENCY", "1")
+    configure(monkeypatch, rome={"consistency": True})
 
     def answer(body: dict[str, Any]) -> str:
         if asks_to_compare(body):
@@ -437,10 +437,10 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 NEEDED = [
-    ({"ROME_GRADER": "llm"}, "rome_geo", "ROME_GRADER=llm"),
-    ({"ROME_GRADER": "recommended"}, "rome_diagrams", "ROME_GRADER=recommended"),
-    ({"ROME_GRADER": "recommended"}, "rome", "ROME_GRADER=recommended"),
-    ({"ROME_CONSISTENCY": "1"}, "rome_geo", "ROME_CONSISTENCY=1"),
+    ({"grader": "llm"}, "rome_geo", "ROME_GRADER=llm"),
+    ({"grader": "recommended"}, "rome_diagrams", "ROME_GRADER=recommended"),
+    ({"grader": "recommended"}, "rome", "ROME_GRADER=recommended"),
+    ({"consistency": True}, "rome_geo", r"[rome] consistency = true"),
 ]
 
 
@@ -457,14 +457,13 @@ NEEDED = [
 def test_a_judge_that_is_needed_is_checked(
     data: Path,
     monkeypatch: pytest.MonkeyPatch,
-    settings: dict[str, str],
+    settings: dict[str, Any],
     task: str,
     named: str,
     judge_set: str,
     said: str,
 ) -> None:
-    for name, value in {**settings, "LMMS_RPTS_JUDGE": judge_set}.items():
-        monkeypatch.setenv(name, value)
+    configure(monkeypatch, judge=judge_set, rome=settings)
     with pytest.raises(JudgeConfigurationError) as caught:
         check_tasks([task])
     assert said in str(caught.value)
@@ -500,9 +499,7 @@ def test_a_judge_that_nobody_checked_is_missed_in_the_record(
 def test_the_judge_none_leaves_answers_to_be_graded_later(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"ROME_GRADER": "llm", "ROME_CONSISTENCY": "1"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
+    configure(monkeypatch, judge="none", rome={"grader": "llm", "consistency": True})
     check_tasks(["rome"])
     (record,) = grade("<think>It is B.</think>Final Answer: B")
     assert record["outcome"] == "unscored"

@@ -108,11 +108,11 @@ class Prompts:
     def _check(self, folder: Path) -> str:
         """Check the folder's templates by rendering each of them; returns their digest."""
         if not folder.is_dir():
-            raise JudgeConfigurationError(f"LMMS_RPTS_PROMPTS={str(folder)!r} is not a folder")
+            raise JudgeConfigurationError(f"prompts={str(folder)!r} is not a folder")
         found = sorted(folder.rglob("*.jinja"))
         if not found:
             raise JudgeConfigurationError(
-                f"LMMS_RPTS_PROMPTS={str(folder)!r} contains no prompt; use the built-in names: "
+                f"prompts={str(folder)!r} contains no prompt; use the built-in names: "
                 f"{', '.join(_known())}"
             )
         content = hashlib.sha256()
@@ -124,7 +124,7 @@ class Prompts:
             except Exception as error:  # any error of a template; the message names the file
                 fault = f"{type(error).__name__}: {error}"
             if fault:
-                raise JudgeConfigurationError(f"The prompt {path} (LMMS_RPTS_PROMPTS): {fault}")
+                raise JudgeConfigurationError(f"The prompt {path} (setting prompts): {fault}")
             content.update(f"{name}\0{text}\0".encode())
         return content.hexdigest()[:8]
 

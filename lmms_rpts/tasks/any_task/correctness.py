@@ -68,7 +68,7 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     least = float(found["least"]) if found and _is_number(found["least"]) else None
     if metric is None or found is None or (found["least"] and least is None):
         raise SettingError(
-            f"{text!r} is not a metric of the task (LMMS_RPTS_CORRECT, --correct). "
+            f"{text!r} is not a metric of the task (setting correct, or --correct). "
             f"Use one of {', '.join(known)}, or none. To set a minimum, write it as in "
             f"{(known or ['METRIC'])[0]}>=0.5"
         )
@@ -112,7 +112,7 @@ def no_scale(criterion: Criterion, greatest: float) -> str:
     return (
         f"{criterion.metric} has values up to {greatest:g}, so it is not a share or percentage. "
         f"Set the minimum value of a right answer on this scale, such as {criterion.metric}>=3 "
-        "(LMMS_RPTS_CORRECT, --correct)"
+        "(setting correct, or --correct)"
     )
 
 

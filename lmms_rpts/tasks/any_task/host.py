@@ -220,7 +220,7 @@ class HostTask:
             if found is None:
                 logger.warning(
                     "{}: no metric of the task says whether a response is right ({}); set "
-                    "one (LMMS_RPTS_CORRECT=METRIC.FIELD>=0.5, or --correct)",
+                    'one (in rpts.toml, correct = "METRIC.FIELD>=0.5", or --correct)',
                     self.name,
                     ", ".join(order) or "none",
                 )
@@ -335,5 +335,5 @@ def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise DataError(
             f"{path} has no grades ({type(error).__name__}: {error}). lmms-rpts score writes "
-            "these files and sets LMMS_RPTS_GRADES itself. For other runs, unset LMMS_RPTS_GRADES."
+            "these files and names them itself"
         ) from None

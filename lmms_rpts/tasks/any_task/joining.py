@@ -23,7 +23,7 @@ def join_task(task: Any, filters: Sequence[Any]) -> None:
     Raises:
         DataError: if a text-only judge would need images, or the task shows models media other than
             images.
-        SettingError: if LMMS_RPTS_CORRECT is not a metric of the task.
+        SettingError: if the setting ``correct`` is not a metric of the task.
     """
     host = HostTask(task, load_settings().grades)
     host.check_criterion()

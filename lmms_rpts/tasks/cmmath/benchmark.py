@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.cmmath.request_kinds import REQUEST_KINDS
-from lmms_rpts.tasks.cmmath.settings import VARIABLES
+from lmms_rpts.tasks.cmmath.settings import CmmathSettings
 
 _HERE = "lmms_rpts.tasks.cmmath"
 
@@ -14,8 +14,7 @@ BENCHMARK = Benchmark(
     name="cmmath",
     title="CMMaTH",
     folder=Path(__file__).parent,
-    variables=VARIABLES,
-    settings=f"{_HERE}.settings:load_cmmath_settings",
+    settings=CmmathSettings,
     checks=f"{_HERE}.checks:CHECKS",
     examine=f"{_HERE}.checks:examine",
     filters={

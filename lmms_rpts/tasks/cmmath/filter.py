@@ -84,7 +84,7 @@ class Given:
 class CmmathGradeFilter(GradingFilter):
     """Turns each response into one JSON string; docs/record.md describes its fields.
 
-    CMMATH_GRADER sets whose grade counts, CMMATH_ERRORS whether a judge classifies mistakes. If
+    CMMATH_GRADER sets whose grade counts, ``errors`` whether a judge classifies mistakes. If
     only rules grade, no judge is needed.
 
     Args:
@@ -120,8 +120,9 @@ class CmmathGradeFilter(GradingFilter):
         """The judge that may be asked; ``none`` if there is nothing to ask."""
         if not asks_judge(self.cmmath):
             return NO_JUDGE
-        need = "CMMATH_ERRORS=1" if self.cmmath.errors else f"CMMATH_GRADER={self.cmmath.grader}"
-        return needed_judge(self.settings, need, "CMMATH_GRADER=rule, CMMATH_ERRORS=0", default)
+        errors, grader = "[cmmath] errors = ", "CMMATH_GRADER="
+        need = f"{errors}true" if self.cmmath.errors else f"{grader}{self.cmmath.grader}"
+        return needed_judge(self.settings, need, f"{grader}rule, {errors}false", default)
 
     def read(self, response: str | None, doc: Doc) -> Given:
         """The parts of a response, its answer graded by rules."""

@@ -75,7 +75,7 @@ class CmmathGrading(Model):
     """How the answer was graded."""
 
     grader: CmmathGrader = Field(description="CMMATH_GRADER")
-    mistakes: Flag = Field(default=False, description="CMMATH_ERRORS")
+    mistakes: Flag = Field(default=False, description="the setting `errors`")
     named_judge: Text | None = Field(alias="judge", description="the judge; null if none is set")
     prompt_version: Text = Field(description="version of the judge's prompts")
     rules_version: Text = Field(description="version of the grading rules")
@@ -119,7 +119,7 @@ class CmmathRecord(Record):
     )
     source: ReasoningSource = Field(description="where the reasoning is in the response")
     mistake: MistakeEntry | None = Field(
-        description="the kind of mistake; null if this was not asked (CMMATH_ERRORS=0, or the "
+        description="the kind of mistake; null if this was not asked (errors = false, or the "
         "score is not 0)"
     )
     instance: CmmathInstance = Field(description="the problem, without its images")

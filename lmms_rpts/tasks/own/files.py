@@ -10,7 +10,7 @@ from loguru import logger
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
-from lmms_rpts.settings import judge_chosen, load_settings
+from lmms_rpts.settings import load_settings, options_given
 from lmms_rpts.tasks.data_checks import Check, data_fault, problem
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own.reading import KEY
@@ -125,7 +125,7 @@ def examine_folder(folder: Path) -> Sequence[Check]:
             checks.append(_examined(manager, name))
         except JudgeConfigurationError as error:
             faults.append(error)
-            with judge_chosen(NO_JUDGE):  # the data are checked with or without a judge
+            with options_given(judge=NO_JUDGE):  # the data are checked with or without a judge
                 checks.append(_examined(manager, name))
     return [*checks, *_judge_faults(faults)]
 

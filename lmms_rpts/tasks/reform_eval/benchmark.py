@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.reform_eval.settings import VARIABLES
+from lmms_rpts.tasks.reform_eval.settings import ReformSettings
 
 _HERE = "lmms_rpts.tasks.reform_eval"
 
@@ -13,8 +13,7 @@ BENCHMARK = Benchmark(
     name="reform",
     title="ReForm-Eval",
     folder=Path(__file__).parent,
-    variables=VARIABLES,
-    settings=f"{_HERE}.settings:load_reform_settings",
+    settings=ReformSettings,
     checks=f"{_HERE}.checks:CHECKS",
     examine=f"{_HERE}.checks:examine",
     filters={

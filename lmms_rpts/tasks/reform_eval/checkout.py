@@ -18,7 +18,7 @@ from lmms_rpts.tasks.data_errors import raise_faults
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
 
 REMEDY = (
-    "Set REFORM_INSTRUCTIONS to a clone of the publishers' repository (git clone "
+    "Set instructions in [reform] of rpts.toml to a clone of the publishers' repository (git clone "
     "https://github.com/FudanDISC/ReForm-Eval) or to a JSON file with their instructions, or unset "
     "it to use the built-in instructions."
 )

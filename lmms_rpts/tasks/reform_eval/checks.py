@@ -84,7 +84,7 @@ def _unmarkable(
         if len(sample.options) > most:
             yield (
                 f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, but "
-                f"numbers can mark at most {most}, letters 26 (REFORM_MARKS={settings.marks})"
+                f"numbers can mark at most {most}, letters 26 (marks = {settings.marks})"
             )
 
 

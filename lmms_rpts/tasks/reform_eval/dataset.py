@@ -93,7 +93,7 @@ def load_wordings(settings: ReformSettings) -> Instructions:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(
-            f"Cannot read REFORM_INSTRUCTIONS={str(path)[:300]!r} ({reason}). Set it to a clone "
+            f"Cannot read instructions={str(path)[:300]!r} ({reason}). Set it to a clone "
             "of https://github.com/FudanDISC/ReForm-Eval or a JSON file of instructions, or unset "
             "it for the built-in ones."
         ) from None

@@ -229,7 +229,7 @@ def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Giv
     if reform.reduction == "sum" and None in totals:
         return not_given(
             "the model does not report the number of tokens of an option "
-            "(REFORM_REDUCTION=mean does not need it)"
+            "(the setting reduction = mean does not need it)"
         )
     compared = [-each for each in totals] if reform.reduction == "sum" else means
     if not all(map(math.isfinite, (*compared, *means))):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -62,7 +61,7 @@ def _hub_copy() -> Path | None:
 
 @lru_cache(maxsize=8)
 def _samples(name: str, root: Path) -> tuple[Sample, ...]:
-    settings = replace(load_reform_settings(), path=root)
+    settings = load_reform_settings().model_copy(update={"path": root})
     try:
         return load_samples(data_sets()[name], settings).samples
     except DataError:

@@ -67,18 +67,18 @@ class ReformAsking(Model):
     instructions: Text = Field(description="`ours` (built-in) or `published`")
     instructions_sha256: Text = Field(description="SHA-256 of the instructions, in hexadecimal")
     duplicates: Whole | None = Field(
-        default=None, description="REFORM_DUPLICATES; null: 5, for captions 1"
+        default=None, description="the setting `duplicates`; null: 5, for captions 1"
     )
-    wording: WordingChoice = Field(description="REFORM_WORDING")
-    order: Order = Field(description="REFORM_ORDER")
-    marks: Mark = Field(description="REFORM_MARKS")
-    in_context: Flag = Field(description="REFORM_IN_CONTEXT")
+    wording: WordingChoice = Field(description="the setting `wording`")
+    order: Order = Field(description="the setting `order`")
+    marks: Mark = Field(description="the setting `marks`")
+    in_context: Flag = Field(description="the setting `in_context`")
     # Missing in records written before this setting existed.
     max_tokens: MaxTokens = Field(
-        default="long", description="REFORM_MAX_TOKENS; has no effect on likelihood"
+        default="long", description="the setting `max_tokens`; has no effect on likelihood"
     )
-    reduction: Reduction | None = Field(description="REFORM_REDUCTION; null for generation")
-    seed: Whole = Field(description="REFORM_SEED")
+    reduction: Reduction | None = Field(description="the setting `reduction`; null for generation")
+    seed: Whole = Field(description="the setting `seed`")
     # Missing in records written before online histories existed.
     history: History = Field(
         default="gold",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.rome.request_kinds import REQUEST_KINDS
-from lmms_rpts.tasks.rome.settings import VARIABLES
+from lmms_rpts.tasks.rome.settings import RomeSettings
 
 _HERE = "lmms_rpts.tasks.rome"
 
@@ -14,8 +14,7 @@ BENCHMARK = Benchmark(
     name="rome",
     title="ROME",
     folder=Path(__file__).parent,
-    variables=VARIABLES,
-    settings=f"{_HERE}.settings:load_rome_settings",
+    settings=RomeSettings,
     checks=f"{_HERE}.checks:CHECKS",
     parts=f"{_HERE}.checks:parts",
     examine=f"{_HERE}.checks:examine",

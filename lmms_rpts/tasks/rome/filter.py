@@ -90,7 +90,7 @@ class Given:
 class RomeAnswerFilter(GradingFilter):
     """Turns each response into one JSON string; docs/record.md describes its fields.
 
-    ROME_GRADER sets the grader, ROME_CONSISTENCY whether a judge compares thinking and answer. If
+    ROME_GRADER sets the grader, ``consistency`` whether a judge compares thinking and answer. If
     only rules grade, no judge is needed.
 
     Args:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, get_args
+from collections.abc import Iterable
+from typing import ClassVar, Literal
 
-from lmms_rpts.settings import Settings, read_variables
-
-VARIABLES = ("ROME_CONSISTENCY", "ROME_GRADER", "ROME_PATH")
+from lmms_rpts.settings import Place, Settings, Table, setting
 
 RomeGrader = Literal["rule", "llm", "recommended"]
 Grader = Literal["rule", "llm"]
@@ -18,29 +14,16 @@ LLM_RECOMMENDED = frozenset({"diagrams"})
 """The subtasks that the publishers recommend to grade by a language model."""
 
 
-@dataclass(frozen=True, slots=True)
-class RomeSettings:
-    """The settings, read from the environment.
+class RomeSettings(Table):
+    """The settings of ROME."""
 
-    Attributes:
-        path: ROME_PATH, a local folder with ROME in the publishers' layout; None: downloaded.
-        grader: ROME_GRADER, the grader; recommended: an LLM for diagrams, rules for the others.
-        consistency: ROME_CONSISTENCY, whether a judge compares thinking and answers.
-    """
-
-    path: Path | None = None
-    grader: RomeGrader = "rule"
-    consistency: bool = False
+    TABLE: ClassVar[str] = "rome"
+    path: Place | None = setting(None, "folder of ROME; without it, downloaded", True)
+    grader: RomeGrader = setting("rule", "`recommended`: `llm` for diagrams, else `rule`", True)
+    consistency: bool = setting(False, "whether a judge compares thinking and answers")
 
 
-def load_rome_settings(environ: Mapping[str, str] | None = None) -> RomeSettings:
-    """Read the settings; raises SettingError with the variable and the allowed values."""
-    env = read_variables(VARIABLES, environ)
-    return RomeSettings(
-        path=env.folder("ROME_PATH"),
-        grader=env.choice("ROME_GRADER", get_args(RomeGrader)) or "rule",
-        consistency=env.choice("ROME_CONSISTENCY", ("0", "1")) == "1",
-    )
+load_rome_settings = RomeSettings.load
 
 
 def grader_of(rome: RomeSettings, subtask: str) -> Grader:
@@ -77,5 +60,5 @@ def judge_of(
 
     if not any(asks_judge(rome, subtask) for subtask in subtasks):
         return None
-    need = "ROME_CONSISTENCY=1" if rome.consistency else f"ROME_GRADER={rome.grader}"
-    return needed_judge(settings, need, "ROME_GRADER=rule, ROME_CONSISTENCY=0", default)
+    need = "[rome] consistency = true" if rome.consistency else f"ROME_GRADER={rome.grader}"
+    return needed_judge(settings, need, "ROME_GRADER=rule, [rome] consistency = false", default)

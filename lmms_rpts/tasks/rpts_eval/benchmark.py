@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.rpts_eval.settings import VARIABLES
+from lmms_rpts.tasks.rpts_eval.settings import RptsSettings
 
 _HERE = "lmms_rpts.tasks.rpts_eval"
 
@@ -13,8 +13,7 @@ BENCHMARK = Benchmark(
     name="rpts",
     title="RPTS-Eval",
     folder=Path(__file__).parent,
-    variables=VARIABLES,
-    settings=f"{_HERE}.settings:load_rpts_settings",
+    settings=RptsSettings,
     checks=f"{_HERE}.checks:CHECKS",
     examine=f"{_HERE}.data_checks:examine",
     filters={

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from typing import ClassVar
 
-from lmms_rpts.settings import read_variables
-
-VARIABLES = ("RPTS_PATH",)
+from lmms_rpts.settings import Place, Table, setting
 
 
-@dataclass(frozen=True, slots=True)
-class RptsSettings:
-    """The settings, read from the environment.
+class RptsSettings(Table):
+    """The settings of RPTS-Eval."""
 
-    Attributes:
-        path: RPTS_PATH, a local folder with RPTS-Eval in the publishers' layout.
-    """
-
-    path: Path | None = None
+    TABLE: ClassVar[str] = "rpts"
+    path: Place | None = setting(None, "folder of RPTS-Eval; without it, downloaded", True)
 
 
-def load_rpts_settings(environ: Mapping[str, str] | None = None) -> RptsSettings:
-    """Read the settings; raises SettingError with the variable and the allowed values."""
-    return RptsSettings(path=read_variables(VARIABLES, environ).folder("RPTS_PATH"))
+load_rpts_settings = RptsSettings.load
