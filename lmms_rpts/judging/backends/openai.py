@@ -242,7 +242,7 @@ class OpenAIJudge:
             self._forms.refused(TEXT, named=False)  # an image was refused, not the form
             return self._refused(fault)
         if request.images and fault.status == 413:
-            return RefusedError(f"{failure}; try smaller images: set LMMS_RPTS_IMAGE_SIZE")
+            return RefusedError(f"{failure}; try smaller images: set image_size in rpts.toml")
         if isinstance(failure, FatalJudgeError) or not fault.adaptable:
             return failure
         if self._adapt(fault, sent, form):

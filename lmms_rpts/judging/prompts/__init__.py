@@ -169,7 +169,7 @@ def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> 
     """The system and user message of a prompt with these fields, from the fields of a record.
 
     Empty if the judge was asked with another version of the prompts, which includes custom prompts
-    (``LMMS_RPTS_PROMPTS``), or if there is no such prompt.
+    (setting ``prompts``), or if there is no such prompt.
     """
     prompts = _built_in()
     if version != prompts.version:
