@@ -190,7 +190,7 @@ def _load_task_or_group(
 
 
 def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    from lmms_rpts.tasks.own.reading import load_whole
+    from lmms_rpts.tasks.own.files import load_whole
 
     return load_whole(original, *args, **kwargs)
 

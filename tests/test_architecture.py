@@ -41,7 +41,7 @@ FLOORS = (
     ("filters",),
     ("runs",),
     ("models", "judging", "answers"),
-    ("settings",),
+    ("settings", "rows"),
     ("reasoning", "stats", "files", "schema", "terminal"),
     ("escaping", "errors", "notebook"),
 )

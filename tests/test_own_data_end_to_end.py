@@ -91,11 +91,11 @@ def test_faults_come_before_the_model(example: Path, tmp_path: Path) -> None:
         *("--include_path", str(folder), "--tasks", "own_benchmark"),
         env=OFFLINE,
     )
-    assert "line 4: 'answer' cannot be graded as a choice" in done.output
+    assert "line 4: answer cannot be graded as a choice" in done.output
     assert "/no/such/model" not in done.output.split("Error during")[0]
     checked = run([RPTS, "doctor", "--include_path", str(folder)], env=OFFLINE)
     assert checked.returncode == 1
-    assert "line 4: 'answer' cannot be graded as a choice" in checked.stdout
+    assert "line 4: answer cannot be graded as a choice" in checked.stdout
     assert re.search(r"^ok +own_counts +2 instances, answers: function", checked.stdout, re.M)
 
 
@@ -162,15 +162,15 @@ def test_a_run_is_judged_later(tmp_path: Path) -> None:
 
 @table("name", *re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
 def test_the_page_names_what_there_is(name: str) -> None:
-    from lmms_rpts.tasks.own.config import _NAMES
-    from lmms_rpts.tasks.own.fields import FIELDS, FORMS
+    from lmms_rpts.tasks.own.config import Keys
+    from lmms_rpts.tasks.own.data import FIELDS, FORMS
 
-    assert name in {*FIELDS, *_NAMES, *FORMS}
+    assert name in {*FIELDS, *Keys.model_fields, *FORMS}
 
 
 def test_the_page_names_all() -> None:
-    from lmms_rpts.tasks.own.config import _NAMES
-    from lmms_rpts.tasks.own.fields import FIELDS, FORMS
+    from lmms_rpts.tasks.own.config import Keys
+    from lmms_rpts.tasks.own.data import FIELDS, FORMS
 
-    known: set[Any] = {*FIELDS, *_NAMES, *FORMS}
+    known: set[Any] = {*FIELDS, *Keys.model_fields, *FORMS}
     assert not [name for name in known if f"`{name}`" not in PAGE]

@@ -56,7 +56,7 @@ def test_doctor_reports_an_unusable_judge_once_and_still_checks_the_data(own: Pa
     assert done.stdout.count("Unknown judge 'nonne'") == 1
     (own / "data.jsonl").write_text("{}", encoding="utf-8")
     broken = CliRunner().invoke(app, ["doctor", "--include_path", str(own)])
-    assert "'question' is missing" in broken.output
+    assert "question is missing" in broken.output
 
 
 @table(

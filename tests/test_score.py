@@ -189,8 +189,8 @@ def test_the_group_is_found_without_its_name(data: Path, tmp_path: Path) -> None
 def test_the_task_may_come_from_outside_if_it_is_one(data: Path, tmp_path: Path) -> None:
     file = write(tmp_path / "r.jsonl", *({"id": at, "response": "x"} for at in range(3)))
     assert plan_rescoring([file], "rpts_eval_zh").parts == (Part("rpts_eval_zh", 0, None, 1),)
-    for task in (None, "rpts_eval"):
-        with pytest.raises(ResponsesError, match=r'line 1 has no "task".*--task'):
+    for task, said in ((None, r'line 1 has no "task".*--task'), ("rpts_eval", "the id 0 .* in")):
+        with pytest.raises(ResponsesError, match=said):
             plan_rescoring([file], task)
 
 
@@ -384,13 +384,13 @@ def test_each_file_is_read_once(
     """Files were parsed to find their tasks, and then again."""
     file = write(tmp_path / "r.jsonl", *responses_to(task))
     read: list[Path] = []
-    entries = responses._entries
+    rows = responses._rows
 
     def counted(path: Path) -> Any:
         read.append(path)
-        return entries(path)
+        return rows(path)
 
-    monkeypatch.setattr(responses, "_entries", counted)
+    monkeypatch.setattr(responses, "_rows", counted)
     _plan([file], host, _Task(None, None))
     assert read == [file]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from lmms_rpts.models.responses import (
     read_responses,
 )
 from lmms_rpts.runs.reading import model_name, read_results
-from lmms_rpts.tasks.documents import read_documents, scored_tasks
+from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.documents import answered_tasks, read_documents, scored_tasks
+from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 
 _SAMPLES = "_samples_"
 
@@ -76,11 +78,21 @@ class Rescoring:
     files: tuple[Path, ...]
     passed_over: tuple[str, ...]
 
+    @property
+    def needs_judge(self) -> bool:
+        """Whether a judge must be set: a benchmark that grades answers asks for one itself."""
+        grading = answered_tasks().keys() - scored_tasks().keys()
+        return bool({*self.responses} - {DEMO_TASK} - grading)
+
+    @property
+    def default_judge(self) -> str:
+        """The judge if none is set."""
+        return "lexical" if DEMO_TASK in self.responses else "none"
+
 
 def read_own_responses(paths: Sequence[str | Path]) -> SavedResponses:
-    """The saved responses to all tasks that RPTS scores; see ``read_responses``."""
-    single_tasks = [name for name, each in scored_tasks().items() if not each.scored[name]]
-    return read_responses(*paths, only=single_tasks)
+    """The saved responses to all built-in tasks that can be scored; see ``read_responses``."""
+    return read_responses(*paths, only=answered_tasks())
 
 
 def plan_rescoring(
@@ -99,24 +111,62 @@ def plan_rescoring(
     """
     documents = {} if task is None else dict(read_documents(task))
     if task is not None:
-        single = next(iter(documents)) if len(documents) == 1 else None
-        saved = read_responses(*paths, only=[*documents], default_task=single)
+        single = next(iter(documents)) if len(documents) == 1 else task
+        saved = read_responses(*paths, only={*documents, *_groups(documents)}, default_task=single)
     elif saved is None:
         saved = read_own_responses(paths)
     passed_over = tuple(sorted(saved.passed_over))
     if not saved.tasks:
         raise ResponsesError(_nothing(saved, [*documents], passed_over))
-    for name in saved.tasks:
-        if name not in documents:
-            documents.update(read_documents(name))
+    for name in saved.tasks if task is None else ():
+        documents |= dict(read_documents(name))
     responses = {name: by_document(saved, name, docs) for name, docs in documents.items()}
+    if _check_groups(saved, documents):
+        responses = {name: found for name, found in responses.items() if found}
     _refuse_empty(responses)
     extents = tuple(
         find_extent(name, {at: len(each) for at, each in found.items()}, len(documents[name]))
         for name, found in responses.items()
     )
-    parts = plan_parts(extents, task)
+    parts = plan_parts(extents, task if len(responses) == len(documents) else None)
     return Rescoring(responses, extents, parts, tuple(saved.files), passed_over)
+
+
+def _groups(tasks: Iterable[str]) -> set[str]:
+    """The groups with these tasks."""
+    known = answered_tasks()
+    return {name for name, each in known.items() if {*_parts_of(each, name)} & {*tasks}}
+
+
+def _parts_of(benchmark: Benchmark, name: str) -> Sequence[str]:
+    return benchmark.scored.get(name) or benchmark.answered.get(name) or ()
+
+
+def _check_groups(
+    saved: SavedResponses, documents: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> bool:
+    """Whether responses name a group.
+
+    Raises:
+        ResponsesError: if one does so by ``doc_id``, or its id is in none of the tasks.
+    """
+    numbered = sorted({name for name, _ in saved.by_doc_id if name not in documents})
+    if numbered:
+        raise ResponsesError(
+            f'"doc_id" is the number in a task, and {numbered[0]} is a group: use "id", or name '
+            f"the task ({listed(documents)})"
+        )
+    of_groups = {key for key in saved.by_id if key[0] not in documents}
+    known = {
+        key
+        for task, docs in documents.items()
+        for doc in docs
+        for key in saved.keys_of(task, doc["id"])
+    }
+    stray = [f"{own_id} of {name}" for name, own_id in sorted(of_groups - known)]
+    if stray:
+        raise ResponsesError(f"No document of {listed(documents)} has the id {listed(stray)}")
+    return bool(of_groups)
 
 
 def _nothing(saved: SavedResponses, tasks: Sequence[str], passed_over: Sequence[str]) -> str:
@@ -167,7 +217,7 @@ def by_document(
         if of == task and name not in known[kind]
     ]
     if stray:
-        benchmark = scored_tasks().get(task)
+        benchmark = answered_tasks().get(task)
         variable = benchmark.data_variable if benchmark else "its own setting"
         raise ResponsesError(
             f"{task} has {len(documents)} documents, and these are not among them: "
@@ -250,7 +300,8 @@ def _alone(extent: Extent) -> Part:
 
 def _name_of(tasks: Sequence[str]) -> str:
     """The group that consists of the tasks, otherwise the tasks."""
-    groups = [name for name, each in scored_tasks().items() if set(each.scored[name]) == set(tasks)]
+    known = answered_tasks()
+    groups = [name for name, each in known.items() if {*_parts_of(each, name)} == {*tasks}]
     return groups[0] if groups else ",".join(tasks)
 
 

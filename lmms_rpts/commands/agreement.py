@@ -107,10 +107,11 @@ def _holds_ratings(other: str) -> bool:
     from lmms_rpts.runs.rating_file import holds_rating_file
 
     path = Path(other).expanduser()
-    suffix = path.suffix.lower()
-    if suffix == ".json" and path.is_file():
+    if path.suffix.lower() == ".json":
         return holds_rating_file(path)
-    return suffix in (".csv", ".tsv", ".txt") or (path.is_file() and suffix[:5] != ".json")
+    return path.suffix.lower() in (".csv", ".tsv", ".parquet") or (
+        path.suffix.lower() == ".jsonl" and "_samples_" not in path.name
+    )
 
 
 def _show(found: Agreement, worst: int) -> None:

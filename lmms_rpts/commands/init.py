@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmms_rpts.commands.common import fail, told
-from lmms_rpts.escaping import listed, visible
+from lmms_rpts.escaping import did_you_mean, listed, visible
 
 if TYPE_CHECKING:
+    from lmms_rpts.tasks.own.convert import Table
     from lmms_rpts.tasks.own.starting import Start
-    from lmms_rpts.tasks.own.tables import Table
 
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
 _SHOWN_NAMES = 40
 _IMAGE_REMEDY = "Fix the names of the images, or set --images to their folder."
-_PLACE = re.compile(r"(?:line|record) ([0-9]{1,15})\b")
+_PLACE = re.compile(r"(?:line|row) ([0-9]{1,15})\b")
 
 
 def init(
@@ -30,8 +30,13 @@ def init(
         str, typer.Argument(help="Name of the task: letters, digits and _.", show_default=False)
     ],
     source: Annotated[
-        Path | None,
-        typer.Option("--from", help="Your instances: JSON Lines, a JSON list, CSV or TSV."),
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Your instances: JSON Lines, a JSON list, CSV, TSV or Parquet; or a data set on "
+            "the Hub, as hf:OWNER/NAME or hf:OWNER/NAME/FILE.",
+        ),
     ] = None,
     pairs: Annotated[
         list[str] | None,
@@ -84,16 +89,16 @@ def init(
             start = _from_file(name, source, pairs or [], images, answer, language)
         commands = _commands(start, folder)
         try:
-            count = write_start(start, folder, commands)
+            write_start(start, folder, commands)
         except (OSError, ValueError) as error:
             fail(f"Cannot write to {folder}: {getattr(error, 'strerror', None) or error}")
-    _tell(start, folder, count, commands)
+    _tell(start, folder, commands)
 
 
 def _check_choices(answer: str | None, language: str) -> None:
     from lmms_rpts.reasoning.clues import LANGUAGES
     from lmms_rpts.settings import parse_choice
-    from lmms_rpts.tasks.own.fields import FORMS
+    from lmms_rpts.tasks.own.data import FORMS
 
     if answer is not None and answer.lstrip().startswith("!function"):
         fail(
@@ -107,53 +112,58 @@ def _check_choices(answer: str | None, language: str) -> None:
 
 def _from_file(
     name: str,
-    source: Path,
+    source: str,
     pairs: list[str],
     images: Path | None,
     answer: str | None,
     language: str,
 ) -> Start:
     """The user's instances with the task's fields, checked with their images."""
+    from lmms_rpts.rows import QUOTING
     from lmms_rpts.tasks.data_errors import raise_faults
-    from lmms_rpts.tasks.own.collecting import find_images, new_names, renamed
-    from lmms_rpts.tasks.own.data import REMEDY, field_faults_of
-    from lmms_rpts.tasks.own.mapping import infer_form, map_names, map_records, plain_stances
+    from lmms_rpts.tasks.own.convert import (
+        collect_images,
+        infer_form,
+        map_names,
+        map_rows,
+        plain_stances,
+        read_table,
+    )
+    from lmms_rpts.tasks.own.data import REMEDY, check_instances
     from lmms_rpts.tasks.own.starting import Start
-    from lmms_rpts.tasks.own.tables import QUOTING, read_table
 
     if images is not None and not images.is_dir():
         fail(f"--images: {images} is not a folder")
     table = read_table(source)
     mapping = _completed(map_names(table.names, _chosen(pairs, table)), table, answer)
-    records = map_records(table, mapping)
-    form = answer or infer_form(records)
+    rows = map_rows(table, mapping)
+    form = answer or infer_form(rows)
     if form == "agree":
-        records = plain_stances(records)
+        rows = plain_stances(rows)
     _tell_mapping(mapping, form, given=answer is not None)
     _tell_left_out(table, mapping)
-    csv = f" In CSV, {QUOTING}." if table.cells else ""
-    faults = [*table.faults, *field_faults_of(records, form, mapping)]
-    beside = source.absolute().parent
-    folders = [images.absolute()] if images else [beside, beside / "images"]
-    found, missing = find_images(records, folders)
-    remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(missing)
-    faults = sorted([*faults, *missing], key=_number_of)
-    raise_faults(source, faults, f"{' '.join(remedies)}{csv}")
-    names = new_names(found, folders)
-    instances = [renamed(record, names).fields for record in records]
-    return Start(name, form, language, instances, found, names)
+    rows, pictures = collect_images(table, rows, images)
+    _, faults = check_instances(rows, form, mapping)
+    remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(pictures.faults)
+    if any(row.cells for row in rows):
+        remedies.append(f"In CSV, {QUOTING}, and separate the items of a list with |.")
+    raise_faults(source, sorted([*faults, *pictures.faults], key=_number_of), " ".join(remedies))
+    if pictures.outside:
+        first = visible(str(pictures.outside[0]))
+        typer.echo(f"Images from other folders: {len(pictures.outside)}, such as {first}.")
+    instances = [dict(row.fields) for row in rows]
+    return Start(name, form, language, instances, pictures.found)
 
 
 def _number_of(fault: str) -> int:
-    """The line or record that a fault names at its beginning; 0 if it names none."""
+    """The line or row that a fault names at its beginning; 0 if it names none."""
     named = _PLACE.match(fault)
     return int(named[1]) if named else 0
 
 
 def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
     """The fields set with --map, by the task's names."""
-    from lmms_rpts.tasks.own.fields import nearest
-    from lmms_rpts.tasks.own.mapping import TARGETS
+    from lmms_rpts.tasks.own.convert import TARGETS
 
     chosen = {}
     for pair in pairs:
@@ -163,12 +173,11 @@ def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
             fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
         for name, known, what in (
             (ours, TARGETS, "the task"),
-            (theirs, table.names, str(table.path)),
+            (theirs, table.names, table.place),
         ):
             if name not in known:
-                near = nearest(name, known)
-                hint = f"did you mean {near}?" if near else f"fields: {_names(known)}"
-                fail(f"--map {pair}: unknown field {name} in {what}; {hint}")
+                hint = did_you_mean(name, known) or f" Fields: {_names(known)}"
+                fail(f"--map {pair}: unknown field {name} in {what}.{hint}")
         chosen[ours] = theirs
     return chosen
 
@@ -184,7 +193,7 @@ def _completed(mapping: dict[str, str], table: Table, answer: str | None) -> dic
         options = " ".join(f"--map {name}=YOURS" for name in needed)
         none = ", or --answer none if there are no answers" if "answer" in needed else ""
         fail(
-            f"{table.path}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
+            f"{table.place}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
             f"{_names(table.names)}. Use {options}{none}"
         )
     if _is_terminal():
@@ -236,7 +245,7 @@ def _tell_left_out(table: Table, mapping: Mapping[str, str]) -> None:
     if "images" in mapping:
         return
     for name in unused:
-        found = next((each.fields[name] for each in table.records if each.fields.get(name)), "")
+        found = next((each.fields[name] for each in table.rows if each.fields.get(name)), "")
         if str(found[0] if isinstance(found, list) else found).lower().endswith(_IMAGE_SUFFIXES):
             typer.echo(f"Are these images? --map images={shlex.quote(name)}")
 
@@ -249,7 +258,7 @@ def _commands(start: Start, folder: Path) -> dict[str, str]:
     if start.responses:
         samples = shlex.quote(f"samples={folder}/responses.jsonl")
         model, judge = f"replay --model_args {samples}", "LMMS_RPTS_JUDGE=lexical "
-    shown = f" --images {quoted}/images" if start.has_images else ""
+    shown = f" --images {quoted}/images" if start.images else ""
     return {
         "check": f"lmms-rpts doctor --include_path {quoted} --judge none",
         "run": f"{judge}lmms-eval --model {model} --include_path {quoted} --tasks {start.name} "
@@ -258,9 +267,9 @@ def _commands(start: Start, folder: Path) -> dict[str, str]:
     }
 
 
-def _tell(start: Start, folder: Path, count: int, commands: Mapping[str, str]) -> None:
+def _tell(start: Start, folder: Path, commands: Mapping[str, str]) -> None:
     typer.echo(
-        f"Written: {folder} (instances: {len(start.instances)}, images: {count}, "
+        f"Written: {folder} (instances: {len(start.instances)}, images: {len(start.images)}, "
         f"answers: {start.form})."
     )
     typer.echo("\nRun it:\n")

@@ -34,7 +34,8 @@ def score(
             metavar="SAMPLES...",
             help=(
                 "Samples of lmms-eval (--log_samples; files, or the folder of one run), or JSONL "
-                'of {"task", "doc_id" or "id", "response"}.'
+                'of {"task", "doc_id" or "id", "response"} (also JSON, CSV, Parquet), or the '
+                "predictions of ROME's publishers."
             ),
             show_default=False,
         ),
@@ -181,11 +182,11 @@ def _plan(
     from lmms_rpts.analysis.any_run import plan_any_run
     from lmms_rpts.analysis.rescoring import plan_rescoring, read_own_responses
     from lmms_rpts.models.responses import read_responses
-    from lmms_rpts.tasks.documents import scored_tasks
+    from lmms_rpts.tasks.documents import answered_tasks
     from lmms_rpts.tasks.include_path import own_tasks
 
     named = None
-    if task is not None and task not in scored_tasks():
+    if task is not None and task not in answered_tasks():
         # A file without task names may belong to any task.
         named = read_responses(*samples, only=[task], default_task=task)
         if task not in named.tasks:
@@ -212,12 +213,11 @@ def _plan(
 def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
     """Check the judge before anything starts, and return it; None: the task's own."""
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
-    from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 
     settings = load_settings(judge=judge)
     if settings.judge:
         find_judges(settings.judge, settings)
-    elif set(rescoring.responses) != {DEMO_TASK}:
+    elif rescoring.needs_judge:
         raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
     return settings.judge
 
@@ -248,7 +248,7 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
             "lmms-eval can score several tasks together only for the same documents: the tasks are "
             "scored one after another, and there is no row for their group"
         )
-    typer.echo(f"Scoring {model}, judge: {judge or 'lexical'}")
+    typer.echo(f"Scoring {model}, judge: {judge or rescoring.default_judge}")
 
 
 def _extent(part: Part) -> list[str]:

@@ -23,8 +23,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     """A model that returns saved responses; runs on one or several processes, on the CPU.
 
     Args:
-        samples: a file that lmms-eval wrote with --log_samples, a JSONL file of
-            ``{"task", "doc_id" or "id", "response"}``, or a folder of such files.
+        samples: a file or folder that ``read_responses`` can read.
         name: name of the model that generated the responses, recorded in the results file.
         batch_size, max_batch_size, device: passed to every model by lmms-eval; not used.
         unknown: refused.
@@ -51,7 +50,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 "replay needs saved responses: set --model_args samples=FILE (or a folder)"
             )
         try:
-            self.saved = read_responses(samples)
+            self.saved = read_responses(samples, default_task="")
         except ResponsesError as error:
             raise ResponsesError(f"replay: {error}") from None
         self._ids: dict[tuple[str, str], list[object]] = {}

@@ -10,12 +10,7 @@ from typing import Any
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
-
-CUT_SHORT = (
-    "is truncated: the file was cut while it was written or copied. Copy it again, or delete this "
-    "last line to continue without it"
-)
-"""The error for an incomplete last line, with the remedy."""
+from lmms_rpts.rows import ReadError, Row, read_rows, row_files
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
@@ -61,7 +56,8 @@ class SavedResponses:
     """Responses of one or several tasks.
 
     Each document has one response or one per repeat. A document is identified by its number in
-    the data set (``doc_id``) or by its own ``id``; both may be mixed.
+    the data set (``doc_id``) or by its own ``id``; both may be mixed. With ``id``, the name of the
+    task may be that of its group (``rome`` for ``rome_geo``), or missing.
 
     Attributes:
         path: the paths that were read, for messages.
@@ -74,6 +70,7 @@ class SavedResponses:
     by_id: Table = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     passed_over: set[str] = field(default_factory=set)
+    _used: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[str]:
@@ -81,21 +78,44 @@ class SavedResponses:
         return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
 
     def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
-        """The responses to a document; empty if none were saved."""
-        found = self.by_doc_id.get((task, str(doc_id)))
-        return found or self.by_id.get((task, str(own_id)), [])
+        """The responses to a document; empty if none were saved.
+
+        Raises:
+            ResponsesError: for an id of a group that is in two of its tasks.
+        """
+        found = self.by_doc_id.get((task, str(doc_id))) or self.by_id.get((task, str(own_id)))
+        if found:
+            return found
+        key = next((key for key in self.keys_of(task, own_id) if key in self.by_id), None)
+        if key is None:
+            return []
+        first = self._used.setdefault(key, task)
+        if first != task:
+            named = f" of {key[0]}" if key[0] else ""
+            raise ResponsesError(
+                f"{self.path}: the id {key[1]}{named} is in {first} and in {task}: set "
+                '"task" to one of them'
+            )
+        return self.by_id[key]
+
+    def keys_of(self, task: str, own_id: object) -> list[tuple[str, str]]:
+        """The keys of a document in ``by_id``: of its task, of groups, and without a task."""
+        parts = task.split("_")
+        names = ["_".join(parts[:end]) for end in range(len(parts), -1, -1)]
+        return [(name, str(own_id)) for name in names]
 
 
 def read_responses(
     *paths: str | Path, only: Collection[str] | None = None, default_task: str | None = None
 ) -> SavedResponses:
-    """Read ``--log_samples`` files, JSONL of ``{"task", "doc_id" or "id", "response"}``, or all
-    JSONL files below folders.
+    """Read ``--log_samples`` files, rows of ``{"task", "doc_id" or "id", "response"}`` in any
+    format of ``rows``, the predictions of ROME's publishers, or all JSONL files below folders.
 
     Args:
         paths: files and folders.
         only: the requested tasks; None: all.
-        default_task: the task of responses if neither the line nor the file name contains it.
+        default_task: the task of responses if neither the line nor the file name contains it;
+            "": only their ``id`` counts.
 
     Raises:
         ResponsesError: with the file and the line that cannot be read.
@@ -107,10 +127,11 @@ def read_responses(
         if only is not None and task is not None and task not in only:
             saved.passed_over.add(task)
             continue
-        reader = _Reader(saved, file, task or default_task, only, owners)
+        named = task if task is not None else default_task
+        reader = _Reader(saved, file, named, only, owners)
         try:
-            for place, entry in _entries(file):
-                reader.add(entry, place)
+            for row in _rows(file):
+                reader.add(_prediction(row) or row.fields, row.where)
         except LikelihoodError as error:
             others = {each for each in files.values() if each} - {task}
             raise LikelihoodError(str(error), sorted(others)) from None
@@ -119,42 +140,39 @@ def read_responses(
 
 
 def _files(path: Path) -> list[Path]:
+    if not path.expanduser().exists():
+        raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
     try:
-        root = path.expanduser()
-        if not root.exists():
-            raise ResponsesError(f"{root} does not exist: pass saved responses")
-        files = sorted(root.rglob("*.jsonl")) if root.is_dir() else [root]
-    except (OSError, RuntimeError) as error:
-        raise ResponsesError(f"Cannot read {path}: {error}") from None
-    if not files:
-        raise ResponsesError(f"No .jsonl file below {root}")
-    return files
+        return row_files(path, [".jsonl"])
+    except ReadError as error:
+        raise ResponsesError(str(error)) from None
 
 
-def _entries(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(file: Path) -> Iterator[Row]:
     try:
-        # Not splitlines(): lmms-eval writes line separators such as U+2028 inside its JSON.
-        with file.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    place = f"{file}, line {number}"
-                    yield place, _entry(line, place)
-    except OSError as error:
-        raise ResponsesError(f"Cannot read {file}: {error.strerror}") from None
+        for row in read_rows(file):
+            if row.fault:
+                raise ResponsesError(f"{row.where} {row.fault}")
+            yield row
+    except ReadError as error:
+        raise ResponsesError(str(error)) from None
 
 
-def _entry(line: str, place: str) -> dict[str, Any]:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        if line.lstrip().startswith("{") and not line.endswith("\n"):
-            raise ResponsesError(f"{place} {CUT_SHORT}") from None
-        raise ResponsesError(
-            f"{place} is not valid JSON ({error}): copy the file again, or fix that line"
-        ) from None
-    if not isinstance(entry, dict):
-        raise ResponsesError(f"{place} is not a JSON object")
-    return entry
+def _prediction(row: Row) -> Mapping[str, Any] | None:
+    """A prediction in a layout of ROME's publishers, as a row of ours; else None.
+
+    They are one object, a list, or objects by ``question_id``; files with scores have the response
+    as ``raw_answer``. Their ``task`` is a subtask, not a task of lmms-eval.
+    """
+    own_id = row.fields.get("question_id", row.key or None)
+    answer = row.fields.get("raw_answer", row.fields.get("answer"))
+    if own_id is None or not isinstance(answer, str) or {"response", "resps"} & {*row.fields}:
+        return None
+    reason = row.fields.get("reason")
+    thinking = reason if isinstance(reason, str) and reason.strip() else ""
+    if thinking and "</think>" not in thinking:
+        thinking = f"<think>{thinking}</think>\n"
+    return {"id": own_id, "response": thinking + answer}
 
 
 def _task_of(file: Path) -> str | None:
@@ -186,8 +204,7 @@ class _Reader:
         task = entry.get("task", self.task)
         if not isinstance(task, str):
             raise ResponsesError(
-                f'{place} has no "task": add it to each line (for lmms-rpts score: or set '
-                "--task, with one task)"
+                f'{place} has no "task": add it to each line (for lmms-rpts score: or set --task)'
             )
         if self.only is not None and task not in self.only:
             self.saved.passed_over.add(task)
@@ -195,6 +212,8 @@ class _Reader:
         kind = next((name for name in ("doc_id", "id") if name in entry), None)
         if kind is None:
             raise ResponsesError(f'{place} has neither "doc_id" nor "id"')
+        if not task and kind == "doc_id":
+            raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
         key, read = (task, str(entry[kind])), _responses(entry, place)
         owner = self.owners.setdefault((kind, *key), self.file)

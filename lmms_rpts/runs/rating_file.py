@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.schema import FieldError, Model, Several, Share, Text, Whole, first_fault
 
 FORMAT = "lmms-rpts-ratings"
 VERSION = 1
-_LARGEST = 100_000_000
 _HEAD = 4_096
-_REMEDY = "pass a file that the page of lmms-rpts rate saved"
+REMEDY = "pass a file that the page of lmms-rpts rate saved"
 
 
 class RatedItem(Model):
@@ -76,26 +73,6 @@ def parse_rating_file(value: Any) -> RatingFile:
     return found
 
 
-def read_rating_file(path: Path) -> RatingFile:
-    """Read a rating file.
-
-    Raises:
-        RunError: with the file and the error.
-    """
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise RunError(f"{path} is larger than 100 MB: {_REMEDY}")
-        content = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise RunError(f"Cannot read {path} ({error.strerror}): {_REMEDY}") from None
-    except UnicodeDecodeError:
-        raise RunError(f"{path} is not UTF-8: {_REMEDY}") from None
-    try:
-        return parse_rating_file(_json(content))
-    except FieldError as error:
-        raise RunError(f"{path} is not a rating file: {error}; {_REMEDY}") from None
-
-
 def holds_rating_file(path: Path) -> bool:
     """Whether a file begins like a rating file, not like samples or results."""
     try:
@@ -104,10 +81,3 @@ def holds_rating_file(path: Path) -> bool:
     except OSError:
         return False
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and FORMAT.encode() in head
-
-
-def _json(content: str) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FieldError(f"it is not valid JSON ({error})") from None

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
-from lmms_rpts.models.responses import CUT_SHORT
+from lmms_rpts.rows import CUT_SHORT
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import Records, holds_schema, names_schema, other_reader
 from lmms_rpts.schema import (

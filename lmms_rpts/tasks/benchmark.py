@@ -56,7 +56,10 @@ class Benchmark:
         request_kinds: its kinds of judge requests, in addition to those of RPTS.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
             score`` accepts responses to them.
-        documents: returns the documents of one of ``scored``, without images, by task.
+        answered: its tasks and groups whose answers it grades itself, as ``scored``, for
+            ``lmms-rpts score``.
+        documents: returns the documents of one of ``scored`` or ``answered``, without images, by
+            task.
         images: returns the folder of a task's images on this machine, or None; no downloads.
         picture: returns the Pillow image of an instance whose record names no image, or None; its
             arguments are the instance and the folder of ``--images``, else of ``images`` or of the
@@ -80,6 +83,7 @@ class Benchmark:
     foreign: str | None = None
     request_kinds: tuple[RequestKind, ...] = ()
     scored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    answered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     documents: str | None = None
     images: str | None = None
     picture: str | None = None

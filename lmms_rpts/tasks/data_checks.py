@@ -50,5 +50,5 @@ def examined(name: str, describe: Callable[[], str]) -> Check:
 
 def data_fault(name: str, error: object) -> Check:
     """A fault of data; the last line of its message is the remedy."""
-    said, _, remedy = str(error).rpartition("\n")
+    said, _, remedy = str(getattr(error, "whole", error)).rpartition("\n")
     return problem(name, said, remedy) if said else problem(name, error)

@@ -7,12 +7,20 @@ from collections.abc import Sequence
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import visible
 
-_SHOWN = 5
+_SHOWN, _MOST = 5, 200
 _LONGEST = 500
 
 
 class DataError(UserError):
-    """Data that cannot be evaluated; the message has the place and the remedy."""
+    """Data that cannot be evaluated; the message has the place and the remedy.
+
+    Attributes:
+        whole: the message with all faults; ``str`` has the first ones.
+    """
+
+    def __init__(self, message: str, whole: str | None = None) -> None:
+        super().__init__(message)
+        self.whole = whole or message
 
 
 def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
@@ -26,10 +34,14 @@ def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
     Raises:
         DataError: the remedy is its last line.
     """
+
+    def message(most: int) -> str:
+        more = f"\n  ... and {len(faults) - most:,} more" if len(faults) > most else ""
+        listed = "\n  ".join(map(_shown, faults[:most]))
+        return f"{place} cannot be evaluated:\n  {listed}{more}\n{remedy}"
+
     if faults:
-        more = f"\n  ... and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-        listed = "\n  ".join(map(_shown, faults[:_SHOWN]))
-        raise DataError(f"{place} cannot be evaluated:\n  {listed}{more}\n{remedy}")
+        raise DataError(message(_SHOWN), message(_MOST))
 
 
 def _shown(fault: str) -> str:

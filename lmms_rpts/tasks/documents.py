@@ -22,13 +22,19 @@ def scored_tasks() -> dict[str, Benchmark]:
     return {task: each for each in benchmarks().values() for task in each.scored}
 
 
+def answered_tasks() -> dict[str, Benchmark]:
+    """The tasks and groups of ``scored_tasks``, and those whose answers a benchmark grades."""
+    graded = {task: each for each in benchmarks().values() for task in each.answered}
+    return scored_tasks() | graded
+
+
 def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
     """The documents of a task or group without their images, by their task.
 
     Raises:
         DataError: for an unknown task, or if they cannot be read.
     """
-    known = scored_tasks()
+    known = answered_tasks()
     if task not in known:
         hint = did_you_mean(task, known)
         raise DataError(f"Unknown task {task!r}.{hint} Known tasks: {', '.join(known)}")

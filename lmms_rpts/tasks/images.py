@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -19,18 +18,18 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 """No other formats: Pillow would start Ghostscript for PostScript."""
 
 
-def image_faults(paths: Iterable[Path], root: Path) -> dict[Path, str]:
+def image_faults(paths: Iterable[Path], root: Path | None) -> dict[Path, str]:
     """The faults of images that are missing, outside of their folder, or damaged.
 
     An unchanged file is decoded only once. Shows progress if there are many.
 
     Args:
         paths: the images, as named in the data.
-        root: the data's folder; nothing outside of it is opened.
+        root: the data's folder, outside of which nothing is opened; None: the user chose the files.
     """
     each = sorted(set(paths))
     shown = tqdm(each, desc="Checking images", disable=len(each) <= _MANY)
-    faults = {path: outside_fault(path, root) or _fault(path) for path in shown}
+    faults = {path: (root and outside_fault(path, root)) or _fault(path) for path in shown}
     return {path: fault for path, fault in faults.items() if fault is not None}
 
 
@@ -132,10 +131,7 @@ def behind_names(
 
 def _fault(path: Path) -> str | None:
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # reading a pipe would block
-            return _unreadable(path, "it is not a file")
-        return _decoding_fault(path, found.st_mtime_ns)
+        return _decoding_fault(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
         return f"the image {path} is missing"
     except (OSError, ValueError) as error:

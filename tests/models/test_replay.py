@@ -125,7 +125,7 @@ def test_a_missing_response_is_named(tmp_path: Path) -> None:
 @table(
     "line, said",
     ("{", "line 1 is not valid JSON"),
-    ("[]", "line 1 is not a JSON object"),
+    ("[1]", "row 1 should be a JSON object"),
     ('{"doc_id": 1, "response": "x"}', 'line 1 has no "task"'),
     ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
     ('{"task": "t", "doc_id": 1}', "has no text as response"),
@@ -147,7 +147,7 @@ def test_broken_files(tmp_path: Path, line: str, said: str) -> None:
 def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(ResponsesError, match="does not exist"):
         read_responses(tmp_path / "none.jsonl")
-    with pytest.raises(ResponsesError, match=r"No \.jsonl file"):
+    with pytest.raises(ResponsesError, match=r"No file that ends in \.jsonl"):
         read_responses(tmp_path)
 
 

@@ -20,7 +20,6 @@ from tests.support.reference import reference
 from tests.support.rome import (
     ENTRIES,
     changed,
-    draw_images,
     make_doc,
     write_responses,
     write_rome,
@@ -241,24 +240,13 @@ def test_the_results_file_tells_the_data(both: Run) -> None:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The publishers' example with placeholders for its images; replays their answers."""
+    """The publishers' example without its images; replays their file of predictions."""
     entries = json.loads(reference("rome", "annotation.json").read_text(encoding="utf-8"))
-    answers = json.loads(reference("rome", "predictions.json").read_text(encoding="utf-8"))
     out = tmp_path_factory.mktemp("published")
     (out / "data").mkdir()
-    draw_images(out / "data", entries)
     (out / "data" / "annotation.json").write_text(json.dumps(entries), encoding="utf-8")
-    tasks = {entry["question_id"]: f"rome_{entry['task']}" for entry in entries}
-    said = [
-        {
-            "task": tasks[each["question_id"]],
-            "id": each["question_id"],
-            "response": each["reason"] + each["answer"],
-        }
-        for each in answers
-    ]
-    (out / "said.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
-    return replay(out, out / "data", out / "said.jsonl", ",".join(sorted(tasks.values())))
+    tasks = ",".join(sorted({f"rome_{entry['task']}" for entry in entries}))
+    return replay(out, out / "data", reference("rome", "predictions.json"), tasks)
 
 
 def test_the_publishers_example_gets_the_publishers_scores(published: Run) -> None:

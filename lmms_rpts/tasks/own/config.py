@@ -6,54 +6,66 @@ precedence over the built-in one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from lmms_rpts.reasoning.clues import LANGUAGES
-from lmms_rpts.reasoning.evidence import EVIDENCE
-from lmms_rpts.schema import shown
+from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
+
+from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.schema import all_faults, shown, wrong
 from lmms_rpts.tasks.data import add_image_column, digest, store
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.own import prompts
-from lmms_rpts.tasks.own.data import Source, load
-from lmms_rpts.tasks.own.fields import FORMS, FUNCTION, OwnDocument, nearest
-from lmms_rpts.tasks.own.reading import KEY
+from lmms_rpts.tasks.own import KEY, prompts
+from lmms_rpts.tasks.own.data import FORMS, FUNCTION, OwnDocument, Source, load, misspelt
 from lmms_rpts.tasks.rpts_eval.results import OF_ANSWERS
 
 if TYPE_CHECKING:
-    from datasets import Dataset, Features
+    from datasets import Features
 
 IMAGES = "images"
 _BASE = Path(__file__).parents[1] / "rpts_eval" / "_rpts_task"
 _LISTS = ("textual_clue", "visual_clue", "reasoning", "options", "ability")
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "answer": FORMS,
-    "variant": prompts.VARIANTS,
-    "evidence": EVIDENCE,
-    "language": LANGUAGES,
-}
-_NAMES = ("data", IMAGES, *_CHOICES)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnSettings:
+def _name(value: object) -> str:
+    if not (isinstance(value, str) and value.strip()):
+        raise wrong("the name of a file or folder", value)
+    return value
+
+
+def _form(value: object) -> str | Callable[..., Any]:
+    if callable(value) or value in FORMS:
+        return value
+    raise wrong(f"{', '.join(FORMS)} or !function FILE.FUNCTION", value)
+
+
+class Keys(BaseModel):
     """The values under ``rpts``.
 
     Attributes:
-        source: the instances and images.
-        grade: a custom function, if one grades the answers.
+        data, images: file of instances and folder of images, relative to the YAML.
+        answer: the form of the answers, or a custom function that grades them.
         variant: how the model is asked for its reasoning.
         evidence: the evidence that claims about images are judged against; None: see
             ``rpts_score``.
+        language: language of the prompts of instances without one.
     """
 
-    source: Source
-    grade: Callable[..., Any] | None = None
-    variant: str = prompts.VARIANTS[0]
-    evidence: str | None = None
+    model_config = ConfigDict(frozen=True)
+
+    data: Annotated[str, PlainValidator(_name)]
+    answer: Annotated[Any, PlainValidator(_form)]
+    images: Annotated[str, PlainValidator(_name)] = IMAGES
+    variant: Literal["steps", "free"] = "steps"
+    evidence: Literal["facts", "image", "both"] | None = None
+    language: Language = "en"
+
+    @property
+    def form(self) -> str:
+        """The type of the answers, as in documents."""
+        return FUNCTION if callable(self.answer) else str(self.answer)
 
 
 def expand(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -64,119 +76,84 @@ def expand(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         folder: folder of the YAML; relative names of files are relative to it.
 
     Raises:
-        DataError: with the key, or the file, line and field, and what is allowed.
+        DataError, ReadError: with the key, or the file, line and field, and what is allowed.
     """
-    settings = read_settings(config, folder)
+    keys = read_keys(config[KEY], f"The task {config.get('task', '')!r} in {folder}")
+    data, images = (
+        folder.absolute() / Path(each).expanduser() for each in (keys.data, keys.images)
+    )
+    source = Source(data, images, keys.form, keys.language)
     own = {name: value for name, value in config.items() if name != KEY}
-    return {**_whole(settings, load(settings.source)), **own}
+    return {**_whole(keys, source, load(source)), **own}
 
 
-def read_settings(config: Mapping[str, Any], folder: Path) -> OwnSettings:
+def read_keys(given: Any, place: str) -> Keys:
     """The values under ``rpts``, checked; reads no file.
 
     Raises:
-        DataError: with the key and what is allowed.
+        DataError: with every key that is wrong, and what is allowed.
     """
-    given = config[KEY]
-    place = f"The task {config.get('task', '')!r} in {folder} cannot be evaluated: {KEY}:"
+    place = f"{place} cannot be evaluated: {KEY}:"
     if not isinstance(given, Mapping):
         raise DataError(f"{place} should have data: and answer:, not {shown(given)}")
-    for fault in _faults(given):
-        raise DataError(f"{place} {fault}")
-    here = folder.absolute()
-    answer = given["answer"]
-    source = Source(
-        data=here / _expanded(given["data"]),
-        images=here / _expanded(given.get(IMAGES) or IMAGES),
-        form=FUNCTION if callable(answer) else answer,
-        language=given.get("language") or LANGUAGES[0],
-    )
-    return OwnSettings(
-        source,
-        grade=answer if callable(answer) else None,
-        variant=given.get("variant") or prompts.VARIANTS[0],
-        evidence=given.get("evidence"),
-    )
-
-
-def attach_images(dataset: Dataset, folder: Path) -> Dataset:
-    """Add a column of images, which are decoded when a document is accessed."""
-    return add_image_column(dataset, folder, folder, "visual_clue")
-
-
-def _faults(given: Mapping[str, Any]) -> Iterator[str]:
-    for name in given:
-        if name not in _NAMES:
-            near = nearest(str(name), _NAMES)
-            hint = f"did you mean {near!r}?" if near else f"known keys: {', '.join(_NAMES)}"
-            yield f"unknown key {shown(name)}; {hint}"
-    for name in ("data", IMAGES):
-        value = given.get(name)
-        if value is not None and not (isinstance(value, str) and value.strip()):
-            yield f"{name!r} should be the name of a file or folder, not {shown(value)}"
-    for name, allowed in _CHOICES.items():
-        value = given.get(name)
-        if value is None or value in allowed or (name == "answer" and callable(value)):
-            continue
-        near = nearest(value, allowed) if isinstance(value, str) else None
-        hint = f"; did you mean {near!r}?" if near else ""
-        more = " or !function FILE.FUNCTION" if name == "answer" else ""
-        yield f"{name!r} should be {', '.join(allowed)}{more}, not {shown(value)}{hint}"
-    for name in ("data", "answer"):
-        if given.get(name) is None:
-            yield f"the key {name!r} is missing"
-
-
-def _expanded(name: str) -> Path:
+    known = tuple(Keys.model_fields)
+    faults = [
+        next(misspelt([name], known), f"{shown(name)} is unknown; known keys: {', '.join(known)}")
+        for name in map(str, given)
+        if name not in known
+    ]
     try:
-        return Path(name).expanduser()
-    except RuntimeError as error:
-        raise DataError(f"{KEY}: {name!r}: {error}") from None
+        keys = Keys.model_validate(
+            {name: value for name, value in given.items() if value is not None}
+        )
+    except ValidationError as error:
+        faults += all_faults(error)
+    if faults:
+        raise DataError(f"{place} {'; '.join(faults)}")
+    return keys
 
 
-def _whole(settings: OwnSettings, documents: tuple[OwnDocument, ...]) -> dict[str, Any]:
+def _whole(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) -> dict[str, Any]:
     from lmms_eval.utils import load_yaml_config
 
     base: dict[str, Any] = load_yaml_config(str(_BASE), mode="full")
-    source = settings.source
     left_out = OF_ANSWERS if source.form == "none" else ()
     return base | {
         "dataset_kwargs": {
             "data_files": {"test": str(store(documents, "own_tasks", "documents"))},
             "features": _features(),
         },
-        "process_docs": partial(attach_images, folder=source.images),
+        "process_docs": partial(
+            add_image_column, folder=source.images, root=source.images, column="visual_clue"
+        ),
         "doc_to_visual": prompts.doc_to_visual,
         "doc_to_text": prompts.doc_to_text,
         "doc_to_messages": prompts.doc_to_messages,
-        "lmms_eval_specific_kwargs": {"default": {"variant": settings.variant}},
-        "filter_list": [{"name": "none", "filter": _filters(settings)}],
+        "lmms_eval_specific_kwargs": {"default": {"variant": keys.variant}},
+        "filter_list": [{"name": "none", "filter": _filters(keys)}],
         "metric_list": [each for each in base["metric_list"] if each["metric"] not in left_out],
-        "metadata": base["metadata"] | _metadata(settings, documents),
+        "metadata": base["metadata"] | _metadata(keys, source, documents),
     }
 
 
-def _filters(settings: OwnSettings) -> list[dict[str, Any]]:
-    transform: dict[str, Any] = {"function": "rpts_transform", "mode": "auto"}
-    if settings.grade is None:
-        transform |= {"answer": settings.source.form}
-    else:
-        transform |= {"answer": "text", "grade": settings.grade}
+def _filters(keys: Keys) -> list[dict[str, Any]]:
+    graded = {"answer": "text", "grade": keys.answer} if callable(keys.answer) else {}
+    transform = {"function": "rpts_transform", "mode": "auto", "answer": keys.form, **graded}
     score = {"function": "rpts_score"}
-    if settings.evidence is not None:
-        score |= {"evidence": settings.evidence}
+    if keys.evidence is not None:
+        score |= {"evidence": keys.evidence}
     return [transform, score, {"function": "rpts_aggregate", "decay": 0.9, "focus_height": 1}]
 
 
-def _metadata(settings: OwnSettings, documents: tuple[OwnDocument, ...]) -> dict[str, Any]:
-    chosen = {"variant": settings.variant, "evidence": settings.evidence}
+def _metadata(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) -> dict[str, Any]:
     return {
         "instances": len(documents),
         "data_sha256": digest(documents),
-        "answer": settings.source.form,
-        "data": str(settings.source.data),
-        "images": str(settings.source.images),
-        **{name: value for name, value in chosen.items() if value is not None},
+        "answer": source.form,
+        "data": str(source.data),
+        "images": str(source.images),
+        "variant": keys.variant,
+        **({"evidence": keys.evidence} if keys.evidence else {}),
     }
 
 

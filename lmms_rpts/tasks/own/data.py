@@ -1,45 +1,124 @@
-"""Reader of a custom file of instances: JSON lines or a JSON list; reports every fault."""
+"""Instances of custom tasks: their model, the reader of a file, and the documents for filters."""
 
 from __future__ import annotations
 
-import json
-import re
-import stat
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
-from lmms_rpts.schema import shown
+from pydantic import BeforeValidator, PlainValidator, ValidationError
+
+from lmms_rpts.answers.grading import AnswerKind, answer_fault, infer_kind
+from lmms_rpts.escaping import storable
+from lmms_rpts.filters.documents import STANCES, gold_faults
+from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.rows import Row, read_rows
+from lmms_rpts.schema import Model, Share, Text, all_faults, shown, wrong
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
-from lmms_rpts.tasks.own.fields import (
-    NO_ANSWERS,
-    OwnDocument,
-    as_document,
-    image_names,
-    record_faults,
-)
+from lmms_rpts.tasks.own.prompts import lettered
+
+FORMS = ("agree", "choice", "number", "text", "mixed", "none")
+"""Types of answers, which determine how they are graded; ``none``: not graded."""
+
+FUNCTION = "function"
+"""The form of answers that a custom function grades."""
 
 REMEDY = "Fix the data; docs/your-own-data.md lists the fields."
-_FIELD = re.compile(r"(?:the field )?'(?P<field>\w+)'(?: \(or '\w+'\))?")
-_NO_INSTANCE = "it has no instance: write one JSON object per line"
+NO_ANSWERS = " (answer: none in the YAML if there are no answers)"
+"""Advice in the message on a missing answer."""
+
+_NEAR = 0.8
+_GRADED_BY_RULES: tuple[AnswerKind, ...] = get_args(AnswerKind)
+
+
+def written(value: object) -> str:
+    """A text, or a number in plain digits: ``4``, ``0.0000001``."""
+    if isinstance(value, float):
+        return format(Decimal(repr(value)), "f")
+    return str(value)
+
+
+def _line(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong("a non-empty string", value)
+    return storable(value)
+
+
+def _answer(value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return written(value)
+    if not isinstance(value, str) or not value.strip():
+        raise wrong("a string or a number", value)
+    return storable(value)
+
+
+def _identity(value: object) -> str:
+    if type(value) is not int and not (isinstance(value, str) and value.strip()):
+        raise wrong("a whole number or a text", value)
+    return storable(str(value))
+
+
+def _several(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+_Line = Annotated[str, PlainValidator(_line)]
+_Answer = Annotated[str, PlainValidator(_answer)]
+
+
+class Instance(Model):
+    """One row of a file of instances; unknown fields are ignored, and null counts as missing."""
+
+    id: Annotated[str, PlainValidator(_identity)] | None = None
+    question: _Line
+    answer: _Answer = ""
+    images: Annotated[tuple[_Line, ...], BeforeValidator(_several)] = ()
+    context: Text = ""
+    texts: tuple[Text, ...] = ()
+    reasoning: tuple[Text, ...] = ()
+    options: tuple[_Answer, ...] = ()
+    tolerance: Share = 0.0
+    language: Language | None = None
+    ability: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
+    relation: Literal["guided", "adversarial", "independent"] | None = None
+
+
+FIELDS = ("statement", *Instance.model_fields)
+"""The names of all fields of an instance; ``statement`` is a synonym of ``question``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """One instance of a file; ``place``: its name in messages: ``line 3``."""
+class OwnDocument:
+    """An instance in the form for filters and prompts.
 
-    place: str
-    fields: dict[str, Any]
+    Attributes:
+        context: what steps may cite: the context of the instance, and the question after it unless
+            it is a statement to agree or disagree with.
+        background: only the context of the instance, for the prompt.
+        form: one of ``FORMS``, or ``FUNCTION``.
+        answer, options: empty if there are none.
+        tolerance: maximum relative error of a number.
+    """
 
-    @property
-    def label(self) -> str:
-        """Its place, and its id if it has one."""
-        own = self.fields.get("id")
-        return self.place if own is None else f"{self.place} (id {shown(own)})"
+    id: str
+    language: str
+    form: str
+    statement: str
+    context: str
+    background: str
+    textual_clue: tuple[str, ...]
+    visual_clue: tuple[str, ...]
+    reasoning: tuple[str, ...]
+    answer: str
+    options: tuple[str, ...]
+    tolerance: float
+    ability: tuple[str, ...]
+    relation: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,168 +142,144 @@ def load(source: Source) -> tuple[OwnDocument, ...]:
     """The documents of a task, with their images checked.
 
     Raises:
-        DataError: listing the first faults, each with file, line and field.
+        DataError: with all faults, each with file, line and field.
+        ReadError: if the file is in none of the formats of ``rows``.
     """
-    try:
-        # Unchanged files are checked once: lmms-eval reads a task's configuration several times.
-        found = source.data.stat()
-        if not stat.S_ISREG(found.st_mode):  # reading a pipe would block
-            raise ValueError("it is not a file")
-        images = source.images.stat().st_mtime_ns if source.images.is_dir() else 0
-        documents, faults = _loaded(source, (found.st_mtime_ns, found.st_size, images))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
+    if not source.data.is_file():
         raise DataError(
-            f"Cannot read the file of instances {source.data}: {reason}. Set data: under rpts: to "
-            "it, relative to the YAML file"
-        ) from None
+            f"Cannot read the file of instances {source.data}: No such file. Set data: under rpts: "
+            "to it, relative to the YAML file"
+        )
+    # Unchanged files are checked once: lmms-eval reads a task's configuration several times.
+    found = source.data.stat()
+    images = source.images.stat().st_mtime_ns if source.images.is_dir() else 0
+    documents, faults = _loaded(source, (found.st_mtime_ns, found.st_size, images))
     raise_faults(source.data, faults, REMEDY)
     return documents
-
-
-def examine(
-    records: Sequence[Record], source: Source
-) -> tuple[tuple[OwnDocument, ...], tuple[str, ...]]:
-    """The documents of these instances, or the faults in them and in their images."""
-    faults = list(_faults(records, source))
-    if faults:
-        return (), tuple(faults)
-    documents = tuple(
-        as_document(record.fields, source.form, number, source.language)
-        for number, record in enumerate(records)
-    )
-    return documents, ()
-
-
-def field_faults_of(
-    records: Sequence[Record], form: str, sources: Mapping[str, str] | None = None
-) -> list[str]:
-    """The faults of the fields of these instances, each with the place of its instance.
-
-    Args:
-        form: type of the answers.
-        sources: for instances of a file with other names: the name of each field there.
-    """
-    faults = [] if records else [_NO_INSTANCE]
-    for record in records:
-        found = record_faults(record.fields, form)
-        if sources is not None:
-            found = (_with_source(said, sources) for said in found)
-        faults += (f"{record.label}: {said}" for said in found)
-    return [*faults, *_twice(records)]
-
-
-def _with_source(fault: str, sources: Mapping[str, str]) -> str:
-    """A fault that names the field of the user's file, and advises an option instead of a key."""
-    fault = fault.replace(NO_ANSWERS, "; without answers: --answer none")
-    named = _FIELD.match(fault)
-    if named is None:
-        return fault
-    field = "question" if named["field"] == "statement" else named["field"]
-    source = sources.get(field, field)
-    title = shown(source) + (f" ({field})" if source != field else "")
-    return title + fault[named.end() :]
-
-
-def read_records(path: Path) -> tuple[list[Record], list[str]]:
-    """The instances of a file, and the faults of invalid lines.
-
-    Raises:
-        OSError: if the file cannot be read.
-    """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        return [], [f"line {line} is not UTF-8: save the file as UTF-8"]
-    if text.lstrip().startswith("["):
-        return _listed(text)
-    records, faults = [], []
-    # Not splitlines(): JSON may contain line separators such as U+2028.
-    for number, row in enumerate(text.split("\n"), start=1):
-        if row.strip():
-            value, fault = parsed(row)
-            place = f"line {number}"
-            if fault is None and not isinstance(value, dict):
-                fault = f"should be a JSON object in braces, not {shown(value)}"
-            if fault is None:
-                records.append(Record(place, value))
-            else:
-                faults.append(f"{place} {fault}")
-    return records, faults
-
-
-def parsed(text: str) -> tuple[Any, str | None]:
-    """The value of a JSON text; or None, and why it is not valid."""
-    try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_refused), None
-    except json.JSONDecodeError as error:
-        return None, f"is not valid JSON: {error.msg} (column {error.colno})"
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        return None, f"is not valid JSON: {reason}"
-
-
-def _listed(text: str) -> tuple[list[Record], list[str]]:
-    try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
-    except json.JSONDecodeError as error:
-        return [], [f"line {error.lineno} is not valid JSON: {error.msg} (column {error.colno})"]
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        return [], [f"the list is not valid JSON: {reason}"]
-    records, faults = [], []
-    for number, each in enumerate(value):
-        if isinstance(each, dict):
-            records.append(Record(f"record {number}", each))
-        else:
-            faults.append(f"record {number} should be a JSON object in braces, not {shown(each)}")
-    return records, faults
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; refuses two fields of one name, as the second would silently replace the first."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the field {shown(twice)} occurs twice")
-    return made
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is not valid JSON; use null")
 
 
 @lru_cache(maxsize=8)
 def _loaded(
     source: Source, stamp: tuple[int, ...]
 ) -> tuple[tuple[OwnDocument, ...], tuple[str, ...]]:
-    records, faults = read_records(source.data)
-    if faults:
-        return (), tuple(faults)
-    return examine(records, source)
-
-
-def _faults(records: Sequence[Record], source: Source) -> Iterator[str]:
-    yield from field_faults_of(records, source.form)
-    named = [(f"{record.label}: 'images'", image_names(record.fields) or []) for record in records]
-    if any(names for _, names in named) and not source.images.is_dir():
-        yield (
+    rows = list(read_rows(source.data))
+    instances, faults = check_instances(rows, source.form)
+    named = [(f"{label(row)}: images", each.images) for row, each in instances if each.images]
+    if named and not source.images.is_dir():
+        faults.append(
             f"the folder of images {source.images} is missing: create it, or set another one as "
             "images: under rpts:"
         )
-        return
-    yield from named_faults(named, source.images, source.images)
+    else:
+        faults += named_faults(named, source.images, source.images)
+    documents = (
+        as_document(each, source.form, source.language, row.number) for row, each in instances
+    )
+    return tuple(documents), tuple(faults)
 
 
-def _twice(records: Sequence[Record]) -> Iterator[str]:
-    seen: dict[str, str] = {}
-    for number, record in enumerate(records):
-        own = record.fields.get("id")
-        if isinstance(own, dict | list | float):
-            continue  # reported already
-        key = str(number if own is None else own)
-        if key in seen:
+def check_instances(
+    rows: Sequence[Row], form: str, sources: Mapping[str, str] | None = None
+) -> tuple[list[tuple[Row, Instance]], list[str]]:
+    """The instances of rows, and the faults of all others, each with its row.
+
+    Args:
+        form: type of the answers.
+        sources: for rows with other names: the name of each field there, for messages.
+    """
+    found: list[tuple[Row, Instance]] = []
+    faults = [] if rows else ["it has no instance: write one JSON object per line"]
+    ids: dict[str, str] = {}
+    for row in rows:
+        instance, wrongs = (None, [row.fault]) if row.fault else check_fields(row.fields, form)
+        if row.fault:
+            faults.append(f"{row.place} {row.fault}")
+        else:
+            faults += (f"{label(row)}: {_named(each, sources)}" for each in wrongs)
+        own = row.fields.get("id")
+        key = str(row.number if own is None else own)
+        if (first := ids.setdefault(key, row.place)) != row.place and not row.fault:
             counted = " (its number, since it has no id)" if own is None else ""
-            yield f"{record.place}: the id {shown(key)}{counted} is also the id of {seen[key]}"
-        seen.setdefault(key, record.place)
+            faults.append(f"{row.place}: the id {shown(key)}{counted} is also the id of {first}")
+        if instance is not None:
+            found.append((row, instance))
+    return found, faults
+
+
+def check_fields(fields: Mapping[str, Any], form: str) -> tuple[Instance | None, list[str]]:
+    """The instance with these fields, or its faults, each a clause that begins with the field."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    faults = list(misspelt(given, FIELDS))
+    if "statement" in given and "question" in given:
+        faults.append("question and statement mean the same: remove one")
+    if "statement" in given:
+        given["question"] = given["statement"]
+    try:
+        instance = Instance.model_validate(given)
+    except ValidationError as error:
+        faults += all_faults(error)
+    if form != "none" and "answer" not in given:
+        faults.append(f"answer is missing{NO_ANSWERS}")
+    if not faults:
+        faults += _value_faults(instance, form)
+    return (None, faults) if faults else (instance, [])
+
+
+def misspelt(given: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+    """The faults of unknown names that are near the name of something that is missing."""
+    names, known = set(given), set(known)
+    for name in sorted(names - known):
+        near = get_close_matches(name.lower(), known - names, n=1, cutoff=_NEAR)
+        if near:
+            yield f"{shown(name)} is unknown: did you mean {near[0]!r}?"
+
+
+def as_document(instance: Instance, form: str, language: str, number: int) -> OwnDocument:
+    """The document of an instance, which has its number in the file as its id if it has none."""
+    question, options, answer = instance.question, instance.options, instance.answer
+    # Steps may cite the question, and an answer may be the letter of an option.
+    cited = () if form == "agree" else (question, *lettered(options))
+    return OwnDocument(
+        id=str(number) if instance.id is None else instance.id,
+        language=instance.language or language,
+        form=infer_kind(answer, options) if form == "mixed" else form,
+        statement=question,
+        context="\n".join(part for part in (instance.context, *cited) if part.strip()),
+        background=instance.context,
+        textual_clue=instance.texts,
+        visual_clue=instance.images,
+        reasoning=instance.reasoning,
+        answer=answer,
+        options=options,
+        tolerance=instance.tolerance,
+        ability=instance.ability,
+        relation=instance.relation,
+    )
+
+
+def label(row: Row) -> str:
+    """The place of a row, and its id if it has one, for messages."""
+    own = row.fields.get("id")
+    return row.place if own is None else f"{row.place} (id {shown(own)})"
+
+
+def _value_faults(instance: Instance, form: str) -> Iterator[str]:
+    answer, options = instance.answer, instance.options
+    if form == "agree" and answer not in STANCES:
+        yield f"answer should be agree or disagree, not {shown(answer)}"
+    graded = infer_kind(answer, options) if form == "mixed" else form
+    kind = next((each for each in _GRADED_BY_RULES if each == graded), None)
+    if kind is not None and (fault := answer_fault(kind, answer, options)):
+        yield f"answer cannot be graded as a {form}: {fault}"
+    yield from gold_faults({"reasoning": instance.reasoning, "visual_clue": instance.images})
+
+
+def _named(fault: str, sources: Mapping[str, str] | None) -> str:
+    """A fault that names the field of the user's file, and advises an option instead of a key."""
+    if sources is None:
+        return fault
+    field = next((each for each in FIELDS if fault.startswith(each)), "")
+    source = sources.get(field, field)
+    title = shown(source) + (f" ({field})" if source != field else "")
+    fault = fault.replace(NO_ANSWERS, "; without answers: --answer none")
+    return title + fault.removeprefix(field) if field else fault

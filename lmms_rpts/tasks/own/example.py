@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from PIL import Image, ImageDraw
 
-CHARTS: Mapping[str, tuple[int, ...]] = {"bars_0.png": (3, 7, 5), "bars_1.png": (6, 2, 4)}
-"""Heights of the bars by file name."""
-
+_CHARTS: Mapping[str, tuple[int, ...]] = {"bars_0.png": (3, 7, 5), "bars_1.png": (6, 2, 4)}
 _COLOURS = ((200, 60, 60), (60, 90, 190), (70, 150, 80))
 _SIZE, _UNIT, _WIDTH = (320, 240), 24, 60
 
@@ -68,27 +67,32 @@ _WORDS: Mapping[str, _Words] = {
 }
 
 
-def draw_chart(name: str) -> Image.Image:
-    """One of ``CHARTS``: three bars with their heights above them."""
-    image = Image.new("RGB", _SIZE, "white")
-    draw = ImageDraw.Draw(image)
-    ground = _SIZE[1] - 20
-    for at, (height, colour) in enumerate(zip(CHARTS[name], _COLOURS, strict=True)):
-        left, top = 40 + at * (_WIDTH + 30), ground - height * _UNIT
-        draw.rectangle((left, top, left + _WIDTH, ground), fill=colour)
-        draw.text((left + _WIDTH // 2 - 4, top - 16), str(height), fill="black")
-    draw.line((20, ground, _SIZE[0] - 20, ground), fill="black", width=2)
-    return image
+def example_images() -> dict[str, bytes]:
+    """Charts of three bars with their heights above them, as PNG."""
+    made = {}
+    for name, heights in _CHARTS.items():
+        image = Image.new("RGB", _SIZE, "white")
+        draw = ImageDraw.Draw(image)
+        ground = _SIZE[1] - 20
+        for at, (height, colour) in enumerate(zip(heights, _COLOURS, strict=True)):
+            left, top = 40 + at * (_WIDTH + 30), ground - height * _UNIT
+            draw.rectangle((left, top, left + _WIDTH, ground), fill=colour)
+            draw.text((left + _WIDTH // 2 - 4, top - 16), str(height), fill="black")
+        draw.line((20, ground, _SIZE[0] - 20, ground), fill="black", width=2)
+        file = io.BytesIO()
+        image.save(file, "PNG")
+        made[name] = file.getvalue()
+    return made
 
 
 def example_instances(form: str, language: str) -> list[dict[str, Any]]:
     """Two instances whose answers have this form, with gold reasoning."""
-    return [_instance(name, bars, form, _WORDS[language]) for name, bars in CHARTS.items()]
+    return [_instance(name, bars, form, _WORDS[language]) for name, bars in _CHARTS.items()]
 
 
 def example_responses(form: str, language: str) -> list[str]:
     """A response to each instance: the first is right, the second begins with a misread chart."""
-    words, (first, second) = _WORDS[language], CHARTS.values()
+    words, (first, second) = _WORDS[language], _CHARTS.values()
     misread = (first[2], second[1] + 5, second[2])
     return [_response(first, form, words), _response(misread, form, words)]
 

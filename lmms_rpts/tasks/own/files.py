@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,42 @@ from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.settings import load_settings, options_given
 from lmms_rpts.tasks.data_checks import Check, data_fault, problem
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.own.reading import KEY
+from lmms_rpts.tasks.own import KEY
 
 _REMEDY = "docs/your-own-data.md shows what a task file looks like"
+_state = threading.local()
+
+
+def load_whole(
+    load: Callable[..., Any],
+    yaml_path: str | None = None,
+    yaml_config: Any = None,
+    yaml_dir: str | None = None,
+    mode: str = "full",
+) -> Any:
+    """The result of lmms-eval's ``load_yaml_config``, expanded if it has the key ``rpts``.
+
+    A file that another includes is expanded as a part of that file.
+
+    Args:
+        load: lmms-eval's function; the others are its arguments.
+
+    Raises:
+        DataError, ReadError: see ``config.expand``.
+    """
+    depth = getattr(_state, "depth", 0)
+    _state.depth = depth + 1
+    try:
+        config = load(yaml_path, yaml_config, yaml_dir, mode)
+    finally:
+        _state.depth = depth
+    if mode != "full" or depth or not yaml_path:
+        return config
+    if not isinstance(config, Mapping) or KEY not in config:
+        return config
+    from lmms_rpts.tasks.own.config import expand
+
+    return expand(config, Path(yaml_path).parent)
 
 
 def name_files(manager: Any, tasks: Any) -> None:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from tqdm import tqdm
 
 from lmms_rpts.files import draft_of
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.own.collecting import copy_images
 from lmms_rpts.tasks.own.config import IMAGES
 from lmms_rpts.tasks.own.data import Source, load
-from lmms_rpts.tasks.own.example import (
-    CHARTS,
-    draw_chart,
-    example_instances,
-    example_responses,
-)
+from lmms_rpts.tasks.own.example import example_images, example_instances, example_responses
 
 DATA, README, RESPONSES = "data.jsonl", "README.md", "responses.jsonl"
 
+_MANY = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _YAML = """\
 # A task for lmms-eval; docs/your-own-data.md of lmms-rpts explains every key.
@@ -63,8 +59,7 @@ class Start:
         form: type of its answers.
         language: language of its prompts.
         instances: objects of the data file.
-        found: image files by name; None: the images are drawn.
-        names: the new names of the images, by these names.
+        images: the images, files or contents, by their names in the instances.
         responses: responses of a fictional model.
     """
 
@@ -72,14 +67,8 @@ class Start:
     form: str
     language: str
     instances: Sequence[Mapping[str, Any]]
-    found: Mapping[str, Path] | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
+    images: Mapping[str, Path | bytes]
     responses: Sequence[str] = ()
-
-    @property
-    def has_images(self) -> bool:
-        """Whether any instance names an image."""
-        return any(each.get("images") for each in self.instances)
 
     @property
     def needs_sight(self) -> bool:
@@ -89,7 +78,7 @@ class Start:
     def files(self) -> tuple[str, ...]:
         """The names of the written files."""
         responses = (RESPONSES,) if self.responses else ()
-        images = (IMAGES,) if self.found is None or self.found else ()
+        images = (IMAGES,) if self.images else ()
         return (f"{self.name}.yaml", DATA, README, *responses, *images)
 
 
@@ -120,12 +109,13 @@ def example(name: str, form: str, language: str) -> Start:
         form,
         language,
         example_instances(form, language),
-        responses=example_responses(form, language),
+        example_images(),
+        example_responses(form, language),
     )
 
 
-def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> int:
-    """Write a folder, and check it as lmms-eval will; returns its number of images.
+def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None:
+    """Write a folder, and check it as lmms-eval will.
 
     Args:
         commands: ``check``, ``run`` and ``report``, for the README.
@@ -160,19 +150,15 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> int:
     for name, text in texts.items():
         with draft_of(folder / name) as draft:
             draft.write_text(text, encoding="utf-8", newline="\n")
-    count = _write_images(start, folder / IMAGES)
+    shown = tqdm(start.images.items(), desc="Copying images", disable=len(start.images) <= _MANY)
+    for name, image in shown:
+        target = folder / IMAGES / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(image, bytes):
+            target.write_bytes(image)
+        else:
+            shutil.copyfile(image, target)
     load(Source(folder.absolute() / DATA, folder.absolute() / IMAGES, start.form, start.language))
-    return count
-
-
-def _write_images(start: Start, folder: Path) -> int:
-    if start.found is not None:
-        return copy_images(start.found, start.names, folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in CHARTS:
-        image: Image.Image = draw_chart(name)
-        image.save(folder / name)
-    return len(CHARTS)
 
 
 def _replayed(start: Start) -> str:

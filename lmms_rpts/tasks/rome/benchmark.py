@@ -7,8 +7,10 @@ from pathlib import Path
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.rome.request_kinds import REQUEST_KINDS
 from lmms_rpts.tasks.rome.settings import RomeSettings
+from lmms_rpts.tasks.rome.source_format import SUBTASKS
 
 _HERE = "lmms_rpts.tasks.rome"
+_TASKS = tuple(f"rome_{each}" for each in SUBTASKS)
 
 BENCHMARK = Benchmark(
     name="rome",
@@ -23,5 +25,7 @@ BENCHMARK = Benchmark(
     record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.summary:GRADING",
     request_kinds=REQUEST_KINDS,
+    answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},
+    documents=f"{_HERE}.dataset:read_documents",
     images=f"{_HERE}.dataset:images_folder",
 )

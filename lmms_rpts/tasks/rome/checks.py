@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loguru import logger
 
+from lmms_rpts.models.wanted_tasks import shows_images
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data_checks import Check, examined
 from lmms_rpts.tasks.data_errors import raise_faults
@@ -23,6 +24,8 @@ from lmms_rpts.tasks.rome.source_format import SUBTASKS, Annotations, Question
 def check_rome(*subtasks: str) -> None:
     """Check the questions and images of these subtasks; downloads them if ROME_PATH is not set.
 
+    Saved responses (``--model replay``) need no images.
+
     Raises:
         DataError: listing the first faults, each with its question, and the remedy.
         JudgeConfigurationError: if answers need a judge and no suitable judge is set.
@@ -35,7 +38,8 @@ def check_rome(*subtasks: str) -> None:
     annotations = load_annotations(found)
     faults = [fault.text for fault in annotations.faults if fault.task in (None, *subtasks)]
     asked = [each for each in annotations.questions if each.task in subtasks]
-    images = [(f"question {each.id!r}", each.img_path) for each in asked]
+    shown = asked if shows_images() else ()
+    images = [(f"question {each.id!r}", each.img_path) for each in shown]
     faults += [*_kwargs_faults(asked), *named_faults(images, found.folder, found.folder)]
     faults += _reference_faults(asked, rome)
     if not faults:

@@ -6,11 +6,12 @@ computed whenever a task is built, not once at import, so that ROME_PATH is read
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.models.wanted_tasks import shows_images
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data import add_image_column, digest, download, downloaded, store
 from lmms_rpts.tasks.data_errors import DataError
@@ -48,7 +49,7 @@ def source() -> Source:
     """
     local = load_rome_settings().path
     if local is None:
-        folder = _download()
+        folder = _download(shows_images())
         return Source(
             folder,
             (folder / HUB_FILE,),
@@ -79,7 +80,12 @@ prepare = partial(store, benchmark="ROME", name="questions")
 
 
 def attach_images(dataset: Dataset) -> Dataset:
-    """Add a column of images, each decoded only when its document is accessed."""
+    """Add a column of images, each decoded only when its document is accessed.
+
+    Saved responses need none; lmms-eval would decode those of the first document.
+    """
+    if not shows_images():
+        return dataset
     folder = source().folder
     return add_image_column(dataset, folder, folder)
 
@@ -91,14 +97,26 @@ def images_folder(task: str) -> Path | None:
 
 
 @cache  # failures are not cached: the next call retries
-def _download() -> Path:
+def _download(images: bool) -> Path:
     return download(
         HUB_DATASET,
-        [f"{DATA}/**"],
+        [f"{DATA}/**" if images else HUB_FILE],
         f"ROME could not be downloaded from {HUB_DATASET}",
         "Set ROME_PATH to a local folder with its annotations and images, or retry with a "
         "connection.",
     )
+
+
+def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
+    """The questions of a task or of the group ``rome``, without images, by task.
+
+    Raises:
+        DataError: if there are no data.
+    """
+    annotations = load_annotations(source())
+    subtasks = SUBTASKS if task == "rome" else (task.removeprefix("rome_"),)
+    found = {f"rome_{each}": [asdict(one) for one in annotations.of(each)] for each in subtasks}
+    return {name: documents for name, documents in found.items() if documents}
 
 
 def _of(subtask: str) -> list[Question]:

@@ -1,0 +1,403 @@
+"""Conversion of others' files to instances: names of fields, form of the answers, images."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import io
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from PIL import Image
+
+from lmms_rpts.answers.grading import answer_fault, infer_kind
+from lmms_rpts.escaping import listed
+from lmms_rpts.filters.documents import STANCES
+from lmms_rpts.rows import Row, parse_json, read_rows, row_files
+from lmms_rpts.tasks.data import download
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
+from lmms_rpts.tasks.own.data import Instance, label, written
+
+TARGETS = tuple(Instance.model_fields)
+"""The fields that others can be mapped to; ``question`` is also used for a statement."""
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "id": ("question_id", "uid", "qid", "index", "idx"),
+    "question": ("statement", "prompt", "query", "instruction", "problem", "q"),
+    "answer": (
+        *("label", "gold", "target", "ground_truth", "gt", "correct_answer", "correct"),
+        *("answer_key", "solution"),
+    ),
+    "images": (
+        *("image", "image_path", "image_paths", "img", "img_path", "image_file", "image_name"),
+        *("file_name", "filename", "picture", "pictures", "visual_clue"),
+    ),
+    "context": ("passage", "background", "hint"),
+    "texts": ("textual_clue", "textual_clues", "clues", "facts"),
+    "reasoning": ("gold_reasoning", "reasoning_steps", "steps"),
+    "options": ("choices", "candidates", "choice"),
+    "language": ("lang",),
+}
+"""Common names of the fields in other data, the most likely first."""
+
+_LETTERS = tuple(string.ascii_uppercase)
+_LISTS = {"images": r"[|;\n]", "options": r"[|;\n]", "texts": r"[|\n]", "reasoning": r"[|\n]"}
+"""Fields with lists, and the separators of their items in a cell of CSV."""
+
+_HUB = re.compile(r"hf:(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<inside>.+))?")
+_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+_SPLITS = ("test", "validation", "val", "dev")
+_PICTURES = ("*.png", "*.jpg", "*.jpeg", "*.webp", "*.gif", "*.bmp", "*.tif", "*.tiff")
+_LONGEST_REFERENCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows with fields of any names.
+
+    Attributes:
+        place: the file or the data set, for messages.
+        folders: where images are looked for.
+        names: names of all fields, in the order of their first appearance.
+        hub: name of the data set on the Hub; empty for the user's own files, whose images may be
+            links and absolute paths.
+    """
+
+    place: str
+    rows: tuple[Row, ...]
+    folders: tuple[Path, ...]
+    names: tuple[str, ...]
+    hub: str = ""
+
+
+@dataclass(slots=True)
+class Pictures:
+    """Images of instances.
+
+    Attributes:
+        found: files, or contents that were in the data, by their new names.
+        faults: why images cannot be used, each with its row.
+        outside: files that are not below the folders of the data, by their names or by links.
+    """
+
+    found: dict[str, Path | bytes] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    outside: list[Path] = field(default_factory=list)
+
+    def add(self, wanted: str, source: Path | bytes) -> str:
+        """The new name of an image; one that is taken by another gets a number."""
+        path, number, name = PurePosixPath(wanted), 1, wanted
+        taken = {each.lower(): image for each, image in self.found.items()}
+        while taken.get(name.lower(), source) != source:
+            number += 1
+            name = str(path.with_stem(f"{path.stem}_{number}"))
+        self.found.setdefault(name, source)
+        return name
+
+
+def read_table(source: str) -> Table:
+    """The rows of a file, or of a data set on the Hub (``hf:OWNER/NAME``, ``hf:OWNER/NAME/FILE``).
+
+    Raises:
+        DataError, ReadError: with the place and the reason.
+    """
+    hub = _HUB.fullmatch(source)
+    if hub:
+        folder, files = _hub_files(hub["name"], hub["inside"] or "")
+    else:
+        files = [Path(source).expanduser()]
+        folder = files[0].absolute().parent
+    rows = tuple(row for file in files for row in read_rows(file))
+    if len(files) > 1:
+        rows = tuple(replace(row, number=at) for at, row in enumerate(rows))
+    if not rows:
+        raise DataError(f"{source} contains no instance")
+    names = dict.fromkeys(name for row in rows for name in row.fields)
+    if not names:
+        faults = [f"{row.place} {row.fault}" for row in rows if row.fault]
+        raise_faults(source, faults, "Fix the file.")
+    folders = tuple(dict.fromkeys([folder, folder / "images", *(each.parent for each in files)]))
+    return Table(source, rows, folders, tuple(names), hub["name"] if hub else "")
+
+
+def _hub_files(name: str, inside: str) -> tuple[Path, list[Path]]:
+    """The folder of a data set, and the files of its test split or of the one that is named."""
+    tables = ("*.parquet", "*.jsonl", "*.json", "*.csv", "*.tsv")
+    folder = download(
+        name,
+        [f"{inside}*"] if inside else list(tables),
+        f"The data set hf:{name} could not be downloaded",
+        "Check its name, and log in (hf auth login) if it is not public; offline, only data sets "
+        "in the local cache can be used",
+    )
+    sets: dict[str, list[Path]] = {}
+    for file in row_files(folder):
+        path = file.relative_to(folder)
+        called = _SHARD.sub("", path.with_suffix("").as_posix())
+        if path.as_posix().startswith(inside) and path.name != "dataset_infos.json":
+            sets.setdefault(called, []).append(file)
+    for split in _SPLITS:
+        if len(sets) > 1:
+            named = {each: files for each, files in sets.items() if split in each.lower()}
+            sets = named or sets
+    if len(sets) == 1:
+        return folder, next(iter(sets.values()))
+    if not sets:
+        raise DataError(
+            f"The data set hf:{name} has no file of rows: {inside or ', '.join(tables)}"
+        )
+    raise DataError(f"hf:{name} holds several sets: choose one, as hf:{name}/{listed(sets)}")
+
+
+def map_names(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """The source of each field; fields without a source are left out.
+
+    Args:
+        names: the available fields.
+        chosen: the user's choices, by field.
+    """
+    plain = {re.sub(r"[\s-]", "_", name.strip().lower()): name for name in reversed(names)}
+    taken = set(chosen.values())
+    found = dict(chosen)
+    for target in TARGETS:
+        if target in found:
+            continue
+        for name in (target, *SYNONYMS.get(target, ())):
+            source = plain.get(name)
+            if source is not None and source not in taken:
+                found[target] = source
+                taken.add(source)
+                break
+    return {target: found[target] for target in TARGETS if target in found}
+
+
+def map_rows(table: Table, mapping: Mapping[str, str]) -> list[Row]:
+    """The rows with mapped fields; other fields are left out."""
+    options = [] if "options" in mapping else _option_columns(table.names)
+    made = []
+    for row in table.rows:
+        given = {target: row.fields.get(source) for target, source in mapping.items()}
+        if options:
+            given["options"] = _cells_before_blank(row.fields, options)
+        values = {name: _value(name, value, row.cells) for name, value in given.items()}
+        kept = {name: value for name, value in values.items() if value not in (None, [])}
+        made.append(replace(row, fields=kept))
+    return made
+
+
+def _option_columns(names: Sequence[str]) -> list[str]:
+    """Columns A, B, ... with one option each."""
+    count = next((at for at, letter in enumerate(_LETTERS) if letter not in names), len(_LETTERS))
+    return list(_LETTERS[:count]) if count > 1 else []
+
+
+def _cells_before_blank(fields: Mapping[str, Any], columns: Sequence[str]) -> list[Any]:
+    cells = [fields.get(name) for name in columns]
+    there = [cell is not None and str(cell).strip() != "" for cell in cells]
+    return cells[: there.index(False)] if False in there else cells
+
+
+def _value(name: str, value: Any, cell: bool) -> Any:
+    """A value converted to the field's form, if that is clear; else unchanged."""
+    if isinstance(value, float) and value.is_integer() and name == "id":
+        return int(value)  # pandas writes whole numbers so, in a column with gaps
+    if name == "options" and isinstance(value, dict) and (*value,) == _LETTERS[: len(value)]:
+        return list(value.values())
+    if not isinstance(value, str):
+        return value
+    if not value.strip():
+        return None
+    if name in _LISTS and value.lstrip().startswith("["):
+        for parse in (parse_json, ast.literal_eval):  # pandas writes lists as Python does
+            try:
+                return list(parse(value))
+            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+                continue
+    if cell and name == "tolerance":
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    if name in _LISTS and cell and _picture(value) is None:
+        return [each.strip() for each in re.split(_LISTS[name], value) if each.strip()]
+    return [value] if name in ("texts", "reasoning") else value
+
+
+def infer_form(rows: Iterable[Row]) -> str:
+    """The type of the answers: see ``data.FORMS``.
+
+    Raises:
+        DataError: if they are positions of options, counted from 0 or 1: this is ambiguous.
+    """
+    pairs = [
+        (row.fields["answer"], row.fields.get("options") or ())
+        for row in rows
+        if row.fields.get("answer") is not None
+    ]
+    if not pairs:
+        return "none"
+    if all(_is_place(*pair) for pair in pairs) and not all(_is_option(*pair) for pair in pairs):
+        raise DataError(
+            "The answers look like positions of options, counted from 0 or 1. Write the letters "
+            "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
+        )
+    fits = (form for form, fit in _FITS.items() if all(fit(*pair) for pair in pairs))
+    kinds = {
+        infer_kind(written(answer), [written(each) for each in options] if options else ())
+        for answer, options in pairs
+        if _is_gradable(answer)
+    }
+    return next(fits, "mixed" if kinds - {"text"} else "text")
+
+
+def plain_stances(rows: Iterable[Row]) -> list[Row]:
+    """Rows whose answers are agree and disagree, in lower case."""
+    return [
+        replace(row, fields={**row.fields, "answer": str(row.fields["answer"]).strip().lower()})
+        if "answer" in row.fields
+        else row
+        for row in rows
+    ]
+
+
+def _is_stance(answer: Any, options: Sequence[Any]) -> bool:
+    return isinstance(answer, str) and answer.strip().lower() in STANCES
+
+
+def _is_place(answer: Any, options: Sequence[Any]) -> bool:
+    text = str(answer).strip()
+    plain = isinstance(answer, str | int) and text.isascii() and text.isdigit() and len(text) < 4
+    return plain and isinstance(options, list) and bool(options) and int(text) <= len(options)
+
+
+def _is_option(answer: Any, options: Sequence[Any]) -> bool:
+    if not options or not isinstance(options, list) or not _is_gradable(answer):
+        return False
+    return answer_fault("choice", written(answer), [written(each) for each in options]) is None
+
+
+def _is_choice(answer: Any, options: Sequence[Any]) -> bool:
+    letter = isinstance(answer, str) and re.fullmatch(r"[A-Ja-j]", answer.strip()) is not None
+    return letter or _is_option(answer, options)
+
+
+def _is_number(answer: Any, options: Sequence[Any]) -> bool:
+    return _is_gradable(answer) and answer_fault("number", written(answer)) is None
+
+
+def _is_gradable(answer: Any) -> bool:
+    return isinstance(answer, str | int | float) and not isinstance(answer, bool)
+
+
+_FITS: Mapping[str, Callable[[Any, Sequence[Any]], bool]] = {
+    "agree": _is_stance,
+    "choice": _is_choice,
+    "number": _is_number,
+}
+
+
+def collect_images(
+    table: Table, rows: Sequence[Row], folder: Path | None
+) -> tuple[list[Row], Pictures]:
+    """The rows with the new names of their images, and the images.
+
+    An image is a file, or content in the data: base64 (VLMEvalKit), or bytes (Parquet). A short
+    text may be the id of a row whose image is meant, as in VLMEvalKit.
+
+    Args:
+        folder: the user's folder of images; None: the folder of the data, and ``images`` in it.
+    """
+    pictures = Pictures()
+    folders = (folder.absolute(),) if folder else table.folders
+    given = {id(row): _items(row.fields.get("images")) for row in rows}
+    names = [each for items in given.values() for each in items if isinstance(each, str)]
+    if table.hub and not folder and any(len(each) < _LONGEST_REFERENCE for each in names):
+        download(table.hub, list(_PICTURES), f"The images of hf:{table.hub}", "Set --images.")
+    of_ids = {str(row.fields.get("id")): given[id(row)] for row in rows}
+    files: dict[Path, Path | None] = {}
+    made, named = [], []
+    for row in rows:
+        new = []
+        for item in given[id(row)]:
+            meant = of_ids.get(item, []) if isinstance(item, str) else []
+            content = _picture(meant[0] if len(meant) == 1 and meant[0] != item else item)
+            if content is not None:
+                fault = fault_of_image(partial(Image.open, io.BytesIO(content), formats=FORMATS))
+                if fault:
+                    pictures.faults.append(f"{label(row)}: images: cannot read it ({fault})")
+                new.append(pictures.add(_named_by(content), content))
+            elif isinstance(item, str) and item.strip():
+                path, root = _find(item, folders)
+                files[path] = root if table.hub or ".." in PurePosixPath(item).parts else None
+                named.append((row, path))
+                new.append(pictures.add(_below(path, root), path))
+            else:
+                new.append(item)  # the check of the fields reports it
+        fields = {**row.fields, "images": new} if "images" in row.fields else row.fields
+        made.append(replace(row, fields=fields))
+    faults: dict[Path, str] = {}
+    for place in set(files.values()):
+        faults |= image_faults((path for path, own in files.items() if own == place), place)
+    pictures.faults += [f"{label(row)}: images: {faults[path]}" for row, path in named
+                        if path in faults]  # fmt: skip
+    inside = [each.resolve() for each in folders]
+    pictures.outside = (
+        [path for path in files if not any(path.resolve().is_relative_to(each) for each in inside)]
+        if not pictures.faults
+        else []
+    )
+    return made, pictures
+
+
+def _items(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _picture(value: Any) -> bytes | None:
+    """The content of an image that is in the data: bytes, or base64 with or without a header."""
+    if isinstance(value, Mapping):
+        value = value.get("bytes")
+    if isinstance(value, bytes):
+        return value
+    if not isinstance(value, str) or len(value) <= _LONGEST_REFERENCE:
+        return None
+    text = value.partition("base64,")[2] if value.startswith("data:image/") else value
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except ValueError:  # a path has a dot
+        return None
+
+
+def _named_by(content: bytes) -> str:
+    """A name for content: its digest, with the suffix of its format."""
+    marks = {b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp", b"BM": "bmp", b"II": "tif",
+             b"MM": "tif"}  # fmt: skip
+    suffix = next((each for mark, each in marks.items() if content.startswith(mark)), "jpg")
+    return f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
+
+
+def _find(name: str, folders: Sequence[Path]) -> tuple[Path, Path]:
+    """The file of an image, in the first folder that has it, and that folder."""
+    for root in folders:
+        try:
+            if (root / name).is_file():
+                return root / name, root
+        except (OSError, ValueError):  # a name with a zero byte, or too long
+            break
+    return folders[0] / name, folders[0]
+
+
+def _below(path: Path, root: Path) -> str:
+    """The new name of a file: as below its folder, else only its own name."""
+    if not path.is_relative_to(root):
+        return path.name
+    return path.relative_to(root).as_posix().removeprefix("images/")
