@@ -14,11 +14,11 @@ from lmms_rpts.tasks.reform_eval.dataset import (
     TASKS,
     load_samples,
     load_task,
-    load_wordings,
     missing_files,
     prepare,
     remedy,
 )
+from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.places import is_folder, root_of
 from lmms_rpts.tasks.reform_eval.sample import Sample
 from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets, groups
@@ -34,7 +34,7 @@ def check_reform(*tasks: str) -> None:
         SettingError: if a setting has an invalid value.
     """
     settings = load_reform_settings()
-    instructions = load_wordings(settings)
+    instructions = load_instructions(settings.instructions)
     chosen = [TASKS.get(task) or (ONLINE_TASKS[task], "generation") for task in tasks]
     for each, method in chosen:
         instructions.of(each, method)
@@ -95,7 +95,7 @@ def examine() -> list[Check]:
         return []
     name = "ReForm-Eval"
     try:
-        load_wordings(settings)
+        load_instructions(settings.instructions)
         _check_files([], [], settings)
     except DataError as error:
         return [data_fault(name, error)]

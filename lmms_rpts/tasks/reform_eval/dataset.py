@@ -16,11 +16,7 @@ from typing import Any
 from lmms_rpts.tasks.data import digest, download, store
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.reform_eval.documents import Document, documents_of
-from lmms_rpts.tasks.reform_eval.instructions import (
-    Instructions,
-    load_instructions,
-    own_instructions,
-)
+from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.online import Dialogue, dialogues_of
 from lmms_rpts.tasks.reform_eval.places import HUB_FOLDER, root_of
 from lmms_rpts.tasks.reform_eval.sample import Samples
@@ -74,32 +70,6 @@ def _read(chosen: DataSet, root: Path, seed: int, stamps: tuple[tuple[int, int],
     return read_samples(chosen, root, seed)
 
 
-@lru_cache(maxsize=1)
-def _published(path: Path, stamp: int) -> Instructions:
-    return load_instructions(path)
-
-
-def load_wordings(settings: ReformSettings) -> Instructions:
-    """Load the instructions chosen by the settings: the built-in or the published ones.
-
-    Raises:
-        DataError: if they can't be read.
-    """
-    path = settings.instructions
-    if path is None:
-        return own_instructions()
-    try:
-        stamp = path.stat().st_mtime_ns
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(
-            f"Cannot read REFORM_INSTRUCTIONS={str(path)[:300]!r} ({reason}). Set it to a clone "
-            "of https://github.com/FudanDISC/ReForm-Eval or a JSON file of instructions, or unset "
-            "it for the built-in ones."
-        ) from None
-    return _published(path, stamp)
-
-
 def load_documents(chosen: DataSet, method: Method) -> list[Document]:
     """Load the documents of a task.
 
@@ -109,7 +79,7 @@ def load_documents(chosen: DataSet, method: Method) -> list[Document]:
     settings = load_reform_settings()
     found = load_samples(chosen, settings)
     raise_faults(chosen.file, found.faults, remedy(settings))
-    instructions = load_wordings(settings)
+    instructions = load_instructions(settings.instructions)
     return list(documents_of(chosen, method, found.samples, instructions, settings))
 
 
@@ -165,7 +135,7 @@ def _downloaded(names: tuple[str, ...]) -> Path:
 
 def _metadata(chosen: DataSet, method: Method, history: History = "gold") -> dict[str, Any]:
     settings, documents = load_reform_settings(), load_documents(chosen, method)
-    instructions = load_wordings(settings)
+    instructions = load_instructions(settings.instructions)
     return {
         "version": 1.0,
         "set": chosen.title,

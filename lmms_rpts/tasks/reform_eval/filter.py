@@ -26,7 +26,7 @@ from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
-from lmms_rpts.tasks.reform_eval.dataset import load_wordings
+from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.published import kie_open_ended, ocr_open_ended, single_choice
 from lmms_rpts.tasks.reform_eval.record import (
     ReformAsking,
@@ -168,7 +168,7 @@ def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
 
 def asking_of(reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
     """The form of the prompts and the grading under these settings, for records."""
-    instructions = load_wordings(reform)
+    instructions = load_instructions(reform.instructions)
     return ReformAsking(
         instructions=instructions.source,
         instructions_sha256=instructions.sha256,

@@ -49,8 +49,8 @@ class ReformSettings:
 
     Attributes:
         path: REFORM_PATH, a local folder in the publishers' layout; None: download the data.
-        instructions: REFORM_INSTRUCTIONS, a clone of the publishers' repository or a JSON file of
-            instructions; None: the built-in ones.
+        instructions: REFORM_INSTRUCTIONS, a JSON file of the published instructions; None: the
+            built-in ones.
         duplicates: REFORM_DUPLICATES, times that each sample is presented; None: 5, captions 1.
         wording: REFORM_WORDING; varied: each duplicate has a different instruction; fixed: all
             duplicates of a sample share one.
