@@ -44,6 +44,9 @@ class Benchmark:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
         folder: the folder of its task files, for lmms-eval's index.
+        built: its tasks and groups without a file, a mapping from each name to a function that
+            builds its configuration; called with ``full=False`` it returns only what is known
+            without settings and data.
         variables: its environment variables.
         settings: a function that reads the variables from a mapping, or from the environment if
             None, into a dataclass; raises SettingError. None: it has no settings.
@@ -75,6 +78,7 @@ class Benchmark:
     name: str
     title: str
     folder: Path
+    built: str | None = None
     variables: tuple[str, ...] = ()
     settings: str | None = None
     checks: str | None = None
@@ -111,6 +115,10 @@ class Benchmark:
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
         """The checks by task and group."""
         return {} if self.checks is None else dict(resolve_name(self.checks))
+
+    def built_tasks(self) -> Mapping[str, Callable[..., dict[str, Any]]]:
+        """The functions that build the configurations of its tasks and groups without a file."""
+        return {} if self.built is None else dict(resolve_name(self.built))
 
     def data_checks(self) -> list[Check]:
         """The results of the checks of its data."""

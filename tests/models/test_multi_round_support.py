@@ -20,6 +20,7 @@ from lmms_rpts.models.multi_round_support import (
 )
 from lmms_rpts.tasks.model_checks import check_model
 from lmms_rpts.tasks.reform_eval.benchmark import BENCHMARK
+from lmms_rpts.tasks.task_index import built_entries
 from tests.support.tables import table
 
 WRAPPERS = Path(lmms_eval.models.__file__).parent
@@ -117,14 +118,7 @@ def test_models_that_are_there_already() -> None:
     (["reform_visdial"], None),
 )
 def test_our_tasks_are_checked(tasks: list[str], refused: str | None) -> None:
-    index = {
-        path.stem: {
-            "type": "group" if path.stem.startswith("reform_dialogue") else "task",
-            "yaml_path": str(path),
-        }
-        for path in BENCHMARK.folder.glob("yaml/reform_*.yaml")
-    }
-    manager: Any = SimpleNamespace(task_index=index)
+    manager: Any = SimpleNamespace(task_index=built_entries(BENCHMARK))
     check_model(manager, tasks, "hf_multimodal")
     if refused is None:
         check_model(manager, tasks, "llava_hf")

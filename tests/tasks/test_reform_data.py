@@ -23,8 +23,8 @@ from lmms_rpts.tasks.reform_eval.places import root_of
 from lmms_rpts.tasks.reform_eval.published_samples import question_with_answer
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, data_sets, groups
 from lmms_rpts.tasks.reform_eval.source_format import read_samples
+from lmms_rpts.tasks.reform_eval.tasks import BUILT
 from lmms_rpts.tasks.reform_eval.text_form import question_with_options
-from tests.support import reform_yaml
 from tests.support.reference import reference
 from tests.support.reform import SETS, content_of, image_text, write_reform, write_set
 from tests.support.tables import table
@@ -39,19 +39,47 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_reform(tmp_path / "reform")
 
 
-def test_the_table_has_61_sets_of_8_dimensions_and_the_files_follow_it() -> None:
+def test_the_table_has_61_sets_of_8_dimensions_and_the_page_lists_them() -> None:
     assert len(data_sets()) == 61
     assert len(groups()["reform_eval"]) == 61
     assert len(groups()["reform_eval_likelihood"]) == 42
     assert {each.dimension for each in data_sets().values()} == {*DIMENSIONS.values()}
-    there = {
-        path.name: path.read_text(encoding="utf-8")
-        for path in reform_yaml.FOLDER.glob("*.yaml")
-        if not path.name.startswith("_")
-    }
-    written = "run: python -m tests.support.reform_yaml"
-    assert there == reform_yaml.all_files(), written
-    assert reform_yaml.PAGE.read_text(encoding="utf-8") == reform_yaml.page(), written
+    kinds = {"choice": "single choice", "ocr": "text reading", "kie": "key information"}
+    page = (Path(__file__).parents[2] / "docs" / "reform_eval.md").read_text(encoding="utf-8")
+    assert [line for line in page.splitlines() if line.startswith("| `reform_")][-61:] == [
+        f"| `reform_{name}` | {each.title} | {each.dimension} | {kinds.get(each.kind, each.kind)} |"
+        for name, each in data_sets().items()
+    ]
+
+
+@table(
+    "task, output, metrics",
+    ("reform_gqa", "generate_until", "accuracy accuracy_strict format_hit_rate instability"),
+    ("reform_vsr_likelihood", "multiple_choice", "accuracy accuracy_strict format_hit_rate"),
+    ("reform_funsd", "generate_until", "accuracy accuracy_strict instability"),
+    ("reform_visdial_online", "generate_until_multi_round", "accuracy accuracy_strict"),
+    ("reform_coco_caption", "generate_until", "rouge_l cider bleu_4 cider_ptb rouge_l_ptb"),
+)
+def test_tasks_are_built_with_their_metrics(
+    task: str, output: str, metrics: str, folder: Path
+) -> None:
+    config = BUILT[task](full=True)
+    assert config["output_type"] == output
+    listed = [each["metric"] for each in config["metric_list"]]
+    assert listed[: len(metrics.split())] == metrics.split()
+    assert ("doc_to_messages" in config) == ("doc_to_choice" not in config)
+    path = Path(config["dataset_kwargs"]["data_files"]["test"])
+    assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["set"] in task
+    assert BUILT[task](full=False).items() <= config.items()
+
+
+def test_groups_are_built_with_equal_weights() -> None:
+    assert {name for name in BUILT if "group" in BUILT[name](full=False)} == {*groups()}
+    whole, captions = BUILT["reform_eval"](full=True), BUILT["reform_description"](full=True)
+    assert whole["task"] == groups()["reform_eval"]
+    assert not any(each["weight_by_size"] for each in whole["aggregate_metric_list"])
+    named = [each["metric"] for each in captions["aggregate_metric_list"]]
+    assert named == ["cider", "rouge_l", "bleu_4"]
 
 
 def test_every_set_of_the_reference_is_read_whole() -> None:

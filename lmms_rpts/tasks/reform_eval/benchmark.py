@@ -13,6 +13,7 @@ BENCHMARK = Benchmark(
     name="reform",
     title="ReForm-Eval",
     folder=Path(__file__).parent,
+    built=f"{_HERE}.tasks:BUILT",
     variables=VARIABLES,
     settings=f"{_HERE}.settings:load_reform_settings",
     checks=f"{_HERE}.checks:CHECKS",

@@ -10,8 +10,6 @@ from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import fault_of_image
 from lmms_rpts.tasks.reform_eval.dataset import (
     HUB_DATASET,
-    ONLINE_TASKS,
-    TASKS,
     load_samples,
     load_task,
     missing_files,
@@ -21,7 +19,7 @@ from lmms_rpts.tasks.reform_eval.dataset import (
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.places import is_folder, root_of
 from lmms_rpts.tasks.reform_eval.sample import Sample
-from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets, groups
+from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, data_sets, groups
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.text_form import MOST_MARKED
 
@@ -35,11 +33,11 @@ def check_reform(*tasks: str) -> None:
     """
     settings = load_reform_settings()
     instructions = load_instructions(settings.instructions)
-    chosen = [TASKS.get(task) or (ONLINE_TASKS[task], "generation") for task in tasks]
-    for each, method in chosen:
+    chosen = [TASKS[task] for task in tasks]
+    for each, method, _ in chosen:
         instructions.of(each, method)
-    _check_files([each for each, _ in chosen], tasks, settings)
-    for task, (each, method) in zip(tasks, chosen, strict=True):
+    _check_files([each for each, *_ in chosen], tasks, settings)
+    for task, (each, method, _) in zip(tasks, chosen, strict=True):
         found = load_samples(each, settings)
         faults = list(found.faults)
         if each.kind == "choice" and method == "generation":
@@ -128,7 +126,7 @@ def _broken(chosen: DataSet, settings: ReformSettings) -> list[str]:
 
 
 def _checks() -> Iterator[tuple[str, Callable[[], None]]]:
-    for task in (*TASKS, *ONLINE_TASKS):
+    for task in TASKS:
         yield task, partial(check_reform, task)
     for name, tasks in groups().items():
         yield name, partial(check_reform, *tasks)

@@ -1,9 +1,4 @@
-"""The data of ReForm-Eval: their location, and documents of its tasks for lmms-eval.
-
-The YAML files use ``kwargs_TASK``, ``metadata_TASK``, ``generation_CAPTIONS`` and
-``generation_answers`` of this module. They are computed each time a task is built, not at import,
-so that changed settings take effect.
-"""
+"""The data of ReForm-Eval: their location, and documents of its tasks for lmms-eval."""
 
 from __future__ import annotations
 
@@ -20,24 +15,11 @@ from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.online import Dialogue, dialogues_of
 from lmms_rpts.tasks.reform_eval.places import HUB_FOLDER, root_of
 from lmms_rpts.tasks.reform_eval.sample import Samples
-from lmms_rpts.tasks.reform_eval.sets import METHODS, DataSet, History, Method, data_sets
+from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, Method
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.source_format import files_of, read_samples
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
-
-TASKS: dict[str, tuple[DataSet, Method]] = {
-    chosen.task(method): (chosen, method)
-    for chosen in data_sets().values()
-    for method in METHODS
-    if method in chosen.methods
-}
-"""Data set and method by task name."""
-
-ONLINE_TASKS: dict[str, DataSet] = {
-    chosen.online_task: chosen for chosen in data_sets().values() if chosen.online_task
-}
-"""Data set by task name, for tasks whose history contains the model's own answers."""
 
 
 def missing_files(chosen: DataSet, root: Path) -> list[str]:
@@ -98,9 +80,8 @@ def load_task(task: str) -> list[Document] | list[Dialogue]:
     Raises:
         DataError: if the data or the instructions can't be used.
     """
-    return (
-        load_dialogues(ONLINE_TASKS[task]) if task in ONLINE_TASKS else load_documents(*TASKS[task])
-    )
+    chosen, method, history = TASKS[task]
+    return load_dialogues(chosen) if history == "online" else load_documents(chosen, method)
 
 
 def prepare(documents: Sequence[Document | Dialogue]) -> Path:
@@ -133,7 +114,20 @@ def _downloaded(names: tuple[str, ...]) -> Path:
     return folder / HUB_FOLDER
 
 
-def _metadata(chosen: DataSet, method: Method, history: History = "gold") -> dict[str, Any]:
+def dataset_kwargs(task: str) -> dict[str, Any]:
+    """Where the ``datasets`` library finds the documents of a task."""
+    return {"data_files": {"test": str(prepare(load_task(task)))}}
+
+
+def generation_kwargs(chosen: DataSet) -> dict[str, Any]:
+    """How a model generates the answers to a set."""
+    tokens = load_reform_settings().tokens_of(chosen.name)
+    return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
+
+
+def metadata(task: str) -> dict[str, Any]:
+    """How a task presents and grades its samples, for the results file."""
+    chosen, method, history = TASKS[task]
     settings, documents = load_reform_settings(), load_documents(chosen, method)
     instructions = load_instructions(settings.instructions)
     return {
@@ -155,18 +149,3 @@ def _metadata(chosen: DataSet, method: Method, history: History = "gold") -> dic
         "reduction": settings.reduction if method == "likelihood" else None,
         "seed": settings.seed,
     }
-
-
-def __getattr__(name: str) -> Any:
-    kind, _, rest = name.partition("_")
-    task = f"reform_{rest}"
-    if kind == "kwargs" and task in (*TASKS, *ONLINE_TASKS):
-        return {"data_files": {"test": str(prepare(load_task(task)))}}
-    if kind == "generation":
-        tokens = load_reform_settings().tokens_of(rest)
-        return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
-    if kind == "metadata" and task in TASKS:
-        return _metadata(*TASKS[task])
-    if kind == "metadata" and task in ONLINE_TASKS:
-        return _metadata(ONLINE_TASKS[task], "generation", "online")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -147,7 +147,8 @@ class _Entry(Model):
 
     def wordings(self, chosen: DataSet) -> dict[Key, Wording]:
         """The wordings by method; raises FieldError."""
-        turns = self.in_context and (self.in_context[0].value, self.in_context[1].value)
+        said = self.in_context
+        turns = None if said is None else (said[0].value, said[1].value)
         found: dict[Key, Wording] = {}
         braces = int(chosen.family in FILLED)
         for method in chosen.methods:
