@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, FailFast, PlainValidator, ValidationError
 
 from lmms_rpts.escaping import storable
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 _SHOWN = 60
 _LARGEST = 2**63
-_WANTED = {"tuple_type": "a list", "string_unicode": "a text without lone surrogates"}
+_WANTED = {
+    "tuple_type": "a list",
+    "string_unicode": "a text without lone surrogates",
+    "string_type": "a string",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "int_type": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+}
+"""What pydantic's kinds of errors ask for, where its own words are not plain."""
 
 
 class FieldError(ValueError):
@@ -52,7 +67,15 @@ def wrong(wanted: str, value: object) -> FieldError:
 
 def first_fault(error: ValidationError) -> str:
     """The first error that pydantic found: ``steps[2].score should be a number ...``."""
-    fault = error.errors(include_url=False)[0]
+    return all_faults(error)[0]
+
+
+def all_faults(error: ValidationError) -> list[str]:
+    """Every error that pydantic found, each with its field and a short form of the value."""
+    return list(map(_fault, error.errors(include_url=False)))
+
+
+def _fault(fault: ErrorDetails) -> str:
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"])
     place = place.removeprefix(".")
     kind, value = fault["type"], fault["input"]
@@ -63,7 +86,10 @@ def first_fault(error: ValidationError) -> str:
     if kind == "literal_error":
         choices = fault["ctx"]["expected"].replace(" or ", ", ").replace("'", "")
         return f"{place} {wrong(f'one of {choices}', value)}"
-    return f"{place or 'the record'} {wrong(_WANTED.get(kind, 'an object'), value)}"
+    # pydantic's own: "Input should be a valid string"
+    told = fault["msg"].removeprefix("Input ").partition(", ")[0]
+    wanted = _WANTED.get(kind, told.removeprefix("should be "))
+    return f"{place or 'the record'} {wrong(wanted, value)}"
 
 
 def _text(value: object) -> str:

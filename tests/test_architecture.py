@@ -41,7 +41,7 @@ FLOORS = (
     ("filters",),
     ("runs",),
     ("models", "judging", "answers"),
-    ("settings",),
+    ("settings", "rows"),
     ("reasoning", "stats", "files", "variables", "schema", "terminal"),
     ("escaping", "errors", "late_names", "notebook"),
 )

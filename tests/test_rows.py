@@ -1,0 +1,192 @@
+"""The reader of rows: formats, encodings, places, and damage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from lmms_rpts.rows import CUT_SHORT, ReadError, Row, read_objects, read_rows, row_files
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "text": "one, two\u2028three", "n": 1},
+    {"id": "b", "text": '„drei“ "vier"\nfünf', "n": 2},
+]
+
+
+def _jsonl(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows)
+
+
+def _csv(separator: str) -> Callable[[list[dict[str, Any]]], str]:
+    def write(rows: list[dict[str, Any]]) -> str:
+        quoted = [
+            ['"' + str(each).replace('"', '""') + '"' for each in row.values()] for row in rows
+        ]
+        return "\n".join(map(separator.join, [list(rows[0]), *quoted]))
+
+    return write
+
+
+FORMATS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
+    "rows.jsonl": _jsonl,
+    "lines.json": _jsonl,
+    "list.json": lambda rows: json.dumps(rows, indent=1, ensure_ascii=False),
+    "list.jsonl": lambda rows: json.dumps(rows, indent=1, ensure_ascii=False),
+    "line.json": json.dumps,
+    "objects.json": lambda rows: json.dumps({each["id"]: each for each in rows}),
+    "lists.json": lambda rows: json.dumps({"x": rows[:1], "y": rows[1:]}, indent=1),
+    "rows.csv": _csv(","),
+    "semicolons.csv": _csv(";"),
+    "rows.tsv": _csv("\t"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_in_each_encoding_gives_the_same_rows(
+    tmp_path: Path, name: str, encoding: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(FORMATS[name](ROWS).encode(encoding))
+    found = list(read_objects(path))
+    texts = [{name: str(value) for name, value in row.items()} for row in ROWS]
+    assert [row.fields for row in found] == (texts if found[0].cells else ROWS)
+    assert [row.number for row in found] == [0, 1]
+
+
+def test_parquet_gives_the_same_rows(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist([*ROWS, {"id": "c"}]), path)
+    assert [row.fields for row in read_objects(path)] == [*ROWS, {"id": "c"}]
+    assert [row.place for row in read_objects(path)] == ["row 1", "row 2", "row 3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        # lines
+        ("a.jsonl", '\n{"a": 1}\n\n{"a": 2}', [("line 2", ""), ("line 4", "")]),
+        ("a.jsonl", '{"a": 1}\n[1]\n', [("line 1", ""), ("line 2", "should be a JSON object")]),
+        ("a.jsonl", '{"a": }\n{"a": 1}\n', [("line 1", "is not valid JSON"), ("line 2", "")]),
+        ("a.jsonl", '{"a": 1}\n{"a": "x', [("line 1", ""), ("line 2", CUT_SHORT)]),
+        ("a.jsonl", '{"a": 1, "a": 2}\n', [("line 1", "the field 'a' occurs twice")]),
+        ("a.jsonl", f'{{"a": {"[" * 99999}}}\n', [("line 1", "nested too deeply")]),
+        ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', [("line 1", ""), ("line 2", "is not UTF-8")]),
+        ("a.json", '{"a": 1}\n{"a": \n{"a": 2}\n', [("line 1", ""), ("line 2", "JSON"),
+                                                    ("line 3", "")]),
+        # whole files
+        ("a.json", "[1, {}]", [("row 1", "should be a JSON object"), ("row 2", "")]),
+        ("a.json", '{"a": [1]}', [("row 1", "")]),
+        # tables: a cell with line ends counts its lines, blank lines are no rows
+        ("a.csv", 'a,b\n"x\ny",1\n\nz,2\n', [("line 2", ""), ("line 5", "")]),
+        ("a.csv", "a,b\n1,2,3\n4,5\n", [("line 2", "has 3 cells, the header 2"), ("line 3", "")]),
+        ("a.csv", 'a,b\n1,2\n"x,3\n', [("line 2", ""), ("line 3", "is a quote missing?")]),
+    ],
+)  # fmt: skip
+def test_rows_have_places_and_faults(
+    tmp_path: Path, name: str, content: str | bytes, expected: list[tuple[str, str]]
+) -> None:
+    found = list(read_rows(_written(tmp_path, name, content)))
+    assert [row.place for row in found] == [place for place, _ in expected]
+    for row, (_, fault) in zip(found, expected, strict=True):
+        assert fault in row.fault if fault else not row.fault
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.jsonl", None, "Cannot read {}: No such file or directory"),
+        ("a.json", '[{"a": 1},\n{"a": 2', "{} is not valid JSON: Expecting"),
+        ("a.json", b'[{"a": 1},\n{"a": "\xff"}]', "{}, line 2 is not UTF-8"),
+        ("a.json", b"\x89PNG\0\0\0", "{} is not a text file"),
+        ("a.json", '[{"a": 1}]'.encode("utf-16-le"), "{} is not a text file, or is UTF-16"),
+        ("a.json", b"\xff\xfe[\0\n", "{} is not valid UTF-16"),
+        ("a.csv", b"a,b\n1,\xff\n", "{}, line 2 is not UTF-8"),
+        ("a.csv", "a,a\n", "{}: the header names 'a' twice"),
+        ("a.parquet", "PAR1", "{} is not a readable Parquet file"),
+    ],
+)
+def test_files_that_cannot_be_read(
+    tmp_path: Path, name: str, content: str | bytes | None, message: str
+) -> None:
+    path = tmp_path / name if content is None else _written(tmp_path, name, content)
+    with pytest.raises(ReadError) as caught:
+        list(read_rows(path))
+    assert str(caught.value).startswith(message.format(path))
+
+
+def test_files_without_rows_are_empty(tmp_path: Path) -> None:
+    for name, content in {"a.json": "[]", "a.csv": "a,b\n", "b.csv": ""}.items():
+        assert list(read_rows(_written(tmp_path, name, content))) == []
+
+
+def test_lines_are_read_lazily(tmp_path: Path) -> None:
+    rows = read_objects(_written(tmp_path, "a.jsonl", '{"a": 1}\n{"a": 2}\n{'))
+    assert next(rows).fields == {"a": 1}
+    assert next(rows).fields == {"a": 2}
+    with pytest.raises(ReadError, match="line 3: is truncated"):
+        next(rows)
+
+
+class _Step(BaseModel):
+    score: float
+    text: str
+
+
+class _Chain(BaseModel):
+    id: int
+    steps: list[_Step]
+
+
+def test_the_error_of_a_model_names_every_field_and_the_remedy(tmp_path: Path) -> None:
+    value = {"id": "x", "steps": [{"score": 0.5, "text": 1}, {"score": []}]}
+    (row,) = read_rows(_written(tmp_path, "a.jsonl", json.dumps(value)))
+    with pytest.raises(ReadError) as caught:
+        row.parse(_Chain, "Fix the data.")
+    assert str(caught.value) == (
+        f"{tmp_path}/a.jsonl, line 1: id should be a whole number, not 'x'; steps[0].text should "
+        "be a string, not 1; steps[1].score should be a number, not []; steps[1].text is missing. "
+        "Fix the data."
+    )
+
+
+def test_a_row_of_texts_fits_a_model_of_numbers(tmp_path: Path) -> None:
+    class Rated(BaseModel):
+        step: int
+        score: float
+
+    (row,) = read_rows(_written(tmp_path, "a.csv", "step,score,else\n3,0.5,x\n"))
+    assert row.parse(Rated) == Rated(step=3, score=0.5)
+
+
+def test_files_of_a_folder(tmp_path: Path) -> None:
+    names = ["b.jsonl", "a.csv", "x/c.parquet", "x/d.txt", ".git/e.json", ".f.json"]
+    for name in names:
+        _written(tmp_path, name, "")
+    found = [each.relative_to(tmp_path).as_posix() for each in row_files(tmp_path)]
+    assert found == ["a.csv", "b.jsonl", "x/c.parquet"]
+    assert row_files(tmp_path / "x/d.txt") == [tmp_path / "x/d.txt"]
+    with pytest.raises(ReadError, match="does not exist"):
+        row_files(tmp_path / "y")
+    with pytest.raises(ReadError, match=r"No file that ends in \.jsonl below"):
+        row_files(tmp_path / "x", [".jsonl"])
+
+
+def test_places_hold_no_control_characters() -> None:
+    row = Row(Path("a\x1b.jsonl"), "line 1", 0, {})
+    assert "\x1b" not in str(row.error("x"))
+
+
+def _written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
