@@ -17,12 +17,11 @@ from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.reform_eval import published
+from lmms_rpts.tasks.reform_eval.data import read_samples, root_of
 from lmms_rpts.tasks.reform_eval.dataset import load_samples
+from lmms_rpts.tasks.reform_eval.documents import question_with_answer
 from lmms_rpts.tasks.reform_eval.images import with_boxes
-from lmms_rpts.tasks.reform_eval.places import root_of
-from lmms_rpts.tasks.reform_eval.published_samples import question_with_answer
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, data_sets, groups
-from lmms_rpts.tasks.reform_eval.source_format import read_samples
 from lmms_rpts.tasks.reform_eval.tasks import BUILT
 from lmms_rpts.tasks.reform_eval.text_form import question_with_options
 from tests.support.reference import reference
@@ -234,9 +233,9 @@ def long_dialogue(rounds: int) -> Any:
 
 @table(
     "name, content, said",
-    ("gqa", '{"version": "2.0", "split": "testdev_b', "is not valid JSON (Unterminated string"),
-    ("gqa", b"\xff\xfe\x00", "Cannot read gqa_testdev_10p.json (it is not UTF-8 text)"),
-    ("gqa", "[" * 100_000, "is not valid JSON (nested too deeply)"),
+    ("gqa", '{"version": "2.0", "split": "testdev_b', "is not valid JSON: Unterminated string"),
+    ("gqa", b"\xff\xfe\x00", "gqa_testdev_10p.json is not UTF-8 text"),
+    ("gqa", "[" * 100_000, "is not valid JSON: it is nested too deeply"),
     ("gqa", "[]", "should be an object, not []"),
     ("gqa", {**content_of("gqa"), "version": "1.0"}, "'version' should be '2.0' (these are other"),
     ("gqa", {**content_of("gqa"), "data": []}, "contains no record"),
@@ -261,7 +260,7 @@ def long_dialogue(rounds: int) -> Any:
     (
         "gqa",
         changed_record("gqa", question={"a": 1}),
-        "'question' should be a string, not {'a': 1}",
+        "'question' should be a string or a list of strings, not {'a': 1}",
     ),
     ("gqa", changed_record("gqa", question="\ud800"), "'question' should be a string"),
     ("coco_itm", {"dataset_name": "COCO", "data": []}, "'dataset_name' should be 'MSCOCO'"),

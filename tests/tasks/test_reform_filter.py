@@ -30,7 +30,7 @@ from lmms_rpts.tasks.reform_eval.dimensions import (
 )
 from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
-from lmms_rpts.tasks.reform_eval.published_names import find_published
+from lmms_rpts.tasks.reform_eval.published_files import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets, groups
 from lmms_rpts.tasks.reform_eval.summary import summarize_reform
@@ -373,9 +373,9 @@ def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
 @table(
     "content, said",
     ("[", "is not valid JSON"),
-    ("{}", "should be a list of rows"),
+    ("[]", "contains no row"),
     ('[{"sample_id": 1, "prediction": "x"}]', "the field 'answer' is missing"),
-    ("[3]", "row 0 should be an object, not 3"),
+    ("[3]", "row 1: should be a JSON object in braces, not 3"),
 )
 def test_a_broken_prediction_file_is_one_message(
     content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from lmms_rpts.filters.responses import Doc
+from lmms_rpts.tasks.reform_eval.data import Sample, Turn
 from lmms_rpts.tasks.reform_eval.instructions import Instructions, Wording
-from lmms_rpts.tasks.reform_eval.published_samples import (
-    completed,
-    fixed_question,
-    question_with_answer,
-)
-from lmms_rpts.tasks.reform_eval.sample import Sample, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings
 from lmms_rpts.tasks.reform_eval.text_form import (
     PREFIX,
     STYLES,
+    marked,
     marks_of,
     question_with_options,
 )
@@ -202,3 +200,89 @@ def _remarked(text: str, style: str) -> str:
 def _in_style(letter: str, marks: str) -> str:
     at = ord(letter) - ord("A")
     return marks[at] if at < len(marks) else letter
+
+
+def fixed_question(chosen: DataSet, method: Method) -> str:
+    """The question shared by all samples of a set; empty if each has its own, or none."""
+    if chosen.variant != "winoground":
+        return ""
+    if method == "generation":
+        return "Which description matches this image?"
+    return "Please generate a sentence to describe this image."
+
+
+def completed(instruction: str, chosen: DataSet, method: Method) -> str:
+    """A published instruction; for claims it lists the options if they are not shown."""
+    if chosen.variant == "claim" and method == "likelihood":
+        return f"{instruction} Please answer supported, refuted or not enough information."
+    return instruction
+
+
+def question_with_answer(
+    question: str, options: Sequence[str], answer: str | int, mark: str
+) -> tuple[str, str]:
+    """A past question with its options, and its answer: marked if it is the text of an option.
+
+    Raises:
+        IndexError: if the answer is a number beyond the options.
+    """
+    place = answer if isinstance(answer, int) else None
+    if place is None and answer in options:
+        place = list(options).index(str(answer))
+    said = str(answer) if place is None else marked(options, mark)[place]
+    return question_with_options(question, options, mark), said
+
+
+# --- dialogues with online history ---------------------------------------------------------------
+
+_OF_ROUND = (
+    *("id", "sample", "round", "instruct", "question", "options", "order", "marks", "right"),
+    *("answers", "history"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One duplicate of a dialogue, with the fields of a task's documents.
+
+    Attributes:
+        rounds: JSON; for each round, the fields ``_OF_ROUND`` of its document with gold history.
+        id, sample: values of the first round.
+        set, method, duplicate, begun, image_file, image_start, image_length, boxes: see
+            ``Document``.
+    """
+
+    set: str
+    method: Method
+    id: str
+    sample: int
+    duplicate: int
+    rounds: str
+    begun: bool
+    image_file: str
+    image_start: int
+    image_length: int
+    boxes: str
+
+
+def dialogues_of(documents: Iterable[Document]) -> Iterator[Dialogue]:
+    """The dialogues of documents with gold history, given in the order of their samples."""
+    found: dict[tuple[int, int], list[Document]] = {}
+    first = 0
+    for each in documents:
+        first = each.sample if each.round == 0 else first
+        found.setdefault((first, each.duplicate), []).append(each)
+    for members in found.values():
+        yield _dialogue(members)
+
+
+def _dialogue(members: Sequence[Document]) -> Dialogue:
+    whole = asdict(members[0])
+    rounds = [{name: asdict(each)[name] for name in _OF_ROUND} for each in members]
+    kept = {name: whole[name] for name in Dialogue.__slots__ if name != "rounds"}
+    return Dialogue(**kept, rounds=json.dumps(rounds))
+
+
+def rounds_of(doc: Doc) -> list[dict[str, Any]]:
+    """The documents of a dialogue's rounds, as in the task with gold history."""
+    return [{**doc, **each} for each in json.loads(doc["rounds"])]

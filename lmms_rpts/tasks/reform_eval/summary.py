@@ -21,13 +21,13 @@ from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listin
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
+from lmms_rpts.tasks.reform_eval.data import MOST_OPTIONS, MOST_ROUNDS
 from lmms_rpts.tasks.reform_eval.dimensions import dimension_numbers, dimension_sheets
 from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
 from lmms_rpts.tasks.reform_eval.results import CHOICE, answers_of, instability_over
 from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets
 from lmms_rpts.tasks.reform_eval.settings import MOST_DUPLICATES
-from lmms_rpts.tasks.reform_eval.source_format import MOST_OPTIONS, MOST_ROUNDS
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
 

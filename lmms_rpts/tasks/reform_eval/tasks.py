@@ -53,12 +53,10 @@ def _task(name: str, *, full: bool) -> dict[str, Any]:
     from lmms_rpts.tasks.reform_eval import dataset
 
     form = "online" if online else chosen.form
-    prompts = f"{_HERE}.online" if online else f"{_HERE}.prompts"
     # Chat wrappers have no likelihoods.
     last = "doc_to_choice" if likelihood else "doc_to_messages"
-    config["doc_to_visual"] = resolve_name(f"{_HERE}.prompts:doc_to_visual")
-    for function in ("doc_to_text", "doc_to_target", last):
-        config[function] = resolve_name(f"{prompts}:{function}")
+    for function in ("doc_to_visual", "doc_to_text", "doc_to_target", last):
+        config[function] = resolve_name(f"{_HERE}.prompts:{function}")
     config["process_results"] = resolve_name(f"{_HERE}.results:process_{form}")
     config["metric_list"] = [
         {
