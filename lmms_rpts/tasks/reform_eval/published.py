@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,10 @@ from lmms_rpts.answers.number_words import ENGLISH_WORDS
 from lmms_rpts.tasks.data_errors import raise_faults
 from lmms_rpts.tasks.reform_eval.captions import METEOR, meteor_of, raw_scores
 from lmms_rpts.tasks.reform_eval.data import Sample, Turn, read_samples, root_of
-from lmms_rpts.tasks.reform_eval.documents import completed, fixed_question, question_with_answer
-from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, by_config
+from lmms_rpts.tasks.reform_eval.documents import Form
+from lmms_rpts.tasks.reform_eval.instructions import Wording
+from lmms_rpts.tasks.reform_eval.sets import Method, by_config
+from lmms_rpts.tasks.reform_eval.settings import ReformSettings
 from lmms_rpts.tasks.reform_eval.text_form import PREFIX, Mark, question_with_options, text_form
 
 __all__ = [
@@ -330,95 +332,66 @@ def samples(
     chosen = by_config(config)
     found = read_samples(chosen, root_of(Path(folder)))
     raise_faults(folder, found.faults, "Get the file again.")
-    form = _Published(chosen, method, mark, instructions[chosen.title])
+    listed = instructions[chosen.title]
+    solved = listed["in_context"] and tuple(each["value"] for each in listed["in_context"])
+    wording = Wording(tuple(listed[f"instructions_{method}"]), solved)
+    varied = random_instruct or chosen.kind == "caption"
+    settings = ReformSettings(
+        wording="varied" if varied else "fixed", order="fixed", marks=mark, in_context=in_context
+    )
+    form = _PublishedForm(chosen, method, wording, settings, published=True)
     return [
-        form.sample(sample, at, duplicate, random_instruct, in_context)
+        form.sample(sample, at, duplicate)
         for at, sample in enumerate(found.samples)
         for duplicate in range(duplication)
     ]
 
 
-class _Published:
-    """The published form of the samples of one set."""
+class _PublishedForm(Form):
+    """The published form of the samples of a set, with its quirks."""
 
-    def __init__(
-        self, chosen: DataSet, method: Method, mark: Mark, wording: Mapping[str, Any]
-    ) -> None:
-        self._set = chosen
-        self._method: Method = method
-        self._mark: Mark = mark
-        self._wording = wording
-
-    def sample(
-        self, sample: Sample, at: int, duplicate: int, random_instruct: bool, in_context: bool
-    ) -> dict[str, Any]:
-        """One sample of the loader: sample number ``at``, prompt number ``duplicate``."""
-        captions = self._set.kind == "caption"
-        which = duplicate if random_instruct or captions else at
-        given = sample.instructions or self._wording[f"instructions_{self._method}"]
-        instruction = given[which % len(given)]
-        item: dict[str, Any] = {"sample_id": sample.id}
+    def sample(self, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
+        """One sample of the loader."""
+        item: dict[str, Any] = {"sample_id": sample.id, **sample.given}
         if sample.round is not None:
             item["round_id"] = sample.round
-        item |= sample.given
-        if captions:
-            return {**item, "references": list(sample.answers), "question": instruction}
-        if self._wording["instruction_is"] == "question":
-            # Without random_instruct, the loader of image-text matching leaves the braces in.
-            left = self._set.variant == "itm" and not random_instruct
-            filling = "{}" if left else sample.filling or ""
-            item["question"] = instruction.replace("{}", filling)
-        else:
-            item["instruct"] = completed(instruction, self._set, self._method)
-            item["question"] = self._question(sample, which)
+        instruct, item["question"] = self.question(sample, at, duplicate)
+        if self.chosen.kind == "caption":
+            return {**item, "references": list(sample.answers)}
+        if instruct:
+            item["instruct"] = instruct
         if sample.right is None:
             return {**item, "answer": sample.answers[0]}
-        options = self._capitalized(sample.options)
-        item |= {"answer_options": options, "answer": self._answer(sample.right)}
-        history = self._history(sample, in_context)
-        if history or in_context or self._set.layout == "dialogue":
-            item["history"] = history
+        right = sample.right if self.chosen.layout in _NUMBERED else str(sample.right)
+        item |= {"answer_options": self.options(sample.options), "answer": right}
+        turns = [
+            {"from": role, "value": text}
+            for pair in self.history(sample, self.settings.marks)
+            for role, text in zip(("human", "assistant"), pair, strict=True)
+        ]
+        if turns or self.settings.in_context or self.chosen.layout == "dialogue":
+            item["history"] = turns
         return item
 
-    def _question(self, sample: Sample, which: int) -> str:
-        fixed = fixed_question(self._set, self._method)
-        question = fixed or sample.question[which % len(sample.question)]
-        return self._asked(question) if self._set.layout == "dialogue" else question
+    def filling(self, sample: Sample) -> str:
+        """The loader of image-text matching may leave the braces in."""
+        left = self.chosen.variant == "itm" and self.settings.wording == "fixed"
+        return "{}" if left else super().filling(sample)
 
-    def _answer(self, right: int) -> int | str:
-        return right if self._set.layout in _NUMBERED else str(right)
+    def sentence_case(self, text: str) -> str:
+        """Dialogues are in lower case except the first letter."""
+        return text.capitalize() if self.chosen.layout == "dialogue" else text
 
-    def _asked(self, question: str) -> str:
-        """A question of a dialogue, in lower case except the first letter."""
-        question = question.capitalize()
-        return question if question.endswith("?") else f"{question}?"
+    def right(self, turn: Turn) -> str:
+        """The published code finds the answer by its text."""
+        return self.options(turn.options)[turn.right]
 
-    def _capitalized(self, options: Sequence[str]) -> list[str]:
-        if self._set.layout == "dialogue":
-            return [option.capitalize() for option in options]
-        return list(options)
-
-    def _history(self, sample: Sample, in_context: bool) -> list[dict[str, str]]:
-        prefix = f"{PREFIX} " if self._method == "generation" else ""
-        turns: list[dict[str, str]] = []
-        if in_context and self._wording["in_context"]:
-            asked, answered = (each["value"] for each in self._wording["in_context"])
-            bare = self._set.name.startswith(_WITHOUT_PREFIX)
-            turns += _turns(asked, answered if bare else prefix + answered)
-        for turn in sample.history:
-            turns += self._past(turn, prefix)
-        return turns
-
-    def _past(self, turn: Turn, prefix: str) -> list[dict[str, str]]:
-        question, options = self._asked(turn.question), self._capitalized(turn.options)
-        if self._method == "likelihood":
-            return _turns(question, options[turn.right])
-        asked, answered = question_with_answer(question, options, options[turn.right], self._mark)
-        return _turns(asked, prefix + answered)
-
-
-def _turns(asked: str, answered: str) -> list[dict[str, str]]:
-    return [{"from": "human", "value": asked}, {"from": "assistant", "value": answered}]
+    def solved(self, style: str) -> Iterator[tuple[str, str]]:
+        """Always marked (A), also by likelihood; some loaders omit the prefix."""
+        if self.settings.in_context and self.wording.in_context:
+            asked, answered = self.wording.in_context
+            bare = self.method == "likelihood" or self.chosen.name.startswith(_WITHOUT_PREFIX)
+            yield asked, answered if bare else f"{PREFIX} {answered}"
 
 
 def prompt(
