@@ -18,7 +18,7 @@ from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.reform_eval import dataset, prompts, published
-from lmms_rpts.tasks.reform_eval.dataset import load_dialogues, load_documents
+from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
 from lmms_rpts.tasks.reform_eval.documents import question_with_answer, rounds_of
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformOnlineFilter, outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import LONGEST, reply
@@ -58,7 +58,7 @@ def as_doc(document: Any) -> dict[str, Any]:
 
 
 def documents() -> list[dict[str, Any]]:
-    return [as_doc(each) for each in load_dialogues(VISDIAL)]
+    return [as_doc(each) for each in load_task("reform_visdial_online")]
 
 
 def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -26,12 +26,13 @@ from lmms_rpts.tasks.reform_eval.data import (
 from lmms_rpts.tasks.reform_eval.documents import Dialogue, Document, dialogues_of, documents_of
 from lmms_rpts.tasks.reform_eval.images import with_boxes
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.record import ReformInstance
+from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformInstance
 from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, Method, data_sets, groups
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.text_form import MOST_MARKED
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
+_MOST = MOST_MARKED["number"]
 
 
 def missing_files(chosen: DataSet, root: Path) -> list[str]:
@@ -77,15 +78,6 @@ def load_documents(chosen: DataSet, method: Method) -> list[Document]:
     return list(documents_of(chosen, method, found.samples, instructions, settings))
 
 
-def load_dialogues(chosen: DataSet) -> list[Dialogue]:
-    """Load the documents of a task with online history.
-
-    Raises:
-        DataError: if the data or the instructions can't be used.
-    """
-    return list(dialogues_of(load_documents(chosen, "generation")))
-
-
 def load_task(task: str) -> list[Document] | list[Dialogue]:
     """Load the documents of a task by its name.
 
@@ -93,16 +85,8 @@ def load_task(task: str) -> list[Document] | list[Dialogue]:
         DataError: if the data or the instructions can't be used.
     """
     chosen, method, history = TASKS[task]
-    return load_dialogues(chosen) if history == "online" else load_documents(chosen, method)
-
-
-def prepare(documents: Sequence[Document | Dialogue]) -> Path:
-    """Write these documents to a JSONL file that the ``datasets`` library can read.
-
-    Raises:
-        DataError: if no folder is writable.
-    """
-    return store(documents, "REFORM", "documents")
+    documents = load_documents(chosen, method)
+    return list(dialogues_of(documents)) if history == "online" else documents
 
 
 def remedy(settings: ReformSettings) -> str:
@@ -127,8 +111,12 @@ def _downloaded(names: tuple[str, ...]) -> Path:
 
 
 def dataset_kwargs(task: str) -> dict[str, Any]:
-    """Where the ``datasets`` library finds the documents of a task."""
-    return {"data_files": {"test": str(prepare(load_task(task)))}}
+    """Where the ``datasets`` library finds the documents of a task.
+
+    Raises:
+        DataError: if they can't be used, or no folder is writable.
+    """
+    return {"data_files": {"test": str(store(load_task(task), "REFORM", "documents"))}}
 
 
 def generation_kwargs(chosen: DataSet) -> dict[str, Any]:
@@ -141,25 +129,17 @@ def metadata(task: str) -> dict[str, Any]:
     """How a task presents and grades its samples, for the results file."""
     chosen, method, history = TASKS[task]
     settings, documents = load_reform_settings(), load_documents(chosen, method)
-    instructions = load_instructions(settings.instructions)
+    asking = ReformAsking.of(settings, method, history).model_dump()
     return {
+        **asking,
         "version": 1.0,
         "set": chosen.title,
         "samples": len({each.sample for each in documents}),
         "duplicates": settings.duplicates_of(chosen),
         # Without the path of the files, which does not affect the prompts.
         "data_sha256": digest([replace(each, image_file="") for each in documents]),
-        "instructions": instructions.source,
-        "instructions_sha256": instructions.sha256,
-        "wording": settings.wording,
-        "order": settings.order,
-        "marks": settings.marks,
-        "in_context": settings.in_context,
         "max_tokens": settings.max_tokens if method == "generation" else None,
         "prefix": "in the text form, and in solved examples",
-        "history": history,
-        "reduction": settings.reduction if method == "likelihood" else None,
-        "seed": settings.seed,
     }
 
 
@@ -182,10 +162,15 @@ def check_reform(*tasks: str) -> None:
     for task, (each, method, _) in zip(tasks, chosen, strict=True):
         found = load_samples(each, settings)
         faults = list(found.faults)
-        if each.kind == "choice" and method == "generation":
-            faults += _unmarkable(each, found.samples, settings)
+        if method == "generation" and settings.marks in ("number", "random"):
+            faults += [
+                f"{each.file}: sample {sample.id!r} has {len(sample.options)} options, but numbers "
+                f"can mark at most {_MOST}, letters 26 (REFORM_MARKS={settings.marks})"
+                for sample in found.samples
+                if len(sample.options) > _MOST
+            ]
         raise_faults(settings.path or each.file, faults, remedy(settings))
-        prepare(load_task(task))
+        dataset_kwargs(task)
 
 
 def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings) -> None:
@@ -211,21 +196,6 @@ def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: Refo
         )
         faults = [f"{name} of {title} is missing" for title, name in lacking.items()]
         raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {runnable}.")
-
-
-def _unmarkable(
-    chosen: DataSet, samples: Sequence[Sample], settings: ReformSettings
-) -> Iterator[str]:
-    """Faults of samples that have too many options to be marked with digits."""
-    if settings.marks not in ("number", "random"):
-        return
-    most = MOST_MARKED["number"]
-    for sample in samples:
-        if len(sample.options) > most:
-            yield (
-                f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, but "
-                f"numbers can mark at most {most}, letters 26 (REFORM_MARKS={settings.marks})"
-            )
 
 
 def examine() -> list[Check]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,7 +31,6 @@ from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
 from lmms_rpts.tasks.reform_eval.documents import rounds_of
-from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.published import kie_open_ended, ocr_open_ended, single_choice
 from lmms_rpts.tasks.reform_eval.record import (
     ReformAsking,
@@ -39,7 +38,7 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformInstance,
     ReformRecord,
 )
-from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method, data_sets
+from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
@@ -92,7 +91,7 @@ class ReformAnswerFilter(GradingFilter):
 
     def __init__(self, judge: str | None = None) -> None:
         self.reform = load_reform_settings()
-        self.asking = asking_of(self.reform, "generation")
+        self.asking = ReformAsking.of(self.reform, "generation")
         super().__init__(judge)
 
     def choose(self, default: str | None) -> str:
@@ -136,7 +135,7 @@ class ReformLikelihoodFilter(RptsFilter):
     def __init__(self) -> None:
         super().__init__()
         self.reform = load_reform_settings()
-        self.asking = asking_of(self.reform, "likelihood")
+        self.asking = ReformAsking.of(self.reform, "likelihood")
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str]:
         """One entry per request: a record for the first one of a document, "" for the others."""
@@ -169,24 +168,6 @@ def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
     count = max(1, len(doc["options"] or ()))
     for start in range(0, len(values), count):
         yield values[start : start + count]
-
-
-def asking_of(reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
-    """The form of the prompts and the grading under these settings, for records."""
-    instructions = load_instructions(reform.instructions)
-    return ReformAsking(
-        instructions=instructions.source,
-        instructions_sha256=instructions.sha256,
-        duplicates=reform.duplicates,
-        wording=reform.wording,
-        order=reform.order,
-        marks=reform.marks,
-        in_context=reform.in_context,
-        max_tokens=reform.max_tokens,
-        reduction=reform.reduction if method == "likelihood" else None,
-        seed=reform.seed,
-        history=history,
-    )
 
 
 def grade_text(prediction: str, doc: Doc, kind: Kind) -> Given:
@@ -296,11 +277,6 @@ def _instance(doc: Doc) -> ReformInstance:
 
 # --- dialogues with online history ---------------------------------------------------------------
 
-# An item of a printed tuple of strings, with the separator after it.
-_ITEM = re.compile(
-    r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|None)(?:,\s{0,3}|(?=[)\]]\Z))""", re.DOTALL
-)
-
 
 class ReformOnlineFilter(ReformAnswerFilter):
     """Turns the output of each dialogue round into a JSON record, as ``reform_answer`` does."""
@@ -314,7 +290,7 @@ class ReformOnlineFilter(ReformAnswerFilter):
 
     def __init__(self, judge: str | None = None) -> None:
         super().__init__(judge)
-        self.asking = asking_of(self.reform, "generation", "online")
+        self.asking = ReformAsking.of(self.reform, "generation", "online")
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | list[str]]:
         """The records of each document's rounds, in order; a single record is not put in a list."""
@@ -357,19 +333,13 @@ def _unprinted(text: str) -> list[Any]:
     if text[:1] + text[-1:] not in ("()", "[]"):
         return []
     try:
-        return list(_items(text))
-    except (ValueError, SyntaxError):
+        with warnings.catch_warnings():  # of invalid escapes in a model's text
+            warnings.simplefilter("ignore")
+            items = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return []
-
-
-def _items(text: str) -> Iterator[Any]:
-    at = 1
-    while at < len(text) - 1:
-        part = _ITEM.match(text, at)
-        if part is None:
-            raise ValueError("not a printed string")
-        yield ast.literal_eval(part[1])  # a single literal, never nested
-        at = part.end()
+    listed = items if isinstance(items, tuple | list) else ()
+    return list(listed) if all(each is None or isinstance(each, str) for each in listed) else []
 
 
 def _bare(records: list[Any]) -> Any:

@@ -14,8 +14,10 @@ from typing import Any
 from lmms_rpts.tasks.reform_eval.sets import TASKS, groups
 
 _HERE = "lmms_rpts.tasks.reform_eval"
+OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
+"""Caption metrics that are defined only for a whole set."""
+
 _MEAN = "lmms_rpts.tasks.aggregation:mean_of_scored"
-_OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
 _GRADES = dict.fromkeys(("accuracy", "accuracy_strict", "format_hit_rate"), _MEAN)
 _OPEN = {**dict.fromkeys(("accuracy", "accuracy_strict"), _MEAN)}
 _INSTABILITY = {"instability": f"{_HERE}.results:instability_over"}
@@ -23,7 +25,7 @@ _METRICS: Mapping[str, Mapping[str, str]] = {
     "choice": {**_GRADES, **_INSTABILITY},
     "online": {**_GRADES, "instability": f"{_HERE}.results:instability_of_rounds"},
     "open": {**_OPEN, **_INSTABILITY},
-    "caption": {"rouge_l": _MEAN, **{name: f"{_HERE}.results:{name}_over" for name in _OF_SET}},
+    "caption": {"rouge_l": _MEAN, **dict.fromkeys(OF_SET, f"{_HERE}.results:of_set")},
 }
 """The function that aggregates each metric, by the form of the answers."""
 
@@ -61,7 +63,7 @@ def _task(name: str, *, full: bool) -> dict[str, Any]:
     config["metric_list"] = [
         {
             "metric": metric,
-            "aggregation": resolve_name(place),
+            "aggregation": _aggregation(metric, place),
             "higher_is_better": metric != "instability",
         }
         for metric, place in _METRICS[form].items()
@@ -73,6 +75,11 @@ def _task(name: str, *, full: bool) -> dict[str, Any]:
     config["dataset_kwargs"] = dataset.dataset_kwargs(name)
     config["metadata"] = dataset.metadata(name)
     return config
+
+
+def _aggregation(metric: str, place: str) -> Callable[..., float]:
+    found: Callable[..., float] = resolve_name(place)
+    return partial(found, metric) if metric in OF_SET else found
 
 
 def _group(name: str, *, full: bool) -> dict[str, Any]:
