@@ -54,59 +54,37 @@ def own_wordings() -> dict[tuple[str, Method], Wording]:
 # Our own instructions
 
 
-def test_each_family_has_five_distinct_instructions() -> None:
+def test_each_family_has_five_instructions_that_fit_its_questions() -> None:
     assert len(FAMILIES) == 20
-    for key, wording in own_wordings().items():
-        assert len(wording.instructions) == len(set(wording.instructions)) == 5, key
-        assert all(each == " ".join(each.split()) for each in wording.instructions), key
-
-
-def test_braces_stand_where_a_text_is_filled_in() -> None:
     for (family, method), wording in own_wordings().items():
+        assert len(wording.instructions) == len(set(wording.instructions)) == 5, family
         for each in wording.instructions:
-            assert each.count("{}") == (family in FILLED), (family, method, each)
+            assert each == " ".join(each.split()), each
+            assert each.count("{}") == (family in FILLED), each
             assert not set(each.replace("{}", "")) & set("{}"), each
-
-
-def test_generation_asks_for_the_mark_of_one_option() -> None:
-    for (family, method), wording in own_wordings().items():
-        if method == "generation" and FAMILIES[family].kind == "choice":
-            for each in wording.instructions:
+            if method == "generation" and FAMILIES[family].kind == "choice":
                 assert "round brackets" in each, each
-                assert "option" in each, each
-                assert all(mark in each for mark in ("(A)", "(a)", "(1)")), each
-
-
-def test_likelihood_and_open_questions_speak_of_no_options() -> None:
-    for (family, method), wording in own_wordings().items():
-        if method == "likelihood" or FAMILIES[family].kind != "choice":
-            for each in (*wording.instructions, *(wording.in_context or ())):
-                assert not OF_OPTIONS.search(each), (family, method, each)
-                assert "(A)" not in each, (family, method, each)
-
-
-def test_likelihood_names_the_verdicts() -> None:
-    for family, answers in NAMED.items():
-        for each in load_instructions(None).of(FAMILIES[family], "likelihood").instructions:
-            assert all(answer in each for answer in answers), each
+                assert all(mark in each for mark in ("option", "(A)", "(a)", "(1)")), each
+            else:
+                assert not OF_OPTIONS.search(each), each
+            if method == "likelihood":
+                assert all(answer in each for answer in NAMED.get(family, ())), each
 
 
 def test_in_context_samples_have_the_form_of_the_questions() -> None:
     own = load_instructions(None)
     for family, chosen in FAMILIES.items():
         shown = own.of(chosen, "generation").in_context
-        if chosen.kind != "choice":
-            assert shown is None, family
+        assert (shown is not None) == (chosen.kind == "choice"), family
+        if shown is None:
             continue
-        plain = own.of(chosen, "likelihood").in_context
-        assert shown is not None, family
-        assert plain is not None, family
         question, _, options = shown[0].partition(" Options: ")
         listed = options.removesuffix(".").split("; ")
         assert [each[:4] for each in listed] == ["(A) ", "(B) ", "(C) ", "(D) "][: len(listed)]
         assert len(listed) > 1, family
         assert options.endswith("."), family
         assert shown[1] == listed[0], family
+        plain = own.of(chosen, "likelihood").in_context
         assert plain == (question, listed[0].removeprefix("(A) ")), family
 
 
