@@ -159,11 +159,11 @@ def _initialize_tasks(
     if not include_defaults:
         return original(manager, include_path=include_path, include_defaults=False)
     from lmms_rpts.tasks.benchmark import benchmarks
-    from lmms_rpts.tasks.task_index import few_tasks
+    from lmms_rpts.tasks.task_index import built_entries, few_tasks
 
     ours: dict[str, Any] = {}
     for benchmark in benchmarks().values():
-        ours |= manager._get_task_and_group(str(benchmark.folder))
+        ours |= manager._get_task_and_group(str(benchmark.folder)) | built_entries(benchmark)
     index = few_tasks(original, manager, include_path, ours)
     if index is None:
         index = original(manager, include_path=include_path, include_defaults=True)
@@ -191,7 +191,11 @@ def _load_task_or_group(
 
 def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     from lmms_rpts.tasks.own.files import load_whole
+    from lmms_rpts.tasks.task_index import built_config
 
+    built = built_config(*args, **kwargs)
+    if built is not None:
+        return built
     return load_whole(original, *args, **kwargs)
 
 

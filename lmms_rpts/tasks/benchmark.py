@@ -44,6 +44,9 @@ class Benchmark:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
         folder: the folder of its task files, for lmms-eval's index.
+        built: its tasks and groups without a file, a mapping from each name to a function that
+            builds its configuration; called with ``full=False`` it returns only what is known
+            without settings and data.
         settings: its settings, whose ``TABLE`` is its name. None: it has none.
         checks: the checks before a task or group runs, by its name: functions that raise DataError,
             JudgeConfigurationError or SettingError. None: no checks.
@@ -73,6 +76,7 @@ class Benchmark:
     name: str
     title: str
     folder: Path
+    built: str | None = None
     settings: type[Table] | None = None
     checks: str | None = None
     examine: str | None = None
@@ -112,6 +116,10 @@ class Benchmark:
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
         """The checks by task and group."""
         return {} if self.checks is None else dict(resolve_name(self.checks))
+
+    def built_tasks(self) -> Mapping[str, Callable[..., dict[str, Any]]]:
+        """The functions that build the configurations of its tasks and groups without a file."""
+        return {} if self.built is None else dict(resolve_name(self.built))
 
     def data_checks(self) -> list[Check]:
         """The results of the checks of its data."""

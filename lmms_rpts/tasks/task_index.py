@@ -11,6 +11,7 @@ from typing import Any
 
 from lmms_rpts.models.wanted_tasks import wanted_tasks
 from lmms_rpts.tasks.any_task.names import split_name
+from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of, group_parts
 
 _NAME = re.compile(r"^task[ \t]*:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
 _MOST_CHARACTERS = 1_000_000
@@ -40,6 +41,35 @@ def few_tasks(
     others = [name for name in names if name not in ours]
     found = find_tasks(manager, root, others, known) if others else {}
     return None if found is None else {**known, **found}
+
+
+def built_entries(benchmark: Benchmark) -> dict[str, Any]:
+    """Index entries of the tasks and groups that a benchmark builds: their paths have no file."""
+    place = str(benchmark.built).partition(":")[0]
+    entries: dict[str, Any] = {}
+    for name, build in benchmark.built_tasks().items():
+        kind = {"type": "group", "task": -1} if "group" in build(full=False) else {"type": "task"}
+        entries[name] = {
+            **kind,
+            "yaml_path": f"{benchmark.folder / place.rpartition('.')[2]}.py#{name}",
+        }
+    return entries
+
+
+def built_config(
+    yaml_path: str | None = None,
+    yaml_config: Any = None,
+    yaml_dir: str | None = None,
+    mode: str = "full",
+) -> dict[str, Any] | None:
+    """The configuration for a path from ``built_entries``; None for any other path.
+
+    Args are those of lmms-eval's ``load_yaml_config``.
+    """
+    place, _, name = str(yaml_path or "").rpartition(".py#")
+    benchmark = benchmark_of(name) if place else None
+    build = benchmark.built_tasks().get(name) if benchmark else None
+    return None if build is None else build(full=mode == "full")
 
 
 def find_tasks(
@@ -87,8 +117,6 @@ def _tasks_in(path: Path) -> set[str]:
 
 def without_missing(config: Any, name: str) -> Any:
     """A group's file without the tasks whose data are missing; any other file unchanged."""
-    from lmms_rpts.tasks.benchmark import group_parts
-
     if not (isinstance(config, dict) and isinstance(config.get("task"), list)):
         return config
     there = group_parts(name)

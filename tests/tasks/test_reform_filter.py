@@ -30,14 +30,13 @@ from lmms_rpts.tasks.reform_eval.dimensions import (
 )
 from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
-from lmms_rpts.tasks.reform_eval.published_names import find_published
+from lmms_rpts.tasks.reform_eval.published_files import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.reform_eval.sets import data_sets, groups
+from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets, groups
 from lmms_rpts.tasks.reform_eval.summary import summarize_reform
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import content_of, write_reform
-from tests.support.reform_yaml import FOLDER
 from tests.support.tables import table
 
 Doc = dict[str, Any]
@@ -329,22 +328,12 @@ def test_answers_may_be_as_long_as_published(
     for setting, longest in ((None, long), ("published", published)):
         if setting:
             configure(monkeypatch, reform={"max_tokens": setting})
-        assert configuration(task)["generation_kwargs"] == {
+        assert dataset.generation_kwargs(TASKS[task].set) == {
             "max_new_tokens": longest,
             "temperature": 0,
             "do_sample": False,
             "until": [],
         }
-
-
-def configuration(task: str) -> Doc:
-    """A task's configuration as lmms-eval reads it, without its data."""
-    text = (FOLDER / f"{task}.yaml").read_text(encoding="utf-8")
-    base = text.partition("include: ")[2].splitlines()[0]
-    for line in [*text.splitlines(), *(FOLDER / base).read_text(encoding="utf-8").splitlines()]:
-        if line.startswith("generation_kwargs: !function "):
-            return {"generation_kwargs": getattr(dataset, line.rpartition(".")[2])}
-    raise AssertionError(f"{task} has no generation_kwargs")
 
 
 def test_lengths_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,9 +373,9 @@ def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
 @table(
     "content, said",
     ("[", "is not valid JSON"),
-    ("{}", "should be a list of rows"),
+    ("[]", "contains no row"),
     ('[{"sample_id": 1, "prediction": "x"}]', "the field 'answer' is missing"),
-    ("[3]", "row 0 should be an object, not 3"),
+    ("[3]", "row 1: should be a JSON object in braces, not 3"),
 )
 def test_a_broken_prediction_file_is_one_message(
     content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

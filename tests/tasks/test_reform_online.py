@@ -17,12 +17,11 @@ from loguru import logger
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.reform_eval import dataset, online, prompts, published
-from lmms_rpts.tasks.reform_eval.dataset import load_dialogues, load_documents
-from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter
-from lmms_rpts.tasks.reform_eval.online import LONGEST, reply, rounds_of
-from lmms_rpts.tasks.reform_eval.online_filter import ReformOnlineFilter, outputs_of
-from lmms_rpts.tasks.reform_eval.published_samples import question_with_answer
+from lmms_rpts.tasks.reform_eval import dataset, prompts, published
+from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
+from lmms_rpts.tasks.reform_eval.documents import question_with_answer, rounds_of
+from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformOnlineFilter, outputs_of
+from lmms_rpts.tasks.reform_eval.prompts import LONGEST, reply
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.results import (
     CHOICE,
@@ -60,16 +59,16 @@ def as_doc(document: Any) -> dict[str, Any]:
 
 
 def documents() -> list[dict[str, Any]]:
-    return [as_doc(each) for each in load_dialogues(VISDIAL)]
+    return [as_doc(each) for each in load_task("reform_visdial_online")]
 
 
 def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
     """The prompts of a dialogue with these answers, requested as simple wrappers do."""
-    asked: list[str] = [online.doc_to_text(doc, lmms_eval_specific_kwargs=None)]
+    asked: list[str] = [prompts.doc_to_text(doc, lmms_eval_specific_kwargs=None)]
     said = [outputs[0]]
     info = None
     while True:
-        images, text, is_over, said, info = online.doc_to_text(
+        images, text, is_over, said, info = prompts.doc_to_text(
             doc,
             lmms_eval_specific_kwargs=None,
             previous_output=list(said),
@@ -99,7 +98,7 @@ def hold_as_chat(doc: dict[str, Any], outputs: Sequence[str]) -> list[list[dict[
         _to_openai_messages=list,
         _chat_once=chat,
     )
-    request = SimpleNamespace(arguments=("", online.doc_to_messages, {}, 0, "t", "test"))
+    request = SimpleNamespace(arguments=("", prompts.doc_to_messages, {}, 0, "t", "test"))
     assert VLLM.generate_until_multi_round(wrapper, [request]) == [list(outputs[: len(asked)])]
     return asked
 
@@ -132,10 +131,8 @@ def test_tasks_are_checked_and_say_whose_history_it_is(folder: Path) -> None:
     with pytest.raises(DataError, match="VQA-MT is missing"):
         check_tasks(["reform_dialogue_online"])
     check_tasks(["reform_visdial_online"])
-    assert dataset.metadata_visdial_online["history"] == "online"
-    assert dataset.metadata_visdial["history"] == "gold"
-    for name in ("data_sha256", "samples"):
-        assert dataset.metadata_visdial_online[name] == dataset.metadata_visdial[name]
+    gold, online = map(dataset.metadata, ("reform_visdial", "reform_visdial_online"))
+    assert online == {**gold, "history": "online"}
 
 
 # --- the protocol --------------------------------------------------------------------------------
@@ -211,7 +208,7 @@ def test_long_answers_take_linear_time() -> None:
 def test_a_wrapper_may_go_on_after_the_last_round(folder: Path) -> None:
     """A wrapper that runs a batch of dialogues until the first one in it ends."""
     doc = documents()[0]
-    images, text, is_over, *_ = online.doc_to_text(doc, round_idx=4, previous_output=["(A)"] * 4)
+    images, text, is_over, *_ = prompts.doc_to_text(doc, round_idx=4, previous_output=["(A)"] * 4)
     assert is_over is True
     assert len(images) == 1
     assert text == hold_as_text(doc, ["(A)", "(A)"])[-1]

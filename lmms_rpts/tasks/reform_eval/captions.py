@@ -1,13 +1,21 @@
-"""Caption metrics of a whole set with pycocoevalcap: BLEU, ROUGE-L, CIDEr, and METEOR (Java)."""
+"""Caption metrics of a whole set with pycocoevalcap: BLEU, ROUGE-L, CIDEr, and METEOR.
+
+METEOR and the Penn Treebank tokenizer are Java programs. The published wrapper of METEOR waits
+forever if a text contains a line break: it sends an extra line, and requests and replies get out of
+step. Here each text is one line, and Java has a time limit.
+"""
 
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-from lmms_rpts.tasks.reform_eval.java import JavaError, meteor_score, tokenise
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
 TOKENISED = tuple(f"{name}_ptb" for name in RAW)
@@ -16,12 +24,20 @@ SECONDS = 300.0
 """Time limit for Java; METEOR takes 10 s to start, 30 s on a busy machine."""
 NO_REFERENCES = "no caption has a reference with words"
 
+Captions = Sequence[tuple[str, Sequence[str]]]
+"""Generated captions, each with its references, at least one."""
 
-class Caption(NamedTuple):
-    """A generated caption and its references, at least one."""
+_TOKENISER = "stanford-corenlp-3.4.1.jar"
+_TOKENISER_CLASS = "edu.stanford.nlp.process.PTBTokenizer"
+_METEOR = "meteor-1.5.jar"
+# Tokens that pycocoevalcap removes.
+_BRACKETS = ("-LRB-", "-RRB-", "-LCB-", "-RCB-")
+_SIGNS = ("''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";")
+_PUNCTUATION = frozenset((*_BRACKETS, *_SIGNS))
 
-    prediction: str
-    references: list[str]
+
+class JavaError(Exception):
+    """Java is not installed, takes too long, or returns something unexpected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,37 +114,136 @@ def meteor_of(results: Sequence[Mapping[str, Any]], seconds: float = SECONDS) ->
         return math.nan
 
 
-def _captions(results: Sequence[Mapping[str, Any]]) -> list[Caption]:
+def _captions(results: Sequence[Mapping[str, Any]]) -> Captions:
     found = []
     for row in results:
         prediction, references = row.get("prediction"), row.get("references")
         listed = references if isinstance(references, list | tuple) else [references]
         texts = [each for each in listed if isinstance(each, str)]
         if texts:
-            found.append(Caption(prediction if isinstance(prediction, str) else "", texts))
+            found.append((prediction if isinstance(prediction, str) else "", texts))
     return found
 
 
-def _scores(captions: Sequence[Caption]) -> dict[str, float]:
-    if not any(text.split() for each in captions for text in each.references):
+def _scores(captions: Captions) -> dict[str, float]:
+    if not any(text.split() for _, references in captions for text in references):
         return dict.fromkeys(RAW, math.nan)  # pycocoevalcap would raise
     from pycocoevalcap.bleu.bleu import Bleu  # slow to import
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.rouge.rouge import Rouge
 
-    references = {index: each.references for index, each in enumerate(captions)}
-    predictions = {index: [each.prediction] for index, each in enumerate(captions)}
+    references = {index: each[1] for index, each in enumerate(captions)}
+    predictions = {index: [each[0]] for index, each in enumerate(captions)}
     bleu, _ = Bleu(4).compute_score(references, predictions, verbose=0)
     rouge, _ = Rouge().compute_score(references, predictions)
     cider, _ = Cider().compute_score(references, predictions)
     return dict(zip(RAW, map(float, (*bleu, rouge, cider)), strict=True))
 
 
-def _tokenised_scores(captions: Sequence[Caption], seconds: float) -> list[float]:
+def _tokenised_scores(captions: Captions, seconds: float) -> list[float]:
     """The scores in the order of ``RAW``."""
-    texts = [text for each in captions for text in (each.prediction, *each.references)]
+    texts = [text for said, references in captions for text in (said, *references)]
     tokens = iter(tokenise(texts, seconds))
-    tokenised = [
-        Caption(next(tokens), [next(tokens) for _ in each.references]) for each in captions
-    ]
+    tokenised = [(next(tokens), [next(tokens) for _ in references]) for _, references in captions]
     return list(_scores(tokenised).values())
+
+
+# --- the Java programs ---------------------------------------------------------------------------
+
+
+def tokenise(texts: Sequence[str], seconds: float) -> list[str]:
+    """Texts in lower case as Penn Treebank tokens separated by spaces, without punctuation.
+
+    Raises:
+        JavaError: if Java or the tokenizer is not installed, or fails.
+    """
+    lines = [" ".join(text.split()) for text in texts]
+    asked = [line for line in lines if line]
+    command = [_java(), "-cp", str(_jar("tokenizer", _TOKENISER)), _TOKENISER_CLASS]
+    command += ["-encoding", "UTF-8", "-preserveLines", "-lowerCase"]
+    given = "".join(f"{line}\n" for line in asked).encode("utf-8", "replace")
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, input=given, capture_output=True, timeout=seconds, check=True
+        )
+    except subprocess.TimeoutExpired as error:
+        raise JavaError(f"the tokenizer took more than {seconds:g} s") from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise JavaError(f"the tokenizer failed: {error}") from error
+    answered = done.stdout.decode("utf-8", "replace").split("\n")[:-1]
+    if len(answered) != len(asked):
+        raise JavaError(f"the tokenizer returned {len(answered)} lines for {len(asked)}")
+    words = iter(line.rstrip().split(" ") for line in answered)
+    return [
+        " ".join(token for token in next(words) if token not in _PUNCTUATION) if line else ""
+        for line in lines
+    ]
+
+
+def meteor_score(captions: Captions, seconds: float) -> float:
+    """METEOR 1.5 of a whole set, with white space collapsed.
+
+    Args:
+        captions: at least one.
+        seconds: time limit, including the start of Java.
+
+    Raises:
+        JavaError: if Java or METEOR is not installed, or fails.
+    """
+    if not captions:
+        raise JavaError("no captions")
+    jar = _jar("meteor", _METEOR)
+    command = [_java(), "-Xmx2G", "-jar", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    try:
+        with subprocess.Popen(  # noqa: S603
+            command, cwd=jar.parent, stderr=subprocess.DEVNULL, **pipes
+        ) as process:
+            timer = threading.Timer(seconds, process.kill)
+            timer.start()
+            try:
+                return _score_with(process, captions)
+            finally:
+                timer.cancel()
+                process.kill()
+    except (OSError, ValueError) as error:
+        raise JavaError(f"METEOR failed, or took more than {seconds:g} s") from error
+
+
+def _score_with(process: Any, captions: Captions) -> float:
+    def receive() -> str:
+        line: str = process.stdout.readline().decode("utf-8", "replace").strip()
+        if not line:
+            raise ValueError("no answer")
+        return line
+
+    def ask(*parts: str) -> str:
+        process.stdin.write(f"{' ||| '.join(parts)}\n".encode("utf-8", "replace"))
+        process.stdin.flush()
+        return receive()
+
+    def plain(text: str) -> str:
+        return " ".join(text.replace("|||", "").split())
+
+    statistics = [
+        ask("SCORE", *map(plain, references), plain(said)) for said, references in captions
+    ]
+    first = ask("EVAL", *statistics)  # the score of each caption, then that of the set
+    return float([first, *(receive() for _ in captions)][-1])
+
+
+def _java() -> str:
+    found = shutil.which("java")
+    if found is None:
+        raise JavaError("java is not installed")
+    return found
+
+
+def _jar(folder: str, name: str) -> Path:
+    """Path of a Java program of pycocoevalcap, found without importing the package."""
+    package = find_spec("pycocoevalcap")
+    places = list(package.submodule_search_locations or ()) if package else []
+    found = [path for place in places if (path := Path(place, folder, name)).is_file()]
+    if not found:
+        raise JavaError(f"pycocoevalcap with {folder}/{name} is not installed")
+    return found[0]

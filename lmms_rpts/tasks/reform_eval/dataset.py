@@ -1,47 +1,38 @@
-"""The data of ReForm-Eval: their location, and documents of its tasks for lmms-eval.
-
-The YAML files use ``kwargs_TASK``, ``metadata_TASK``, ``generation_CAPTIONS`` and
-``generation_answers`` of this module. They are computed each time a task is built, not at import,
-so that changed settings take effect.
-"""
+"""The data of ReForm-Eval on this machine: loaded, checked before a run, and shown in reports."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.tasks.data import digest, download, store
+from PIL import Image
+
+from lmms_rpts.tasks.data import digest, download, downloaded, store
+from lmms_rpts.tasks.data_checks import Check, data_fault, problem
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
-from lmms_rpts.tasks.reform_eval.documents import Document, documents_of
-from lmms_rpts.tasks.reform_eval.instructions import (
-    Instructions,
-    load_instructions,
-    own_instructions,
+from lmms_rpts.tasks.images import as_rgb, fault_of_image
+from lmms_rpts.tasks.reform_eval.data import (
+    HUB_FOLDER,
+    Sample,
+    Samples,
+    files_of,
+    is_folder,
+    read_samples,
+    root_of,
 )
-from lmms_rpts.tasks.reform_eval.online import Dialogue, dialogues_of
-from lmms_rpts.tasks.reform_eval.places import HUB_FOLDER, root_of
-from lmms_rpts.tasks.reform_eval.sample import Samples
-from lmms_rpts.tasks.reform_eval.sets import METHODS, DataSet, History, Method, data_sets
+from lmms_rpts.tasks.reform_eval.documents import Dialogue, Document, dialogues_of, documents_of
+from lmms_rpts.tasks.reform_eval.images import with_boxes
+from lmms_rpts.tasks.reform_eval.instructions import load_instructions
+from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformInstance
+from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, Method, data_sets, groups
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
-from lmms_rpts.tasks.reform_eval.source_format import files_of, read_samples
+from lmms_rpts.tasks.reform_eval.text_form import MOST_MARKED
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
-
-TASKS: dict[str, tuple[DataSet, Method]] = {
-    chosen.task(method): (chosen, method)
-    for chosen in data_sets().values()
-    for method in METHODS
-    if method in chosen.methods
-}
-"""Data set and method by task name."""
-
-ONLINE_TASKS: dict[str, DataSet] = {
-    chosen.online_task: chosen for chosen in data_sets().values() if chosen.online_task
-}
-"""Data set by task name, for tasks whose history contains the model's own answers."""
+_MOST = MOST_MARKED["number"]
 
 
 def missing_files(chosen: DataSet, root: Path) -> list[str]:
@@ -74,32 +65,6 @@ def _read(chosen: DataSet, root: Path, seed: int, stamps: tuple[tuple[int, int],
     return read_samples(chosen, root, seed)
 
 
-@lru_cache(maxsize=1)
-def _published(path: Path, stamp: int) -> Instructions:
-    return load_instructions(path)
-
-
-def load_wordings(settings: ReformSettings) -> Instructions:
-    """Load the instructions chosen by the settings: the built-in or the published ones.
-
-    Raises:
-        DataError: if they can't be read.
-    """
-    path = settings.instructions
-    if path is None:
-        return own_instructions()
-    try:
-        stamp = path.stat().st_mtime_ns
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(
-            f"Cannot read instructions={str(path)[:300]!r} ({reason}). Set it to a clone "
-            "of https://github.com/FudanDISC/ReForm-Eval or a JSON file of instructions, or unset "
-            "it for the built-in ones."
-        ) from None
-    return _published(path, stamp)
-
-
 def load_documents(chosen: DataSet, method: Method) -> list[Document]:
     """Load the documents of a task.
 
@@ -109,17 +74,8 @@ def load_documents(chosen: DataSet, method: Method) -> list[Document]:
     settings = load_reform_settings()
     found = load_samples(chosen, settings)
     raise_faults(chosen.file, found.faults, remedy(settings))
-    instructions = load_wordings(settings)
+    instructions = load_instructions(settings.instructions)
     return list(documents_of(chosen, method, found.samples, instructions, settings))
-
-
-def load_dialogues(chosen: DataSet) -> list[Dialogue]:
-    """Load the documents of a task with online history.
-
-    Raises:
-        DataError: if the data or the instructions can't be used.
-    """
-    return list(dialogues_of(load_documents(chosen, "generation")))
 
 
 def load_task(task: str) -> list[Document] | list[Dialogue]:
@@ -128,18 +84,9 @@ def load_task(task: str) -> list[Document] | list[Dialogue]:
     Raises:
         DataError: if the data or the instructions can't be used.
     """
-    return (
-        load_dialogues(ONLINE_TASKS[task]) if task in ONLINE_TASKS else load_documents(*TASKS[task])
-    )
-
-
-def prepare(documents: Sequence[Document | Dialogue]) -> Path:
-    """Write these documents to a JSONL file that the ``datasets`` library can read.
-
-    Raises:
-        DataError: if no folder is writable.
-    """
-    return store(documents, "REFORM", "documents")
+    chosen, method, history = TASKS[task]
+    documents = load_documents(chosen, method)
+    return list(dialogues_of(documents)) if history == "online" else documents
 
 
 def remedy(settings: ReformSettings) -> str:
@@ -163,40 +110,186 @@ def _downloaded(names: tuple[str, ...]) -> Path:
     return folder / HUB_FOLDER
 
 
-def _metadata(chosen: DataSet, method: Method, history: History = "gold") -> dict[str, Any]:
+def dataset_kwargs(task: str) -> dict[str, Any]:
+    """Where the ``datasets`` library finds the documents of a task.
+
+    Raises:
+        DataError: if they can't be used, or no folder is writable.
+    """
+    return {"data_files": {"test": str(store(load_task(task), "REFORM", "documents"))}}
+
+
+def generation_kwargs(chosen: DataSet) -> dict[str, Any]:
+    """How a model generates the answers to a set."""
+    tokens = load_reform_settings().tokens_of(chosen.name)
+    return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
+
+
+def metadata(task: str) -> dict[str, Any]:
+    """How a task presents and grades its samples, for the results file."""
+    chosen, method, history = TASKS[task]
     settings, documents = load_reform_settings(), load_documents(chosen, method)
-    instructions = load_wordings(settings)
+    asking = ReformAsking.of(settings, method, history).model_dump()
     return {
+        **asking,
         "version": 1.0,
         "set": chosen.title,
         "samples": len({each.sample for each in documents}),
         "duplicates": settings.duplicates_of(chosen),
         # Without the path of the files, which does not affect the prompts.
         "data_sha256": digest([replace(each, image_file="") for each in documents]),
-        "instructions": instructions.source,
-        "instructions_sha256": instructions.sha256,
-        "wording": settings.wording,
-        "order": settings.order,
-        "marks": settings.marks,
-        "in_context": settings.in_context,
         "max_tokens": settings.max_tokens if method == "generation" else None,
         "prefix": "in the text form, and in solved examples",
-        "history": history,
-        "reduction": settings.reduction if method == "likelihood" else None,
-        "seed": settings.seed,
     }
 
 
-def __getattr__(name: str) -> Any:
-    kind, _, rest = name.partition("_")
-    task = f"reform_{rest}"
-    if kind == "kwargs" and task in (*TASKS, *ONLINE_TASKS):
-        return {"data_files": {"test": str(prepare(load_task(task)))}}
-    if kind == "generation":
-        tokens = load_reform_settings().tokens_of(rest)
-        return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
-    if kind == "metadata" and task in TASKS:
-        return _metadata(*TASKS[task])
-    if kind == "metadata" and task in ONLINE_TASKS:
-        return _metadata(ONLINE_TASKS[task], "generation", "online")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# --- checks --------------------------------------------------------------------------------------
+
+
+def check_reform(*tasks: str) -> None:
+    """Check the settings and data of these tasks; without REFORM_PATH, the data are downloaded.
+
+    Raises:
+        DataError: listing the first faults, each with its file and record, and the remedy.
+        SettingError: if a setting has an invalid value.
+    """
+    settings = load_reform_settings()
+    instructions = load_instructions(settings.instructions)
+    chosen = [TASKS[task] for task in tasks]
+    for each, method, _ in chosen:
+        instructions.of(each, method)
+    _check_files([each for each, *_ in chosen], tasks, settings)
+    for task, (each, method, _) in zip(tasks, chosen, strict=True):
+        found = load_samples(each, settings)
+        faults = list(found.faults)
+        if method == "generation" and settings.marks in ("number", "random"):
+            faults += [
+                f"{each.file}: sample {sample.id!r} has {len(sample.options)} options, but numbers "
+                f"can mark at most {_MOST}, letters 26 (marks = {settings.marks})"
+                for sample in found.samples
+                if len(sample.options) > _MOST
+            ]
+        raise_faults(settings.path or each.file, faults, remedy(settings))
+        dataset_kwargs(task)
+
+
+def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings) -> None:
+    """Refuse missing files early, with the tasks that can still run."""
+    if settings.path is None:
+        return
+    if not is_folder(settings.path):
+        raise DataError(
+            f"REFORM_PATH={str(settings.path)!r} is not a folder. Set it to ReForm-Eval-Data in "
+            "the publishers' layout (also huggingface_data or a parent), or unset it to download "
+            "the data."
+        )
+    root = root_of(settings.path)
+    lacking = {each.title: name for each in chosen for name in missing_files(each, root)[:1]}
+    if lacking:
+        there = [
+            task for task, each in zip(tasks, chosen, strict=True) if each.title not in lacking
+        ]
+        runnable = (
+            f"run --tasks {','.join(there)} for the others"
+            if there
+            else f"unset it to download the data from {HUB_DATASET}"
+        )
+        faults = [f"{name} of {title} is missing" for title, name in lacking.items()]
+        raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {runnable}.")
+
+
+def examine() -> list[Check]:
+    """Check which of the 61 sets are complete in REFORM_PATH; no checks if it is not set."""
+    settings = load_reform_settings()
+    if settings.path is None:
+        return []
+    name = "ReForm-Eval"
+    try:
+        load_instructions(settings.instructions)
+        _check_files([], [], settings)
+    except DataError as error:
+        return [data_fault(name, error)]
+    root = root_of(settings.path)
+    there = [each for each in data_sets().values() if not missing_files(each, root)]
+    if not there:
+        return [problem(name, f"none of the 61 sets is in {root}", "set REFORM_PATH to the data")]
+    broken = {each: fault for each in there for fault in _broken(each, settings)[:1]}
+    checks = [
+        problem(f"{name}, {each.title}", text, remedy(settings)) for each, text in broken.items()
+    ]
+    whole = [each for each in there if each not in broken]
+    count = sum(len(load_samples(each, settings).samples) for each in whole)
+    said = f"{len(whole)} of {len(data_sets())} sets, {count:,} samples, all images, in {root}"
+    lacking = [each.title for each in data_sets().values() if each not in there]
+    if lacking:
+        said += f"\nmissing: {', '.join(lacking)}"
+    return [*checks, Check(name, "ok", said)] if whole else checks
+
+
+def _broken(chosen: DataSet, settings: ReformSettings) -> list[str]:
+    """The faults of a set, with its images decoded completely."""
+    found = load_samples(chosen, settings)
+    faults = list(found.faults)
+    for sample in found.samples:
+        fault = fault_of_image(sample.image.open)
+        if fault:
+            faults.append(f"{chosen.file}: cannot read the image of {sample.id!r}: {fault}")
+    return faults
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    **{task: partial(check_reform, task) for task in TASKS},
+    **{name: partial(check_reform, *tasks) for name, tasks in groups().items()},
+}
+
+
+# --- images for reports --------------------------------------------------------------------------
+
+
+def picture_of(instance: ReformInstance, folder: Path | None = None) -> Image.Image | None:
+    """The image of a sample as shown to the model; None if it is not on this machine.
+
+    Args:
+        folder: folder of the data; None: REFORM_PATH if set, else the cached download. Nothing is
+            downloaded.
+    """
+    root = _root(folder)
+    chosen = data_sets().get(instance.set)
+    if root is None or chosen is None:
+        return None
+    samples = _shown(instance.set, root)
+    if instance.sample >= len(samples) or str(samples[instance.sample].id) != instance.id:
+        return None
+    sample = samples[instance.sample]
+    try:
+        return with_boxes(as_rgb(sample.image.open()), chosen.boxes, list(sample.boxes))
+    except (OSError, ValueError):
+        return None
+
+
+def images_folder(task: str) -> Path | None:
+    """The folder of the data on this machine, which contain the images; None if there is none."""
+    root = _root(None)
+    return root if root is not None and is_folder(root) else None
+
+
+def _root(folder: Path | None) -> Path | None:
+    path = folder or load_reform_settings().path
+    if path is not None:
+        return root_of(path)
+    copy = _hub_copy()
+    return copy and copy / HUB_FOLDER
+
+
+@lru_cache(maxsize=1)
+def _hub_copy() -> Path | None:
+    return downloaded(HUB_DATASET)
+
+
+@lru_cache(maxsize=8)
+def _shown(name: str, root: Path) -> tuple[Sample, ...]:
+    settings = load_reform_settings().model_copy(update={"path": root})
+    try:
+        return load_samples(data_sets()[name], settings).samples
+    except DataError:
+        return ()

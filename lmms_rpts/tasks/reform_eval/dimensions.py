@@ -18,8 +18,7 @@ from scipy.stats import rankdata
 from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure
 from lmms_rpts.tasks.grade_types import Figures
-from lmms_rpts.tasks.reform_eval.dataset import ONLINE_TASKS, TASKS
-from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, Method, groups
+from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, TASKS, Method, groups
 from lmms_rpts.tasks.sheets import Sheet
 
 _HEADS = {name: name.replace("crossmodal", "cross-modal") for name in DIMENSIONS}
@@ -67,12 +66,10 @@ def dimension_scores(
     found: dict[tuple[str, str], dict[str, tuple[bool, Figure]]] = {}
     names = {dimension: name for name, dimension in DIMENSIONS.items()}
     for each in models:
-        chosen, its_method = TASKS.get(each.task, (None, None))
-        online = each.task in ONLINE_TASKS
-        if online:
-            chosen, its_method = ONLINE_TASKS[each.task], "generation"
-        if chosen is None or its_method != method:
+        task = TASKS.get(each.task)
+        if task is None or task.method != method:
             continue
+        chosen, online = task.set, task.history == "online"
         figure = each.metrics["cider" if chosen.kind == "caption" else "accuracy"]
         sets = found.setdefault((each.model, names[chosen.dimension]), {})
         if figure.value is not None and (online or chosen.name not in sets):

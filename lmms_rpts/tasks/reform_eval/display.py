@@ -76,9 +76,9 @@ def _option(grade: ReformGrade, instance: ReformInstance) -> str:
     """The chosen option with its mark."""
     if grade.chosen is None:
         return ""
-    if grade.chosen >= len(instance.options):
+    text = instance.option(grade.chosen)
+    if text is None:
         return f"option {grade.chosen + 1}, which was not offered"
-    text = instance.options[grade.chosen]
     marked = grade.chosen < len(instance.marks)
     return f"({instance.marks[grade.chosen]}) {text}" if marked else text
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from lmms_rpts.filters.responses import Doc
+from lmms_rpts.tasks.reform_eval.data import Sample, Turn
 from lmms_rpts.tasks.reform_eval.instructions import Instructions, Wording
-from lmms_rpts.tasks.reform_eval.published_samples import (
-    completed,
-    fixed_question,
-    question_with_answer,
-)
-from lmms_rpts.tasks.reform_eval.sample import Sample, Turn
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings
 from lmms_rpts.tasks.reform_eval.text_form import (
     PREFIX,
     STYLES,
+    marked,
     marks_of,
     question_with_options,
 )
@@ -79,41 +77,44 @@ def documents_of(
     settings: ReformSettings,
 ) -> Iterator[Document]:
     """The documents of samples; the duplicates of a sample are adjacent."""
-    asking = _Asking(chosen, method, instructions, settings)
+    published = instructions.source == "published"
+    form = Form(chosen, method, instructions.of(chosen, method), settings, published)
     for at, sample in enumerate(samples[: settings.limit]):
         for duplicate in range(settings.duplicates_of(chosen)):
-            yield asking.document(sample, at, duplicate)
+            yield form.document(sample, at, duplicate)
 
 
-class _Asking:
-    """Builds the documents of one set's samples."""
+@dataclass(frozen=True)
+class Form:
+    """How the samples of one set are presented.
 
-    def __init__(
-        self,
-        chosen: DataSet,
-        method: Method,
-        instructions: Instructions,
-        settings: ReformSettings,
-    ) -> None:
-        self._set = chosen
-        self._method = method
-        self._settings = settings
-        self._wording: Wording = instructions.of(chosen, method)
-        self._published = instructions.source == "published"
-        self._shown = chosen.kind == "choice" and method == "generation"
+    Attributes:
+        published: whether the wording is the published one.
+    """
+
+    chosen: DataSet
+    method: Method
+    wording: Wording
+    settings: ReformSettings
+    published: bool
+
+    @property
+    def shows_options(self) -> bool:
+        """Whether the options are part of the question."""
+        return self.chosen.kind == "choice" and self.method == "generation"
 
     def document(self, sample: Sample, at: int, duplicate: int) -> Document:
         """One duplicate of the sample with index ``at`` in the data."""
         order = self._order(sample, at, duplicate)
-        options = [_sentence_case(each, self._set) for each in sample.options]
+        options = self.options(sample.options)
         shown = tuple(options[each] for each in order)
         style = self._style(at, duplicate)
-        instruct, question = self._question(sample, at, duplicate)
-        if self._shown:
+        instruct, question = self.question(sample, at, duplicate)
+        if self.shows_options:
             question = question_with_options(question, shown, style)
         return Document(
-            set=self._set.name,
-            method=self._method,
+            set=self.chosen.name,
+            method=self.method,
             id=str(sample.id),
             sample=at,
             duplicate=duplicate,
@@ -121,84 +122,166 @@ class _Asking:
             question=question,
             options=shown,
             order=tuple(order),
-            marks=marks_of(style, len(shown)) if self._shown else "",
+            marks=marks_of(style, len(shown)) if self.shows_options else "",
             right=-1 if sample.right is None else order.index(sample.right),
             answers=sample.answers,
-            history=json.dumps(list(self._history(sample, style)), ensure_ascii=False),
-            begun=self._method == "generation" and self._set.kind != "caption",
+            history=json.dumps(list(self.history(sample, style)), ensure_ascii=False),
+            begun=self.method == "generation" and self.chosen.kind != "caption",
             round=-1 if sample.round is None else sample.round,
             image_file=str(sample.image.file),
             image_start=sample.image.start,
             image_length=sample.image.length,
-            boxes=json.dumps(sample.boxes) if self._set.boxes else "[]",
+            boxes=json.dumps(sample.boxes) if self.chosen.boxes else "[]",
         )
 
     def _order(self, sample: Sample, at: int, duplicate: int) -> list[int]:
         if sample.right is None:
             return []
-        first = self._settings.order == "fixed" or not self._shown
-        names = (self._set.name, at)
-        variant = 0 if first else duplicate
-        return balanced_order(
-            len(sample.options), sample.right, variant, self._settings.seed, *names
-        )
+        first = self.settings.order == "fixed" or not self.shows_options
+        count, variant, seed = len(sample.options), 0 if first else duplicate, self.settings.seed
+        return balanced_order(count, sample.right, variant, seed, self.chosen.name, at)
 
     def _style(self, at: int, duplicate: int) -> str:
-        if self._settings.marks != "random":
-            return self._settings.marks
-        rng = rng_of(self._settings.seed, self._set.name, at, duplicate, "marks")
+        if self.settings.marks != "random":
+            return self.settings.marks
+        rng = rng_of(self.settings.seed, self.chosen.name, at, duplicate, "marks")
         return rng.choice(STYLES)
 
-    def _question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
+    def question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
         """Instruction and question; if the data have no question, "" and the instruction."""
-        which = duplicate if self._settings.wording == "varied" else at
-        of_data = sample.instructions if self._published else ()
-        wordings = of_data or self._wording.instructions
+        which = duplicate if self.settings.wording == "varied" else at
+        of_data = sample.instructions if self.published else ()
+        wordings = of_data or self.wording.instructions
         instruction = wordings[which % len(wordings)]
-        fixed = fixed_question(self._set, self._method)
+        fixed = self._fixed_question()
         if not sample.question and not fixed:
-            return "", instruction.replace("{}", sample.filling or "")
-        if self._published:
-            instruction = completed(instruction, self._set, self._method)
-        return instruction, fixed or _asked(
-            sample.question[which % len(sample.question)], self._set
-        )
+            return "", instruction.replace("{}", self.filling(sample))
+        if self.published and self.chosen.variant == "claim" and self.method == "likelihood":
+            instruction += " Please answer supported, refuted or not enough information."
+        return instruction, fixed or self._asked(sample.question[which % len(sample.question)])
 
-    def _history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
-        if self._shown and self._settings.in_context and self._wording.in_context:
-            asked, answered = (_remarked(each, style) for each in self._wording.in_context)
-            yield asked, f"{PREFIX} {answered}"
+    def _fixed_question(self) -> str:
+        """The question shared by all samples; empty if each has its own, or none."""
+        if self.chosen.variant != "winoground":
+            return ""
+        if self.method == "generation":
+            return "Which description matches this image?"
+        return "Please generate a sentence to describe this image."
+
+    def filling(self, sample: Sample) -> str:
+        """The text that replaces ``{}`` in the instruction."""
+        return sample.filling or ""
+
+    def options(self, options: Sequence[str]) -> list[str]:
+        """The options in sentence case."""
+        return [self.sentence_case(each) for each in options]
+
+    def sentence_case(self, text: str) -> str:
+        """A text with a capital letter, which dialogues lack."""
+        # Not str.capitalize, which makes "NYC" "nyc".
+        return text[:1].upper() + text[1:] if self.chosen.layout == "dialogue" else text
+
+    def _asked(self, question: str) -> str:
+        """A question in sentence case, with the question mark that dialogues lack."""
+        lacking = self.chosen.layout == "dialogue" and not question.endswith("?")
+        return f"{self.sentence_case(question)}{'?' * lacking}"
+
+    def history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
+        """The solved example and the past rounds of a dialogue: questions with their answers."""
+        yield from self.solved(style)
         for turn in sample.history:
-            yield self._past(turn, style)
+            asked, options = self._asked(turn.question), self.options(turn.options)
+            if self.shows_options:
+                asked, answer = question_with_answer(asked, options, self.right(turn), style)
+                yield asked, f"{PREFIX} {answer}"
+            else:
+                yield asked, options[turn.right]
 
-    def _past(self, turn: Turn, style: str) -> tuple[str, str]:
-        """A past round: its options in the data's order, and the right answer."""
-        question = _asked(turn.question, self._set)
-        options = [_sentence_case(each, self._set) for each in turn.options]
-        if not self._shown:
-            return question, options[turn.right]
-        asked, answer = question_with_answer(question, options, turn.right, style)
-        return asked, f"{PREFIX} {answer}"
+    def right(self, turn: Turn) -> int | str:
+        """The right answer to a past round, for ``question_with_answer``."""
+        return turn.right
 
-
-def _asked(question: str, chosen: DataSet) -> str:
-    """A question with capital letter and question mark, which dialogues lack."""
-    if chosen.layout != "dialogue" or question.endswith("?"):
-        return _sentence_case(question, chosen)
-    return f"{_sentence_case(question, chosen)}?"
-
-
-def _sentence_case(text: str, chosen: DataSet) -> str:
-    # Not str.capitalize, which makes "NYC" "nyc".
-    return text[:1].upper() + text[1:] if chosen.layout == "dialogue" else text
-
-
-def _remarked(text: str, style: str) -> str:
-    """An in-context sample with its marks (A), (B), ... replaced by another style."""
-    marks = marks_of(style, 9)
-    return _MARK.sub(lambda found: f"({_in_style(found[1], marks)})", text)
+    def solved(self, style: str) -> Iterator[tuple[str, str]]:
+        """The in-context sample, with its marks (A), (B), ... replaced by another style."""
+        if self.shows_options and self.settings.in_context and self.wording.in_context:
+            marks = marks_of(style, 9)
+            asked, answered = (
+                _MARK.sub(lambda found: f"({_in_style(found[1], marks)})", text)
+                for text in self.wording.in_context
+            )
+            yield asked, f"{PREFIX} {answered}"
 
 
 def _in_style(letter: str, marks: str) -> str:
     at = ord(letter) - ord("A")
     return marks[at] if at < len(marks) else letter
+
+
+def question_with_answer(
+    question: str, options: Sequence[str], answer: str | int, mark: str
+) -> tuple[str, str]:
+    """A past question with its options, and its answer: marked if it is the text of an option.
+
+    Raises:
+        IndexError: if the answer is a number beyond the options.
+    """
+    place = answer if isinstance(answer, int) else None
+    if place is None and answer in options:
+        place = list(options).index(str(answer))
+    said = str(answer) if place is None else marked(options, mark)[place]
+    return question_with_options(question, options, mark), said
+
+
+# --- dialogues with online history ---------------------------------------------------------------
+
+_OF_ROUND = (
+    *("id", "sample", "round", "instruct", "question", "options", "order", "marks", "right"),
+    *("answers", "history"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One duplicate of a dialogue, with the fields of a task's documents.
+
+    Attributes:
+        rounds: JSON; for each round, the fields ``_OF_ROUND`` of its document with gold history.
+        id, sample: values of the first round.
+        set, method, duplicate, begun, image_file, image_start, image_length, boxes: see
+            ``Document``.
+    """
+
+    set: str
+    method: Method
+    id: str
+    sample: int
+    duplicate: int
+    rounds: str
+    begun: bool
+    image_file: str
+    image_start: int
+    image_length: int
+    boxes: str
+
+
+def dialogues_of(documents: Iterable[Document]) -> Iterator[Dialogue]:
+    """The dialogues of documents with gold history, given in the order of their samples."""
+    found: dict[tuple[int, int], list[Document]] = {}
+    first = 0
+    for each in documents:
+        first = each.sample if each.round == 0 else first
+        found.setdefault((first, each.duplicate), []).append(each)
+    for members in found.values():
+        yield _dialogue(members)
+
+
+def _dialogue(members: Sequence[Document]) -> Dialogue:
+    whole = asdict(members[0])
+    rounds = [{name: asdict(each)[name] for name in _OF_ROUND} for each in members]
+    kept = {name: whole[name] for name in Dialogue.__slots__ if name != "rounds"}
+    return Dialogue(**kept, rounds=json.dumps(rounds))
+
+
+def rounds_of(doc: Doc) -> list[dict[str, Any]]:
+    """The documents of a dialogue's rounds, as in the task with gold history."""
+    return [{**doc, **each} for each in json.loads(doc["rounds"])]

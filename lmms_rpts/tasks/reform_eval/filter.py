@@ -1,13 +1,17 @@
-"""``reform_answer`` and ``reform_likelihood``: grade answers to ReForm-Eval by rules, as JSON."""
+"""``reform_answer``, ``reform_likelihood``, ``reform_online``: grade answers by rules, as JSON."""
 
 from __future__ import annotations
 
+import ast
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
+
+from loguru import logger
 
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.documents import (
@@ -26,7 +30,7 @@ from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
-from lmms_rpts.tasks.reform_eval.dataset import load_wordings
+from lmms_rpts.tasks.reform_eval.documents import rounds_of
 from lmms_rpts.tasks.reform_eval.published import kie_open_ended, ocr_open_ended, single_choice
 from lmms_rpts.tasks.reform_eval.record import (
     ReformAsking,
@@ -34,7 +38,7 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformInstance,
     ReformRecord,
 )
-from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method, data_sets
+from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
@@ -87,7 +91,7 @@ class ReformAnswerFilter(GradingFilter):
 
     def __init__(self, judge: str | None = None) -> None:
         self.reform = load_reform_settings()
-        self.asking = asking_of(self.reform, "generation")
+        self.asking = ReformAsking.of(self.reform, "generation")
         super().__init__(judge)
 
     def choose(self, default: str | None) -> str:
@@ -131,7 +135,7 @@ class ReformLikelihoodFilter(RptsFilter):
     def __init__(self) -> None:
         super().__init__()
         self.reform = load_reform_settings()
-        self.asking = asking_of(self.reform, "likelihood")
+        self.asking = ReformAsking.of(self.reform, "likelihood")
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str]:
         """One entry per request: a record for the first one of a document, "" for the others."""
@@ -164,24 +168,6 @@ def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
     count = max(1, len(doc["options"] or ()))
     for start in range(0, len(values), count):
         yield values[start : start + count]
-
-
-def asking_of(reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
-    """The form of the prompts and the grading under these settings, for records."""
-    instructions = load_wordings(reform)
-    return ReformAsking(
-        instructions=instructions.source,
-        instructions_sha256=instructions.sha256,
-        duplicates=reform.duplicates,
-        wording=reform.wording,
-        order=reform.order,
-        marks=reform.marks,
-        in_context=reform.in_context,
-        max_tokens=reform.max_tokens,
-        reduction=reform.reduction if method == "likelihood" else None,
-        seed=reform.seed,
-        history=history,
-    )
 
 
 def grade_text(prediction: str, doc: Doc, kind: Kind) -> Given:
@@ -287,3 +273,84 @@ def _instance(doc: Doc) -> ReformInstance:
         answers=as_texts(doc.get("answers")),
         round=as_whole(doc.get("round")),
     )
+
+
+# --- dialogues with online history ---------------------------------------------------------------
+
+
+class ReformOnlineFilter(ReformAnswerFilter):
+    """Turns the output of each dialogue round into a JSON record, as ``reform_answer`` does."""
+
+    FIELDS: Mapping[str, FieldCheck] = {
+        "set": FIELDS["set"],
+        "duplicate": ANYTHING,
+        "rounds": TEXT,
+    }
+    ORDER = "use reform_online alone"
+
+    def __init__(self, judge: str | None = None) -> None:
+        super().__init__(judge)
+        self.asking = ReformAsking.of(self.reform, "generation", "online")
+
+    def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | list[str]]:
+        """The records of each document's rounds, in order; a single record is not put in a list."""
+        self._check([()] * len(resps), docs)
+        outputs: list[list[Any]] = []
+        rounds: list[Doc] = []
+        counts: list[int] = []
+        ended = 0
+        for responses, doc in zip(resps, docs, strict=True):
+            asked = rounds_of(doc)
+            talks = _talks(responses)
+            ended += sum(len(talk) < len(asked) for talk in talks)
+            for talk in talks:
+                outputs += [[each] for each in [*talk, *[None] * len(asked)][: len(asked)]]
+                rounds += asked
+            counts.append(len(talks) * len(asked))
+        _report_ended(ended, len(docs))
+        records = iter(super().apply(outputs, rounds))
+        return [_bare(list(islice(records, count))) for count in counts]
+
+
+def _talks(responses: Any) -> list[list[Any]]:
+    """The outputs of a dialogue's rounds, for each time that the dialogue was run."""
+    given = list(responses) if isinstance(responses, list | tuple) else [responses]
+    return [outputs_of(each) for each in given or [None]]
+
+
+def outputs_of(response: Any) -> list[Any]:
+    """The outputs of the rounds of a dialogue.
+
+    Simple wrappers return tuples, which lmms-eval converts to strings: ``"('(A)', '(B)')"``.
+    """
+    if isinstance(response, str):
+        return _unprinted(response) or [response]
+    return list(response) if isinstance(response, list | tuple) else [response]
+
+
+def _unprinted(text: str) -> list[Any]:
+    """The items of a printed tuple or list of strings; empty for any other text."""
+    if text[:1] + text[-1:] not in ("()", "[]"):
+        return []
+    try:
+        with warnings.catch_warnings():  # of invalid escapes in a model's text
+            warnings.simplefilter("ignore")
+            items = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    listed = items if isinstance(items, tuple | list) else ()
+    return list(listed) if all(each is None or isinstance(each, str) for each in listed) else []
+
+
+def _bare(records: list[Any]) -> Any:
+    return records[0] if len(records) == 1 else records
+
+
+def _report_ended(ended: int, total: int) -> None:
+    if ended:
+        logger.warning(
+            "{} of {} dialogues ended before their last round: some wrappers end a whole batch "
+            "with its first dialogue (use --batch_size 1)",
+            ended,
+            total,
+        )

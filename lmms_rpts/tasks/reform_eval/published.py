@@ -1,4 +1,4 @@
-"""Graders and metrics of ReForm-Eval exactly by the published rules.
+"""Graders, metrics, samples and prompts of ReForm-Eval exactly by the published rules.
 
 Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Quirks of the published code are reproduced;
 ``lmms_rpts.tasks.reform_eval.strict`` grades without them. Where the published code raises on
@@ -10,14 +10,21 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lmms_rpts.answers.number_words import ENGLISH_WORDS
+from lmms_rpts.tasks.data_errors import raise_faults
 from lmms_rpts.tasks.reform_eval.captions import METEOR, meteor_of, raw_scores
-from lmms_rpts.tasks.reform_eval.published_samples import prompt, samples
+from lmms_rpts.tasks.reform_eval.data import Sample, Turn, read_samples, root_of
+from lmms_rpts.tasks.reform_eval.documents import Form
+from lmms_rpts.tasks.reform_eval.instructions import Wording
+from lmms_rpts.tasks.reform_eval.sets import Method, by_config
+from lmms_rpts.tasks.reform_eval.settings import ReformSettings
+from lmms_rpts.tasks.reform_eval.text_form import PREFIX, Mark, question_with_options, text_form
 
 __all__ = [
     "NO_INDEX",
@@ -281,3 +288,130 @@ def _rounds(scores: Mapping[Any, Sequence[float]]) -> list[tuple[int, Sequence[f
     """The rounds whose name is a number."""
     named = [(str(name).strip(), each) for name, each in scores.items()]
     return [(int(name), each) for name, each in named if re.fullmatch(r"[0-9]{1,9}", name)]
+
+
+# --- samples and prompts -------------------------------------------------------------------------
+
+_NUMBERED = ("classification", "tdiuc", "counting", "dialogue")
+"""The layouts whose samples have the index of the right option as a number, not a string."""
+
+# The published loaders of these sets omit the prefix in the in-context sample.
+_WITHOUT_PREFIX = ("tdiuc_", "pets37")
+
+
+def samples(
+    config: str,
+    folder: str | Path,
+    *,
+    method: Method = "generation",
+    duplication: int = 1,
+    random_instruct: bool = False,
+    in_context: bool = False,
+    mark: Mark = "upper",
+    instructions: Mapping[str, Any],
+) -> Sequence[Mapping[str, Any]]:
+    """The samples that the published loader returns for a configuration, without images.
+
+    Index ``i`` is sample ``i // duplication``. Nothing is shuffled. The wrong options of TDIUC and
+    MSCOCO-OC are drawn once; the published code draws them again at each access.
+
+    Args:
+        config: the file name of the configuration, such as ``VQA_okvqa_val.yaml``.
+        folder: ``huggingface_data``, ``ReForm-Eval-Data`` or a parent.
+        method: ``generation`` or ``likelihood``.
+        duplication: number of times that each sample is presented.
+        random_instruct: change the instruction for each duplicate, not only for each sample.
+        in_context: include the in-context sample, if the loader supports one.
+        mark: style of the option marks in a dialogue's history.
+        instructions: content of ``instructions.json``; keys are the set names of the README.
+
+    Raises:
+        KeyError: if the configuration is unknown or has no instructions.
+        DataError: if the data can't be read.
+    """
+    chosen = by_config(config)
+    found = read_samples(chosen, root_of(Path(folder)))
+    raise_faults(folder, found.faults, "Get the file again.")
+    listed = instructions[chosen.title]
+    solved = listed["in_context"] and tuple(each["value"] for each in listed["in_context"])
+    wording = Wording(tuple(listed[f"instructions_{method}"]), solved)
+    varied = random_instruct or chosen.kind == "caption"
+    settings = ReformSettings(
+        wording="varied" if varied else "fixed", order="fixed", marks=mark, in_context=in_context
+    )
+    form = _PublishedForm(chosen, method, wording, settings, published=True)
+    return [
+        form.sample(sample, at, duplicate)
+        for at, sample in enumerate(found.samples)
+        for duplicate in range(duplication)
+    ]
+
+
+class _PublishedForm(Form):
+    """The published form of the samples of a set, with its quirks."""
+
+    def sample(self, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
+        """One sample of the loader."""
+        item: dict[str, Any] = {"sample_id": sample.id, **sample.given}
+        if sample.round is not None:
+            item["round_id"] = sample.round
+        instruct, item["question"] = self.question(sample, at, duplicate)
+        if self.chosen.kind == "caption":
+            return {**item, "references": list(sample.answers)}
+        if instruct:
+            item["instruct"] = instruct
+        if sample.right is None:
+            return {**item, "answer": sample.answers[0]}
+        right = sample.right if self.chosen.layout in _NUMBERED else str(sample.right)
+        item |= {"answer_options": self.options(sample.options), "answer": right}
+        turns = [
+            {"from": role, "value": text}
+            for pair in self.history(sample, self.settings.marks)
+            for role, text in zip(("human", "assistant"), pair, strict=True)
+        ]
+        if turns or self.settings.in_context or self.chosen.layout == "dialogue":
+            item["history"] = turns
+        return item
+
+    def filling(self, sample: Sample) -> str:
+        """The loader of image-text matching may leave the braces in."""
+        left = self.chosen.variant == "itm" and self.settings.wording == "fixed"
+        return "{}" if left else super().filling(sample)
+
+    def sentence_case(self, text: str) -> str:
+        """Dialogues are in lower case except the first letter."""
+        return text.capitalize() if self.chosen.layout == "dialogue" else text
+
+    def right(self, turn: Turn) -> str:
+        """The published code finds the answer by its text."""
+        return self.options(turn.options)[turn.right]
+
+    def solved(self, style: str) -> Iterator[tuple[str, str]]:
+        """Always marked (A), also by likelihood; some loaders omit the prefix."""
+        if self.settings.in_context and self.wording.in_context:
+            asked, answered = self.wording.in_context
+            bare = self.method == "likelihood" or self.chosen.name.startswith(_WITHOUT_PREFIX)
+            yield asked, answered if bare else f"{PREFIX} {answered}"
+
+
+def prompt(
+    item: Mapping[str, Any],
+    *,
+    method: Method = "generation",
+    mark: Mark = "upper",
+    prefix: str | None = PREFIX,
+) -> str:
+    """The text form of a sample, in turns of ``User`` and ``Bot``.
+
+    Args:
+        item: a sample as returned by ``samples``.
+        method: for ``generation``, options are shown and the answer is begun.
+        mark: style of the option marks.
+        prefix: beginning of the answer; None: the prompt does not begin it.
+    """
+    question = item["question"]
+    if method == "generation" and item.get("answer_options") is not None:
+        question = question_with_options(question, item["answer_options"], mark)
+    turns = [each["value"] for each in item.get("history") or ()]
+    begun = method == "generation" and "references" not in item  # not for captions
+    return text_form(item.get("instruct"), [*turns, question], prefix if begun else None)

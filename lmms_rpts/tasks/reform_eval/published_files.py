@@ -1,146 +1,144 @@
 """Reader of the prediction files that the published code writes, as runs of ReForm-Eval.
 
 Source: ``run_eval.py`` of github.com/FudanDISC/ReForm-Eval (df1cfa7). A file is a JSON list of
-rows with ``sample_id`` and ``prediction``; ``published_names`` describes the names of the files.
+rows. Its name says data, formulation and method, as in ``TDIUC_SingleChoice_likelihood.json``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.runs.samples import RunError
-from lmms_rpts.schema import FieldError
-from lmms_rpts.tasks.reform_eval.fields import Fields, read_json
-from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
-from lmms_rpts.tasks.reform_eval.published_names import NAME
-from lmms_rpts.tasks.reform_eval.record import (
-    ReformAsking,
-    ReformGrade,
-    ReformRun,
-)
-from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
-from lmms_rpts.tasks.reform_eval.source_format import MOST_OPTIONS
-from lmms_rpts.tasks.reform_eval.text_form import marks_of
-
 if TYPE_CHECKING:
     from lmms_rpts.tasks.reform_eval.filter import Given
+    from lmms_rpts.tasks.reform_eval.record import ReformRun
+    from lmms_rpts.tasks.reform_eval.sets import Kind
 
-_KINDS: dict[str, Kind] = {
-    "SingleChoice": "choice",
-    "OCROpenEnded": "ocr",
-    "KIEOpenEnded": "kie",
-    "Generation": "caption",
+_LAYOUTS: Mapping[str, tuple[Kind, str]] = {
+    "SingleChoice": ("choice", "answer"),
+    "OCROpenEnded": ("ocr", "answer"),
+    "KIEOpenEnded": ("kie", "answer"),
+    "Generation": ("caption", "references"),
 }
-# A prediction file contains no more about the settings of the run.
-_ASKING = ReformAsking(
-    instructions="published",
-    instructions_sha256="",
-    wording="varied",
-    order="fixed",
-    marks="upper",
-    in_context=True,
-    reduction=None,
-    seed=0,
+"""For each formulation, the kind of answers and the field with what is right."""
+
+_NAME = re.compile(
+    rf"(?P<data>.+)_(?P<formulation>{'|'.join(_LAYOUTS)})_(?P<method>generation|likelihood)(?:_.*)?"
 )
 
 
-def read_published(path: Path, label: str | None) -> ReformRun:
-    """A prediction file as a run, with its label; None: the name of its folder.
+def find_published(place: Path) -> Callable[[str | None], list[ReformRun]] | None:
+    """The reader of the predictions in a file, or in the files of a folder, by their label.
 
-    Args:
-        path: a file whose name matches ``NAME``.
-        label: the user's name of the run.
-
-    Raises:
-        RunError: with the file and the row.
+    None where no name is of the kind. The reader raises RunError, naming the file and the row.
     """
-    # The filters import lmms-eval: only if there is a file to read.
-    from lmms_rpts.tasks.reform_eval.filter import record_of
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    found = [
+        file
+        for file in files
+        if file.suffix == ".json" and _NAME.fullmatch(file.stem) and file.is_file()
+    ]
+    return (lambda label: [_read(file, label) for file in found]) if found else None
 
-    name = NAME.fullmatch(path.stem)
+
+def _read(path: Path, label: str | None) -> ReformRun:
+    # Every command looks for such files and few find one: the filters import lmms-eval.
+    from lmms_rpts.errors import UserError
+    from lmms_rpts.runs.samples import RunError
+    from lmms_rpts.schema import FieldError
+    from lmms_rpts.tasks.reform_eval.filter import record_of
+    from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRun
+    from lmms_rpts.tasks.reform_eval.sets import data_sets
+
+    name = _NAME.fullmatch(path.stem)
     assert name is not None, "the name was checked"
-    method, kind = name["method"], _KINDS[name["formulation"]]
+    method, (kind, right) = name["method"], _LAYOUTS[name["formulation"]]
     titles = {(each.title, each.kind): each.name for each in data_sets().values()}
     chosen = titles.get((name["data"], kind), name["data"])
-    reduction = "sum" if method == "likelihood" else None
-    asking = _ASKING.model_copy(update={"reduction": reduction})
-    task = f"reform_{chosen}{'_likelihood' if reduction else ''}"
-    try:
-        rows = read_json(path)
-        if not isinstance(rows, list) or not rows:
-            raise FieldError(f"{path.name} should be a list of rows")
-        documents = list(_documents(rows, chosen, kind, method))
-    except FieldError as fault:
-        raise RunError(
-            f"{path}: {fault}. Pass a prediction file of the published code, or samples of "
-            "lmms-eval"
-        ) from None
+    # A prediction file contains no more about the settings of the run.
+    asking = ReformAsking(
+        instructions="published",
+        instructions_sha256="",
+        wording="varied",
+        order="fixed",
+        marks="upper",
+        in_context=True,
+        reduction="sum" if method == "likelihood" else None,
+        seed=0,
+    )
+    task = f"reform_{chosen}{'_likelihood' if method == 'likelihood' else ''}"
+    shared = {"set": chosen, "kind": kind, "method": method}
     records = []
-    for at, (document, prediction) in enumerate(documents):
-        given = _graded(prediction, document, method)
-        record = record_of(given, document, asking)
-        instance = record.instance.model_copy(update={"task": task, "doc_id": at})
-        records.append(record.model_copy(update={"instance": instance}))
+    try:
+        for at, (document, prediction) in enumerate(_documents(path, kind, right, method)):
+            asked = shared | document
+            record = record_of(_graded(prediction, asked, method), asked, asking)
+            instance = record.instance.model_copy(update={"task": task, "doc_id": at})
+            records.append(record.model_copy(update={"instance": instance}))
+    except (UserError, FieldError) as fault:
+        raise RunError(
+            f"{fault}. Pass a prediction file of the published code, or samples of lmms-eval"
+        ) from None
+    if not records:
+        raise RunError(f"{path} contains no row")
     model = label or path.parent.absolute().name or "published"
     source = "" if label else str(path.parent.absolute())
     return ReformRun(model, model, tuple(records), {}, (path,), source)
 
 
 def _documents(
-    rows: list[Any], chosen: str, kind: Kind, method: str
+    path: Path, kind: Kind, right: str, method: str
 ) -> Iterator[tuple[dict[str, Any], Any]]:
     """Documents for our filters, each with its prediction."""
+    from lmms_rpts.rows import read_objects
+    from lmms_rpts.tasks.reform_eval.data import Fields
+    from lmms_rpts.tasks.reform_eval.text_form import marks_of
+
     samples: dict[Any, int] = {}
-    counts: dict[Any, int] = {}
-    for at, row in enumerate(rows):
-        fields = Fields(row, f"row {at}")
+    counts: Counter[Any] = Counter()
+    for row in read_objects(path):
+        fields = Fields(dict(row.fields), row.where)
         name = fields.id("sample_id")
-        sample = samples.setdefault(name, len(samples))
-        counts[name] = counts.get(name, 0) + 1
+        counts[name] += 1
         document: dict[str, Any] = {
-            "set": chosen,
-            "kind": kind,
-            "method": method,
             "id": str(name),
-            "sample": sample,
+            "sample": samples.setdefault(name, len(samples)),
             "duplicate": counts[name] - 1,
             "instruct": fields.text("instruct") if "instruct" in fields else "",
             "question": fields.text("question") if "question" in fields else "",
-            "options": [],
-            "order": [],
-            "marks": "",
-            "right": -1,
-            "answers": [],
             "round": fields.value.get("round_id", -1),
         }
-        yield {**document, **_reference(fields, kind, method)}, fields.any("prediction")
-
-
-def _reference(fields: Fields, kind: Kind, method: str) -> Mapping[str, Any]:
-    if kind != "choice":
-        return {"answers": list(fields.texts("references" if kind == "caption" else "answer"))}
-    options = list(fields.options("answer_options", MOST_OPTIONS))
-    return {
-        "options": options,
-        "order": list(range(len(options))),
-        "marks": marks_of("upper", len(options)) if method == "generation" else "",
-        "right": fields.index("answer", len(options)),
-    }
+        if kind == "choice":
+            options = fields.options("answer_options")
+            document |= {
+                "options": list(options),
+                "order": list(range(len(options))),
+                "marks": marks_of("upper", len(options)) if method == "generation" else "",
+                "right": fields.index(right, len(options)),
+                "answers": [],
+            }
+        else:
+            answers = list(fields.texts(right))
+            document |= {"options": [], "order": [], "marks": "", "right": -1, "answers": answers}
+        yield document, fields.any("prediction")
 
 
 def _graded(prediction: Any, document: Mapping[str, Any], method: str) -> Given:
     from lmms_rpts.tasks.reform_eval.filter import Given, grade_text, not_given
+    from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
+    from lmms_rpts.tasks.reform_eval.record import ReformGrade
 
-    if method == "likelihood":
-        chosen = single_choice_likelihood(prediction)
-        if not 0 <= chosen < len(document["options"]):  # never right, as published
-            grade = ReformGrade(chosen=None, correct=False, rule="none")
-            return Given(str(chosen), "likelihood", grade, grade, 0.0)
-        right = chosen == document["right"]
-        grade = ReformGrade(chosen=chosen, correct=right, rule="likelihood")
-        return Given(document["options"][chosen], "likelihood", grade, grade, float(right))
-    if not isinstance(prediction, str):
-        return not_given("the prediction is not a string")
-    return grade_text(prediction, document, document["kind"])
+    if method == "generation":
+        if not isinstance(prediction, str):
+            return not_given("the prediction is not a string")
+        return grade_text(prediction, document, document["kind"])
+    chosen, options = single_choice_likelihood(prediction), document["options"]
+    if not 0 <= chosen < len(options):  # never right, as published
+        grade = ReformGrade(chosen=None, correct=False, rule="none")
+        return Given(str(chosen), "likelihood", grade, grade, 0.0)
+    right = chosen == document["right"]
+    grade = ReformGrade(chosen=chosen, correct=right, rule="likelihood")
+    return Given(options[chosen], "likelihood", grade, grade, float(right))

@@ -15,8 +15,15 @@ from lmms_rpts.runs.record import Asked, Cell, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
+from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method
-from lmms_rpts.tasks.reform_eval.settings import MaxTokens, Order, Reduction, WordingChoice
+from lmms_rpts.tasks.reform_eval.settings import (
+    MaxTokens,
+    Order,
+    Reduction,
+    ReformSettings,
+    WordingChoice,
+)
 from lmms_rpts.tasks.reform_eval.text_form import Mark
 
 
@@ -60,6 +67,16 @@ class ReformInstance(Asked):
         """Task and sample: duplicates count as answers to one question."""
         return (self.task, self.sample)
 
+    def option(self, index: int | None) -> str | None:
+        """The text of an option; None for no index, and beyond the last option."""
+        return self.options[index] if index is not None and index < len(self.options) else None
+
+    @property
+    def gold(self) -> tuple[str, ...]:
+        """The right option, or the accepted answers."""
+        right = self.option(self.right)
+        return self.answers if right is None else (right,)
+
 
 class ReformAsking(Model):
     """How samples were presented and graded."""
@@ -85,6 +102,24 @@ class ReformAsking(Model):
         description="answers in the past rounds of a dialogue: `gold` (the right ones) or "
         "`online` (the model's own)",
     )
+
+    @classmethod
+    def of(cls, reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
+        """The form of the prompts and the grading under these settings."""
+        instructions = load_instructions(reform.instructions)
+        return cls(
+            instructions=instructions.source,
+            instructions_sha256=instructions.sha256,
+            duplicates=reform.duplicates,
+            wording=reform.wording,
+            order=reform.order,
+            marks=reform.marks,
+            in_context=reform.in_context,
+            max_tokens=reform.max_tokens,
+            reduction=reform.reduction if method == "likelihood" else None,
+            seed=reform.seed,
+            history=history,
+        )
 
     @property
     def times_asked(self) -> str:
@@ -146,8 +181,8 @@ class ReformRecord(Record):
     @property
     def chosen_text(self) -> str:
         """The answer for the published instability: an option's text, or the whole prediction."""
-        chosen, options = self.published.chosen, self.instance.options
-        return options[chosen] if chosen is not None and chosen < len(options) else self.prediction
+        text = self.instance.option(self.published.chosen)
+        return self.prediction if text is None else text
 
     @property
     def hit(self) -> bool | None:
@@ -157,11 +192,9 @@ class ReformRecord(Record):
     def cells(self) -> dict[str, Cell]:
         """The answer as a row of a table."""
         asked = self.instance
-        known = asked.right is not None and asked.right < len(asked.options)
-        gold = (asked.options[asked.right],) if known and asked.right is not None else asked.answers
         return {
             "question": asked.question,
-            "gold": " | ".join(gold),
+            "gold": " | ".join(asked.gold),
             "answer": self.prediction,
             "score": self.score,
             "strict": self.strict.correct,

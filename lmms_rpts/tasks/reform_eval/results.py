@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -15,6 +15,7 @@ from lmms_rpts.tasks.reform_eval.captions import caption_scores, raw_scores
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
+from lmms_rpts.tasks.reform_eval.tasks import OF_SET
 from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 
 CHOICE: Metrics = {
@@ -29,9 +30,6 @@ CAPTION: Metrics = {"rouge_l": lambda record: record.score}
 ``accuracy``: by the published rules; ``accuracy_strict``: by the strict rules; ``format_hit_rate``:
 whether there is a mark in round brackets; ``rouge_l``: for captions. All in [0, 1].
 """
-
-OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
-"""Caption metrics that are defined only for a whole set."""
 
 
 def _known(record: ReformRecord, value: bool | None) -> bool | None:
@@ -125,7 +123,7 @@ def instability_of_rounds(items: Sequence[Sequence[Answers]]) -> float:
     return instability_over(list(chain.from_iterable(items)))
 
 
-def _over(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
+def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
     """A metric of the captions of a whole set; NaN if it can't be computed."""
     rows = tuple((text, tuple(references)) for each in items for text, references in each)
     return _scores(rows, load_reform_settings().java).get(name, math.nan)
@@ -140,12 +138,3 @@ def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> Mappin
     for reason in dict.fromkeys(found.missing.values()):
         logger.warning("Some caption metrics are missing: {}", reason)
     return found.values
-
-
-_Aggregation = Callable[[Sequence[Any]], float]
-cider_over: _Aggregation = partial(_over, "cider")
-bleu_4_over: _Aggregation = partial(_over, "bleu_4")
-cider_ptb_over: _Aggregation = partial(_over, "cider_ptb")
-rouge_l_ptb_over: _Aggregation = partial(_over, "rouge_l_ptb")
-bleu_4_ptb_over: _Aggregation = partial(_over, "bleu_4_ptb")
-meteor_over: _Aggregation = partial(_over, "meteor")

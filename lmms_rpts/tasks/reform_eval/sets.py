@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 Kind = Literal["choice", "ocr", "kie", "caption"]
 Method = Literal["generation", "likelihood"]
@@ -71,6 +71,11 @@ class DataSet:
         """The possible answer methods: single choice also by the likelihood of the options."""
         return METHODS if self.kind == "choice" else ("generation",)
 
+    @property
+    def form(self) -> str:
+        """The form of the answers: ``choice``, ``open`` or ``caption``."""
+        return "open" if self.kind in ("ocr", "kie") else self.kind
+
     def task(self, method: Method) -> str:
         """The name of the task with this method."""
         return f"{_PREFIX}{self.name}{_LIKELIHOOD if method == 'likelihood' else ''}"
@@ -112,3 +117,28 @@ def groups() -> dict[str, list[str]]:
     online = [each.online_task for each in data_sets().values()]
     found[f"{_PREFIX}dialogue{_ONLINE}"] = [task for task in online if task]
     return found
+
+
+class ReformTask(NamedTuple):
+    """A task: a set, how answers are obtained, and whose answers a dialogue's history contains."""
+
+    set: DataSet
+    method: Method
+    history: History
+
+
+def _tasks() -> dict[str, ReformTask]:
+    found = {
+        chosen.task(method): ReformTask(chosen, method, "gold")
+        for method in METHODS
+        for chosen in data_sets().values()
+        if method in chosen.methods
+    }
+    online = {each.online_task: each for each in data_sets().values()}
+    return found | {
+        task: ReformTask(chosen, "generation", "online") for task, chosen in online.items() if task
+    }
+
+
+TASKS: dict[str, ReformTask] = _tasks()
+"""All tasks by name."""

@@ -29,7 +29,7 @@ class ReformSettings(Table):
 
     TABLE: ClassVar[str] = "reform"
     path: Place | None = setting(None, "folder of the data; without it, downloaded", True)
-    instructions: Place | None = setting(None, "file or clone with the published instructions")
+    instructions: Place | None = setting(None, "JSON file of the published instructions")
     duplicates: int | None = setting(
         None, "times each sample is presented; 5, captions 1", ge=1, le=MOST_DUPLICATES
     )

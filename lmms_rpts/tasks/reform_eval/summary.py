@@ -21,14 +21,11 @@ from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listin
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
-from lmms_rpts.tasks.reform_eval.dataset import TASKS
 from lmms_rpts.tasks.reform_eval.dimensions import dimension_numbers, dimension_sheets
 from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
 from lmms_rpts.tasks.reform_eval.results import CHOICE, answers_of, instability_over
-from lmms_rpts.tasks.reform_eval.sets import data_sets
-from lmms_rpts.tasks.reform_eval.settings import MOST_DUPLICATES
-from lmms_rpts.tasks.reform_eval.source_format import MOST_OPTIONS, MOST_ROUNDS
+from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
 
@@ -92,8 +89,7 @@ def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figu
 def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
     scored = [each for each in records if each.score is not None]
     answers = [_answer(each) for each in scored if each.instance.kind != "caption"]
-    # Files that were tampered with may contain more duplicates than the settings allow.
-    asked_again = 1 < len({each.wording for each in answers}) <= MOST_DUPLICATES
+    asked_again = len({each.wording for each in answers}) > 1
     found = wording_statistics(answers if asked_again else (), resamples)
     figures = {name: found[name] for name in _WORDING}
     figures["instability_strict"] = found["instability"]
@@ -115,11 +111,12 @@ def _answer(record: ReformRecord) -> Answer:
     if instance.kind != "choice":
         said = " ".join(record.prediction.casefold().split())
         return Answer(instance.sample, instance.duplicate, said or None, bool(grade.correct))
-    shown = bool(instance.marks) and len(instance.options) <= MOST_OPTIONS
+    shown = bool(instance.marks)
     return Answer(
         sample=instance.sample,
         wording=instance.duplicate,
-        chosen=_option(record),
+        # Not the index: duplicates may have different wrong options.
+        chosen=instance.option(grade.chosen),
         correct=bool(grade.correct),
         position=grade.chosen if shown else None,
         right_position=instance.right if shown else None,
@@ -127,17 +124,11 @@ def _answer(record: ReformRecord) -> Answer:
     )
 
 
-def _option(record: ReformRecord) -> str | None:
-    """Text of the strictly chosen option; duplicates may have different wrong options."""
-    chosen, options = record.strict.chosen, record.instance.options
-    return options[chosen] if chosen is not None and chosen < len(options) else None
-
-
 def _rounds_of_dialogues(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
     turns = [
         Turn(each.instance.id.rpartition("_")[0], each.instance.round, each.score or 0.0)
         for each in records
-        if each.instance.round is not None and each.instance.round < MOST_ROUNDS
+        if each.instance.round is not None
     ]
     found = round_statistics(turns, resamples)
     return {"round_correlation": found.correlation, "round_slope": found.slope}
@@ -201,19 +192,12 @@ def _differing(run: str, record: ReformRecord) -> dict[str, Any]:
         "task": instance.task,
         "id": instance.id,
         "duplicate": instance.duplicate,
-        "reference": _reference(record),
+        "reference": "; ".join(instance.gold),
         "answer": record.prediction,
         "published": record.published.correct,
         "strict": record.strict.correct,
         "rule": record.strict.rule,
     }
-
-
-def _reference(record: ReformRecord) -> str:
-    instance = record.instance
-    if instance.right is None or instance.right >= len(instance.options):
-        return "; ".join(instance.answers)
-    return instance.options[instance.right]
 
 
 def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
@@ -245,7 +229,7 @@ GRADING = Grading(
     by_task=True,
     same_questions=False,
     questions="samples",
-    places=tuple(TASKS),
+    places=tuple(name for name, task in TASKS.items() if task.history == "gold"),
     settings=(
         *("instructions", "instructions_sha256", "times_asked", "wording", "order", "marks"),
         *("in_context", "length", "reduction", "seed"),
