@@ -21,7 +21,7 @@ def show_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet], console: Con
     """Show each known set with licence and source; ``sets``: show only the data at the paths."""
     for layout in [each for each in layouts if not sets or any(s.layout is each for s in sets)]:
         console.print(Text(f"{layout.name}: {layout.title}", style="bold"))
-        lines = [f"Labels: {layout.labels}", f"Licence: {layout.licence}"]
+        lines = [f"Labels: {layout.meaning}", f"Licence: {layout.licence}"]
         if layout.images:
             lines.append(
                 "The questions have images, but the judge is not shown them: it is text-only here."

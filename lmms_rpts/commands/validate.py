@@ -116,8 +116,8 @@ def validate(
 
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
     """
+    from lmms_rpts.rows import ReadError
     from lmms_rpts.validation.layouts import LAYOUTS
-    from lmms_rpts.validation.loading import LoadError
 
     files = check_suffixes(output, _SUFFIXES)
     pages = check_suffixes([html] if html else None, _PAGES)
@@ -131,7 +131,7 @@ def validate(
             return
         try:
             sets = _load(data or [])
-        except LoadError as error:
+        except ReadError as error:
             complain(error)
             raise typer.Exit(_UNUSABLE) from None
         if show_list:
@@ -162,9 +162,9 @@ def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
 
 
 def _load(data: Sequence[str]) -> list[LoadedSet]:
-    from lmms_rpts.validation.layouts import LAYOUTS, find_layout
+    from lmms_rpts.validation.layouts import LAYOUTS
     from lmms_rpts.validation.loading import LoadError, load_set
-    from lmms_rpts.validation.own_set import own_set
+    from lmms_rpts.validation.own_steps import own_set
 
     if not data:
         return [own_set()]
@@ -173,7 +173,7 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
     with Console(stderr=True).status("Reading labelled steps ..."):
         for text in data:
             name, path = _named(text)
-            found = load_set(path, name, find_layout)
+            found = load_set(path, name)
             if name in known and name != found.layout.name:
                 raise LoadError(
                     f"{path} has the layout {found.layout.name}, not {name}: choose another name"

@@ -74,12 +74,7 @@ def figures_of(
             )
             for each in reliability_bins(steps)
         ),
-        published=tuple(
-            PublishedFigure(
-                judge=each.judge, metric=each.metric, value=each.value, source=each.source
-            )
-            for each in layout.anchors
-        ),
+        published=layout.anchors,
     )
 
 

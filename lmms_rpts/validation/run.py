@@ -30,12 +30,11 @@ from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.settings import Settings
 from lmms_rpts.stats.step_measures import THRESHOLD
-from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.figures import figures_of
 from lmms_rpts.validation.loading import LoadedSet
 from lmms_rpts.validation.questions import Premises, StepQuestion, questions_of
 from lmms_rpts.validation.results import Miss, SetResult, Validation
-from lmms_rpts.validation.sampling import draw
 
 MISSES = 20
 """Number of the worst errors per set that are reported with texts."""

@@ -40,7 +40,7 @@ def written(page: Path = PAGE) -> str:
 def sets_table() -> str:
     """The known sets of labelled steps as a Markdown table."""
     lines = [
-        f"| `{each.name}` | {each.title} | {each.labels} | {each.licence} |" for each in LAYOUTS
+        f"| `{each.name}` | {each.title} | {each.meaning} | {each.licence} |" for each in LAYOUTS
     ]
     return "\n".join(["| set | what | labels | licence |", "|---|---|---|---|", *lines])
 

@@ -10,7 +10,7 @@ from lmms_rpts.validation.questions import MOST_CHARACTERS, Premises, premises_o
 from tests.support.tables import table
 
 PLAIN = LabelledChain(
-    "i", "q", "s", "en", "How many?", ("one", " ", "three", "four"), (True, None, False, None)
+    "i", "q", "s", "How many?", ("one", " ", "three", "four"), (True, None, False, None)
 )
 GIVEN = replace(PLAIN, premises=((), ("p",), ("one", "p"), ("three",)))
 # Two completions at place 1; the second one is on the path.
