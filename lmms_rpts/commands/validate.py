@@ -162,8 +162,9 @@ def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
 
 
 def _load(data: Sequence[str]) -> list[LoadedSet]:
+    from lmms_rpts.rows import ReadError
     from lmms_rpts.validation.layouts import LAYOUTS
-    from lmms_rpts.validation.loading import LoadError, load_set
+    from lmms_rpts.validation.loading import load_set
     from lmms_rpts.validation.own_steps import own_set
 
     if not data:
@@ -175,11 +176,11 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
             name, path = _named(text)
             found = load_set(path, name)
             if name in known and name != found.layout.name:
-                raise LoadError(
+                raise ReadError(
                     f"{path} has the layout {found.layout.name}, not {name}: choose another name"
                 )
             if any(found.name == each.name for each in sets):
-                raise LoadError(
+                raise ReadError(
                     f"Two data sets are called {found.name!r}: use different names, as in "
                     "--data NAME=PATH"
                 )

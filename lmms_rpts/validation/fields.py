@@ -118,23 +118,20 @@ def whole(value: Any, field: str) -> int:
     return value
 
 
-def flag(value: Any, field: str) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise RowError(field, f"should be true or false, not {shown(value)}")
-    return value
-
-
-def choice(meanings: Mapping[str, T]) -> Reader[T]:
-    """The meaning of a text."""
+def choice(meanings: Mapping[Any, T]) -> Reader[T]:
+    """The meaning of a word, a number, or true or false."""
 
     def read(value: Any, field: str) -> T:
-        if not isinstance(value, str) or value not in meanings:
-            wanted = " or ".join(map(repr, meanings))
-            raise RowError(field, f"should be {wanted}, not {shown(value)}")
-        return meanings[value]
+        for each, meaning in meanings.items():
+            if value == each and isinstance(value, bool) is isinstance(each, bool):
+                return meaning
+        wanted = " or ".join(map(repr, meanings))
+        raise RowError(field, f"should be {wanted}, not {shown(value)}")
 
     return read
+
+
+flag = choice({True: True, False: False})
 
 
 def mapping(value: Any, field: str) -> Mapping[str, Any]:
@@ -164,6 +161,7 @@ def list_of(reader: Reader[T]) -> Reader[tuple[T, ...]]:
 
 
 texts = list_of(text)
+objects = list_of(lambda value, field: Fields(mapping(value, field)))
 
 
 def encoded(reader: Reader[T]) -> Reader[T]:

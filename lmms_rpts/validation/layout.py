@@ -30,16 +30,12 @@ Rule = Callable[[Fields, int], Labels]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """One layout of published step labels.
-
-    A row is one chain, in the fields named here; ``chains`` stands in for a layout that they can't
-    describe.
+    """One layout of published step labels; each row is a chain, in the fields named here.
 
     Attributes:
         name: name of the set, in lower case.
         title: the authors' name for it, and the paper.
-        fields: fields that identify an object of this layout. No object may have the fields of two
-            layouts.
+        fields: fields that identify a row of this layout, and of no other.
         meaning: one line: who labelled what, and the meaning of "sound" in this set.
         licence: licence of the data.
         source: how to get the data: a ``git clone`` command if they are in a repository.
@@ -54,12 +50,10 @@ class Layout:
         images: field with the names of its images: a text, a list or an object.
         left_out_if: why a row has nothing to judge, and whether this holds.
         located: whether the labels say where the first error is, or that there is none.
-        chains: returns the chains of a row.
-        fixed_premises: whether steps depend on texts that are not earlier steps, so that only the
-            given premises can be used.
-        merge: combines rows that label the same steps into one row, before they are read, and
-            returns a remark about them, too.
-        anchors: published figures.
+        chains: returns the chains of a row, where the fields above can't describe it.
+        fixed_premises: whether only the given premises can be used, as they are no earlier steps.
+        merge: combines rows that label the same steps, before they are read; returns a remark too.
+        anchors: published figures, measured with the authors' own protocol.
     """
 
     name: str
@@ -158,7 +152,7 @@ def first_error(
 
 
 def every_step(
-    field: str, meanings: Mapping[int, bool | None], mark: Reader[Any] = lambda value, field: value
+    field: str, meanings: Mapping[Any, bool | None], mark: Reader[Any] = lambda value, field: value
 ) -> Rule:
     """Every step is marked.
 
@@ -167,16 +161,10 @@ def every_step(
         meanings: label for each mark; None: neutral.
         mark: returns the mark in an item.
     """
-
-    def label(value: Any, field: str) -> bool | None:
-        number = whole(mark(value, field), field)
-        if number not in meanings:
-            wanted = " or ".join(map(str, meanings))
-            raise RowError(field, f"should be {wanted}, not {shown(number)}")
-        return meanings[number]
+    items = list_of(lambda value, field: choice(meanings)(mark(value, field), field))
 
     def labels(row: Fields, steps: int) -> Labels:
-        found = row.read(field, encoded(list_of(label)))
+        found = row.read(field, encoded(items))
         if len(found) != steps:
             name = field.rpartition(".")[2]
             raise RowError(name, f"has {len(found):,} entries for {steps:,} steps")

@@ -471,7 +471,9 @@ LAYOUTS: tuple[Layout, ...] = (
             encoded(list_of(lambda item, field: text(_judged(item, field)[0], field))),
         ),
         labels=every_step(
-            "process_evaluation", {1: True, 0: False}, lambda item, field: _judged(item, field)[1]
+            "process_evaluation",
+            {"1": True, "0": False},
+            lambda item, field: _judged(item, field)[1],
         ),
         stratum="subject",
         images="image_paths",

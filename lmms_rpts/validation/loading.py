@@ -25,10 +25,6 @@ MOST_FAULTS = 0.01
 _SHOWN = 3
 
 
-class LoadError(ReadError):
-    """Raised for unusable data; the message gives the file, the row, the field and the remedy."""
-
-
 @dataclass(frozen=True, slots=True)
 class LoadedSet:
     """The chains of one set.
@@ -67,7 +63,7 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
         ReadError: no set is found, several are, or more than 1% of the rows are invalid.
     """
     if os.path.isfile(path) and path.suffix.lower() not in SUFFIXES:
-        raise LoadError(
+        raise ReadError(
             f"{path}: use a file that ends in {', '.join(SUFFIXES)}; for human ratings, the "
             "files saved by the page of lmms-rpts rate"
         )
@@ -83,18 +79,19 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
     chosen = {file: each for file, each in found.items() if each[0].name == name} or found
     others += [file for file in found if file not in chosen]
 
-    def called(file: Path) -> str:
-        return file.name if file == path else file.relative_to(path).as_posix()
-
-    layout = _only_layout(path, chosen, list(map(called, others)))
-    read = LoadedSet(
+    called = {
+        file: file.name if file == path else file.relative_to(path).as_posix()
+        for file in (*chosen, *others)
+    }
+    layout = _only_layout(path, chosen, [called[file] for file in others])
+    found_set = LoadedSet(
         name or layout.name,
         layout,
         (),
-        sha256={called(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in chosen},
-        others=tuple(map(called, others)),
+        sha256={called[file]: hashlib.sha256(file.read_bytes()).hexdigest() for file in chosen},
+        others=tuple(called[file] for file in others),
     )
-    return _with_chains(read, path, [row for _, rows in chosen.values() for row in rows])
+    return _with_chains(found_set, path, [row for _, rows in chosen.values() for row in rows])
 
 
 def _rows(file: Path, alone: bool) -> list[Row]:
@@ -119,13 +116,13 @@ def _only_layout(
         names.setdefault(layout.name, []).append(file.name)
     if len(names) > 1:
         said = "; ".join(f"{name} in {listed(files)}" for name, files in names.items())
-        raise LoadError(
+        raise ReadError(
             f"{path} contains several sets: {visible(said)}. Choose one by its name, such as "
             f"--data {next(iter(names))}={path}"
         )
     for layout, _ in found.values():
         return layout
-    raise LoadError(
+    raise ReadError(
         f"{path}: no file has the fields of a known set (checked "
         f"{visible(listed(others))}); lmms-rpts validate --list shows the sets and "
         "their sources"
@@ -154,7 +151,7 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
         if found.layout.merge is not None:
             fields, remark = found.layout.merge(fields)
     except RowError as error:
-        raise LoadError(f"{path}: {visible(str(error))}") from None
+        raise ReadError(f"{path}: {visible(str(error))}") from None
     for each in fields:
         try:
             read = list(found.layout.read(each))
@@ -203,7 +200,7 @@ def _check(found: LoadedSet, path: Path, examples: Sequence[str]) -> None:
     if faults > MOST_FAULTS * found.rows:
         shown = "\n  ".join(map(visible, examples[:_SHOWN]))
         more = f"\n  ... and {faults - _SHOWN} more" if faults > _SHOWN else ""
-        raise LoadError(
+        raise ReadError(
             f"{path}: {faults:,} of {found.rows:,} rows do not fit the layout "
             f"{found.layout.name}:\n  {shown}{more}\n"
             "Up to 1% of invalid rows are skipped and counted. Check that the file is complete "
@@ -211,4 +208,4 @@ def _check(found: LoadedSet, path: Path, examples: Sequence[str]) -> None:
         )
     if not found.chains:
         why = "; ".join(f"{reason} ({n:,})" for reason, n in found.left_out.items())
-        raise LoadError(f"{path}: no usable chain{': ' + why if why else ''}")
+        raise ReadError(f"{path}: no usable chain{': ' + why if why else ''}")

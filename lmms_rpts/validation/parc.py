@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from lmms_rpts.schema import shown
 from lmms_rpts.validation.chains import LabelledChain, first_wrong
@@ -14,8 +13,7 @@ from lmms_rpts.validation.fields import (
     choice,
     filled,
     flag,
-    list_of,
-    mapping,
+    objects,
     text,
     texts,
     whole,
@@ -53,8 +51,8 @@ def parc_chains(row: Fields) -> Iterator[LabelledChain]:
     )
 
 
-def _levels(row: Fields, name: str, allowed: list[list[int]]) -> list[Fields]:
-    levels = [Fields(each) for each in row.read(name, list_of(mapping))]
+def _levels(row: Fields, name: str, allowed: list[list[int]]) -> tuple[Fields, ...]:
+    levels = row.read(name, objects)
     if [level.read("step_number", whole) for level in levels] not in allowed:
         raise RowError(name, "should number all steps in order, without gaps")
     return levels
@@ -67,22 +65,20 @@ def _native(level: Fields) -> bool | None:
         if errors:
             raise RowError("errors", "are listed, but 'has_error' is false")
         return None
-    if not errors:
-        return True  # not marked as inherited
-    kinds = [Fields(each) for each in level.read("errors", list_of(mapping))]
-    return any(each.read("error_type", choice(_NATIVE)) for each in kinds)
+    # An error that is not marked as inherited is the step's own.
+    return not errors or any(
+        each.read("error_type", choice(_NATIVE)) for each in level.read("errors", objects)
+    )
 
 
 def _premises(level: Fields, number: int, steps: tuple[str, ...]) -> tuple[str, ...]:
     """Clauses of the question, and whole steps: a paraphrase may correct or hide an error."""
-
-    def premise(pair: Any, field: str) -> str:
-        if len(any_list(pair, field)) != 2:
-            raise RowError(field, f"should be a pair of a number and a text, not {shown(pair)}")
-        at, clause = whole(pair[0], field), text(pair[1], field)
+    found: dict[str, None] = {}
+    for pair in level.read("premises", any_list):
+        if len(any_list(pair, "premises")) != 2:
+            raise RowError("premises", f"should be pairs of a number and a text, not {shown(pair)}")
+        at, clause = whole(pair[0], "premises"), text(pair[1], "premises")
         if not 0 <= at < number:
-            raise RowError(field, f"cites step {shown(at)}, but is of step {number}")
-        return steps[at - 1] if at else clause
-
-    pairs = level.read("premises", any_list)
-    return tuple(dict.fromkeys(premise(each, "premises") for each in pairs))
+            raise RowError("premises", f"of step {number} cite step {shown(at)}")
+        found[steps[at - 1] if at else clause] = None
+    return tuple(found)

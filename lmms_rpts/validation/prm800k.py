@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lmms_rpts.schema import shown
 from lmms_rpts.validation.chains import LabelledChain, first_wrong
@@ -15,8 +15,8 @@ from lmms_rpts.validation.fields import (
     choice,
     filled,
     flag,
-    list_of,
     mapping,
+    objects,
     text,
     texts,
     whole,
@@ -46,10 +46,10 @@ def prm800k_chains(row: Fields) -> Iterator[LabelledChain]:
     chain: list[_Step] = []
     others: list[tuple[int, _Step]] = []
     ended = False
-    for place, level in enumerate(row.read("label.steps", list_of(mapping))):
+    for place, level in enumerate(row.read("label.steps", objects)):
         if ended:
             raise RowError("steps", "continue after a position without a chosen completion")
-        found, chosen, written = _level(Fields(level))
+        found, chosen, written = _level(level)
         if chosen is None and written is not None:
             chain.append(_Step(written, None))
         else:
@@ -86,8 +86,10 @@ def prm800k_chains(row: Fields) -> Iterator[LabelledChain]:
 
 def _level(level: Fields) -> tuple[list[_Step], int | None, str | None]:
     """The completions at a position, the number of the chosen one, and the annotator's own."""
+    there = level.read("completions", objects) if level.read("completions", any_list) else ()
     found = [
-        _completion(mapping(each, "completions")) for each in level.read("completions", any_list)
+        _Step(each.read("text", text), each.optional("rating", choice(_RATINGS), None))
+        for each in there
     ]
     chosen = level.optional("chosen_completion", whole, None)
     if chosen is not None and not 0 <= chosen < len(found):
@@ -98,14 +100,6 @@ def _level(level: Fields) -> tuple[list[_Step], int | None, str | None]:
     if isinstance(written, dict):
         written = written.get("text")
     return found, chosen, None if written is None else text(written, "human_completion")
-
-
-def _completion(value: Any) -> _Step:
-    completion = Fields(value)
-    rating = completion.optional("rating", whole, None)
-    if rating is not None and rating not in _RATINGS:
-        raise RowError("rating", f"should be -1, 0, 1 or null, not {shown(rating)}")
-    return _Step(completion.read("text", text), None if rating is None else _RATINGS[rating])
 
 
 def _last(found: list[_Step], draft: str | None) -> int:
