@@ -28,8 +28,7 @@ from lmms_rpts.settings import load_settings
 
 if TYPE_CHECKING:
     from lmms_rpts.validation.loading import LoadedSet
-    from lmms_rpts.validation.results import Validation
-    from lmms_rpts.validation.run import Plan, PlannedSet
+    from lmms_rpts.validation.run import Plan, PlannedSet, Validation
 
 LIMIT = 100
 _SUFFIXES = (".json", ".md", ".csv")

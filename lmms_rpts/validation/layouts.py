@@ -1,19 +1,24 @@
-"""The table of the layouts of published step labels."""
+"""The layouts of published step labels, as a table: the fields of a row, the rule of its labels."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from lmms_rpts.runs.rating_file import FORMAT
+from pydantic import TypeAdapter
+
 from lmms_rpts.runs.validity import PublishedFigure
-from lmms_rpts.schema import shown
-from lmms_rpts.validation.chains import LabelledChain, Labels
+from lmms_rpts.schema import Model, Several, Text, shown
+from lmms_rpts.validation.chains import LabelledChain, Labels, first_wrong
 from lmms_rpts.validation.fields import (
     Fields,
     LeftOut,
+    Reader,
     RowError,
     any_list,
     choice,
@@ -26,10 +31,180 @@ from lmms_rpts.validation.fields import (
     texts,
     whole,
 )
-from lmms_rpts.validation.layout import Layout, every_step, first_error
-from lmms_rpts.validation.parc import parc_chains
-from lmms_rpts.validation.prm800k import prm800k_chains
-from lmms_rpts.validation.ratings import merge_ratings, rated_chains
+from lmms_rpts.validation.special_layouts import (
+    folio_chains,
+    merge_ratings,
+    parc_chains,
+    prm800k_chains,
+    rated_chains,
+)
+
+Rule = Callable[[Fields, int], Labels]
+"""Returns the labels of a row with a number of steps."""
+
+
+class About(Model):
+    """What is published about a set; ``sets.json`` has one for each layout.
+
+    Attributes:
+        title: the authors' name for it, and the paper.
+        meaning: one line: who labelled what, and the meaning of "sound" in this set.
+        licence: licence of the data.
+        source: how to get the data: a ``git clone`` command if they are in a repository.
+        path: path of the data within the source.
+        anchors: published figures, measured with the authors' own protocol.
+    """
+
+    title: Text
+    meaning: Text
+    licence: Text
+    source: Text
+    path: Text = ""
+    anchors: Several[PublishedFigure] = ()
+
+
+@cache
+def _catalogue() -> dict[str, About]:
+    content = Path(__file__).with_name("sets.json").read_bytes()
+    return TypeAdapter(dict[str, About]).validate_json(content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """One layout of published step labels; each row is a chain, in the fields named here.
+
+    Attributes:
+        name: name of the set, in lower case.
+        fields: fields that identify a row of this layout, and of no other.
+        context: field of the question.
+        options: field of its options, if it has any.
+        steps: field of the list of steps, or a function that cuts a text into steps.
+        labels: rule of the labels.
+        stratum: field of the subset; where it is missing, the name of the file.
+        id: returns the id of the chain; None: file and number.
+        question: returns the id of the question; None: its images and its text.
+        images: field with the names of its images: a text, a list or an object.
+        left_out_if: why a row has nothing to judge, and whether this holds.
+        located: whether the labels say where the first error is, or that there is none.
+        chains: returns the chains of a row, where the fields above can't describe it.
+        fixed_premises: whether only the given premises can be used, as they are no earlier steps.
+        merge: combines rows that label the same steps, before they are read; returns a remark too.
+    """
+
+    name: str
+    fields: frozenset[str] = frozenset()
+    context: str = "question"
+    options: str = ""
+    steps: str | Callable[[Fields], tuple[str, ...]] = "steps"
+    labels: Rule = lambda row, steps: ()
+    stratum: str = ""
+    id: Callable[[Fields], str | None] | None = None
+    question: Callable[[Fields], str | None] | None = None
+    images: str = ""
+    left_out_if: tuple[str, Callable[[Fields], bool]] | None = None
+    located: Callable[[Labels], bool] = lambda labels: True
+    chains: Callable[[Fields], Iterable[LabelledChain]] | None = None
+    fixed_premises: bool = False
+    merge: Callable[[Sequence[Fields]], tuple[Sequence[Fields], str]] | None = None
+
+    @property
+    def about(self) -> About:
+        """What is published about the set."""
+        return _catalogue()[self.name]
+
+    def read(self, row: Fields) -> Iterable[LabelledChain]:
+        """The chains of a row.
+
+        Raises:
+            RowError: the row does not fit.
+            LeftOut: it has nothing to judge.
+        """
+        return [self._chain(row)] if self.chains is None else self.chains(row)
+
+    def _chain(self, row: Fields) -> LabelledChain:
+        if self.left_out_if is not None and self.left_out_if[1](row):
+            raise LeftOut(self.left_out_if[0])
+        steps = row.read(self.steps, texts) if isinstance(self.steps, str) else self.steps(row)
+        context, images = row.read(self.context, filled), row.optional(self.images, _images, ())
+        question = self.question(row) if self.question else None
+        if self.options in row:
+            context += "\n" + row.read(self.options, filled)
+        labels = self.labels(row, len(steps))
+        return LabelledChain(
+            id=(self.id(row) if self.id else None) or row.place,
+            # Images too: many have one short question.
+            question=question or "\n".join((*images, context)),
+            stratum=row.optional(self.stratum, filled, row.stem),
+            context=context,
+            steps=steps,
+            labels=labels,
+            first_error=first_wrong(labels),
+            located=self.located(labels),
+            images=images,
+        )
+
+
+def _images(value: Any, field: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (text(value, field),)
+    if isinstance(value, Mapping):
+        # Tables add the names of other rows with nulls.
+        value = [each for each in value.values() if each is not None]
+    return texts(value, field) if value else ()
+
+
+def first_error(
+    field: str, *, base: int, none: Sequence[Any] = (), verdict: tuple[str, str, str] | None = None
+) -> Rule:
+    """Only the first wrong step is marked: the steps before it are sound, later ones unlabelled.
+
+    Args:
+        field: number of this step.
+        base: number of the first step.
+        none: values for a solution without a wrong step.
+        verdict: a field that says whether the solution is right, with its words for right and
+            wrong; without it, ``none`` says so.
+    """
+
+    def labels(row: Fields, steps: int) -> Labels:
+        value = row.value.get(field)
+        sound = field in row.value and value in none
+        if verdict is not None:
+            name, right, wrong = verdict
+            if row.read(name, choice({right: True, wrong: False})):
+                if value is not None and not sound:
+                    raise RowError(
+                        field, f"is {shown(value)}, but the solution is marked as correct"
+                    )
+                return (True,) * steps
+        elif sound:
+            return (True,) * steps
+        at = step_number(row.read(field, whole), steps, field, base=base)
+        return (*(True,) * at, False, *(None,) * (steps - at - 1))
+
+    return labels
+
+
+def every_step(
+    field: str, meanings: Mapping[Any, bool | None], mark: Reader[Any] = lambda value, field: value
+) -> Rule:
+    """Every step is marked.
+
+    Args:
+        field: list with an item for each step.
+        meanings: label for each mark; None: neutral.
+        mark: returns the mark in an item.
+    """
+    items = list_of(lambda value, field: choice(meanings)(mark(value, field), field))
+
+    def labels(row: Fields, steps: int) -> Labels:
+        found = row.read(field, encoded(items))
+        if len(found) != steps:
+            name = field.rpartition(".")[2]
+            raise RowError(name, f"has {len(found):,} entries for {steps:,} steps")
+        return found
+
+    return labels
 
 
 def _cut(written: str, mark: re.Pattern[str], field: str) -> tuple[str, ...]:
@@ -128,24 +303,6 @@ def _deltabench_labels(row: Fields, steps: int) -> Labels:
     )
 
 
-_FOLIO = {"True": "entailed", "False": "contradicted", "Uncertain": "unsupported"}
-
-
-def _folio_chains(row: Fields) -> Iterable[LabelledChain]:
-    premises, stratum = row.read("premises", texts), row.read("label", choice(_FOLIO))
-    yield LabelledChain(
-        id=row.place,
-        question="\n".join(premises),
-        stratum=stratum,
-        context="",
-        steps=(row.read("conclusion", filled),),
-        labels=(stratum == "entailed",),
-        premises=(premises,),
-        first_error=None if stratum == "entailed" else 0,
-        located=False,
-    )
-
-
 # "STEP12: ...", the marks of steps within one text of VLRMBench.
 _STEP = re.compile(r"^[ \t]{0,8}STEP ?(\d{1,4}) ?:", re.ASCII | re.MULTILINE)
 
@@ -177,70 +334,28 @@ def _named(*names: str) -> Callable[[Fields], str | None]:
     return read
 
 
-def _published(source: str, *figures: tuple[str, str, float]) -> tuple[PublishedFigure, ...]:
-    return tuple(
-        PublishedFigure(judge=judge, metric=metric, value=value, source=source)
-        for judge, metric, value in figures
-    )
-
-
 LAYOUTS: tuple[Layout, ...] = (
     Layout(
         name="parc",
-        title="PARC / PERL (arXiv 2502.02362)",
         fields=frozenset({"question", "steps", "premise_annotation", "error_annotation"}),
-        meaning="A strong model labelled every step; human annotators checked a tenth. Wrong: the "
-        "step itself has an error (logic, mathematics, missing steps, other). A step that "
-        "is wrong only because it depends on a wrong one is sound, and counted as "
-        "inherited.",
-        licence="MIT",
-        source="git clone https://github.com/SagnikMukherjee/PARC",
-        path="datasets",
         chains=parc_chains,
     ),
     Layout(
         name="processbench",
-        title="ProcessBench (arXiv 2412.06559)",
         fields=frozenset({"problem", "steps", "label"}),
-        meaning="Three or more experts marked the first wrong step. Sound: the steps before it, "
-        "and all steps of a solution without errors.",
-        licence="Apache-2.0",
-        source="git clone https://github.com/ljxzs-jjlzs/ProcessBench "
-        "(a copy of https://huggingface.co/datasets/Qwen/ProcessBench)",
-        path="code/dataset",
         context="problem",
         labels=first_error("label", base=0, none=(-1,)),
         id=_named("id"),
     ),
     Layout(
         name="bigbench_mistake",
-        title="BIG-Bench Mistake (arXiv 2311.08516)",
         fields=frozenset({"input", "steps", "mistake_index"}),
-        meaning="Three or more human annotators marked the first mistake, by majority (Dyck "
-        "languages: mostly a program). Sound: the steps before it, and all steps of a chain "
-        "without a mark.",
-        licence="Apache-2.0",
-        source="git clone https://github.com/WHGTyen/BIG-Bench-Mistake",
-        path=".",
         context="input",
         labels=first_error("mistake_index", base=0, none=(None,)),
-        anchors=_published(
-            "Table 4 of arXiv 2311.08516",
-            ("GPT-4, asked step by step", "accuracy of location", 0.5287),
-            ("GPT-4, asked once per chain", "accuracy of location", 0.3980),
-            ("GPT-4, chain of thought", "accuracy of location", 0.4340),
-        ),
     ),
     Layout(
         name="mr_ben",
-        title="MR-Ben (arXiv 2406.13975)",
         fields=frozenset({"Question", "Model_Solution_Steps", "Model_Solution_First_Error_Step"}),
-        meaning="Human annotators marked the first wrong step by its number; lines without a number"
-        " belong to the step before them. Sound: the steps before the error, and all steps of"
-        " a correct solution. Coding is left out: its labels mark lines of code.",
-        licence="MIT",
-        source="git clone https://github.com/dvlab-research/Mr-Ben",
-        path="data",
         context="Question",
         options="Options",
         steps=_mr_ben_steps,
@@ -262,13 +377,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="mr_gsm8k",
-        title="MR-GSM8K (arXiv 2312.17080)",
         fields=frozenset({"question", "question_type", "model_output_steps"}),
-        meaning="Human annotators marked the first wrong step. Sound: the steps before it, and all "
-        "steps of a correct solution. Programs (POT) are left out.",
-        licence="MIT",
-        source="git clone https://github.com/dvlab-research/MR-GSM8K",
-        path="dataset",
         steps="model_output_steps",
         labels=first_error(
             "model_output_solution_first_error_step",
@@ -282,37 +391,15 @@ LAYOUTS: tuple[Layout, ...] = (
             "the solution is a program",
             lambda row: row.value.get("question_type") == "POT",
         ),
-        anchors=_published(
-            "README of dvlab-research/MR-GSM8K",
-            ("GPT-4-Turbo, no examples", "MCC", 0.633),
-            ("GPT-4-Turbo, no examples", "accuracy of the step", 0.488),
-            ("GPT-4-Turbo, no examples", "MR-Score", 0.505),
-            ("GPT-4-Turbo, three examples", "MR-Score", 0.530),
-        ),
     ),
     Layout(
         name="prm800k",
-        title="PRM800K (arXiv 2305.20050)",
         fields=frozenset({"question", "label", "is_quality_control_question"}),
-        meaning="A human annotator rated each completion. Wrong: -1; sound: 1, and 0 (right, but no"
-        " progress). The premises of a completion are the steps chosen before it. "
-        "Quality-control questions, bad problems and abandoned ones are left out.",
-        licence="MIT",
-        source="git clone https://github.com/openai/prm800k (the data need git-lfs)",
-        path="prm800k/data",
         chains=prm800k_chains,
     ),
     Layout(
         name="prmbench",
-        title="PRMBench (arXiv 2501.03124), and Socratic-PRMBench, which has the same fields",
         fields=frozenset({"modified_question", "modified_process", "error_steps"}),
-        meaning="A model inserted errors into sound solutions; human annotators checked them. "
-        "Wrong: the listed steps, including redundant and circular ones. Sound: all others,"
-        " even if they depend on a wrong one.",
-        licence="Apache-2.0",
-        source="git clone https://github.com/ssmisya/PRMBench "
-        "(https://huggingface.co/datasets/hitsmy/PRMBench_Preview)",
-        path="mr_eval/tasks/prmtest_classified/data",
         context="modified_question",
         steps="modified_process",
         labels=_prmbench_labels,
@@ -325,27 +412,12 @@ LAYOUTS: tuple[Layout, ...] = (
         question=lambda row: (
             _prmbench_problem(row) or row.optional("original_question", filled, None)
         ),
-        anchors=_published(
-            "README of ssmisya/PRMBench, 2025-01",
-            ("Gemini-2.0-thinking-exp", "PRMScore", 0.688),
-            ("o1-mini (394 rows)", "PRMScore", 0.688),
-            ("GPT-4o", "PRMScore", 0.668),
-            ("Qwen2.5-Math-PRM-7B", "PRMScore", 0.655),
-            ("ReasonEval-34B", "PRMScore", 0.605),
-            ("Math-Shepherd", "PRMScore", 0.470),
-        ),
     ),
     Layout(
         name="reasoneval",
-        title="MR-MATH of ReasonEval, invalid steps (arXiv 2404.05692)",
         fields=frozenset(
             {"question", "model_output_step_format", "model_output_solution_correctness"}
         ),
-        meaning="Human annotators marked the first wrong step of solutions that all reach the right"
-        " answer. Sound: the steps before it, and all steps of a correct solution.",
-        licence="none stated",
-        source="git clone https://github.com/GAIR-NLP/ReasonEval",
-        path="dataset/mr-math_invalid_errors.json",
         steps=lambda row: row.read(
             "model_output_step_format",
             list_of(lambda lines, field: text("\n".join(texts(lines, field)), field)),
@@ -357,27 +429,10 @@ LAYOUTS: tuple[Layout, ...] = (
             verdict=("model_output_solution_correctness", "correct", "wrong"),
         ),
         stratum="generator",
-        anchors=_published(
-            "score files of GAIR-NLP/ReasonEval, recomputed",
-            ("ReasonEval, Llemma-34B", "AUC over steps", 0.928),
-            ("ReasonEval, Llemma-34B", "macro F1 over steps", 0.775),
-            ("ReasonEval, WizardMath-7B-v1.1", "AUC over steps", 0.895),
-            ("ReasonEval, WizardMath-7B-v1.1", "macro F1 over steps", 0.739),
-            ("Math-Shepherd, Mistral-7B", "AUC over steps", 0.772),
-            ("Math-Shepherd, Mistral-7B", "macro F1 over steps", 0.600),
-            ("GPT-4", "first-error F1", 0.528),
-            ("GPT-3.5-Turbo", "first-error F1", 0.285),
-        ),
     ),
     Layout(
         name="stepverify",
-        title="Stepwise verification of tutors (arXiv 2407.09136)",
         fields=frozenset({"problem", "student_incorrect_solution", "incorrect_index"}),
-        meaning="Teachers marked the first wrong step of students' solutions, all of which are "
-        "wrong. Sound: the steps before it. Some errors are steps after the right answer.",
-        licence="CC BY-SA 4.0",
-        source="git clone https://github.com/eth-lre/verify-then-generate",
-        path="dataset/dataset.json",
         context="problem",
         steps="student_incorrect_solution",
         labels=first_error("incorrect_index", base=0),
@@ -385,14 +440,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="deltabench",
-        title="DeltaBench (arXiv 2502.19361)",
         fields=frozenset({"question", "reason_error_section_numbers"}),
-        meaning="Human annotators labelled sections of long reasoning, up to the last one that "
-        "they marked. Wrong: the section itself has an error. Sections that are merely useless "
-        "count as neutral, and those after the last mark as unlabelled.",
-        licence="none stated",
-        source="git clone https://github.com/OpenStellarTeam/DeltaBench",
-        path="data/Deltabench_v1.jsonl",
         steps=_deltabench_steps,
         labels=_deltabench_labels,
         stratum="task_l1",
@@ -401,50 +449,20 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="folio",
-        title="FOLIO (arXiv 2209.00840)",
         fields=frozenset({"premises", "conclusion", "label"}),
-        meaning="Human annotators wrote premises and conclusions; a logic prover verified the "
-        "labels. Sound: the conclusion follows. Wrong: the premises contradict it, or do "
-        "not decide it.",
-        licence="CC BY-SA 4.0",
-        source="git clone https://github.com/Yale-LILY/FOLIO",
-        path="data/v0.0/folio-validation.jsonl",
-        chains=_folio_chains,
+        chains=folio_chains,
     ),
     Layout(
         name="visualprocessbench",
-        title="VisualProcessBench (arXiv 2503.10291)",
         fields=frozenset({"image", "question", "response"}),
-        meaning="Human annotators labelled every step, including those after an error. Neutral "
-        "steps, without reasoning, are not counted. The publishers do not say whether a "
-        "step that inherits an error is wrong.",
-        licence="MIT",
-        source="https://huggingface.co/datasets/OpenGVLab/VisualProcessBench",
-        path="test.jsonl",
         steps="response.steps",
         labels=every_step("response.process_correctness", {1: True, 0: None, -1: False}),
         stratum="data_source",
         images="image",
-        anchors=_published(
-            "Table 3 of arXiv 2503.10291",
-            ("Gemini-2.0-Flash", "macro F1", 0.623),
-            ("VisualPRM-8B", "macro F1", 0.620),
-            ("Qwen2.5-VL-72B", "macro F1", 0.605),
-            ("GPT-4o", "macro F1", 0.603),
-            ("InternVL2.5-8B", "macro F1", 0.480),
-            ("random", "macro F1", 0.500),
-        ),
     ),
     Layout(
         name="vlrmbench",
-        title="VLRMBench (arXiv 2503.07478)",
         fields=frozenset({"image", "question", "task_gt"}),
-        meaning="A model inserted errors into solutions; human annotators checked them. Wrong: the "
-        "marked steps. Sound: all others, even if they depend on a wrong one.",
-        licence="Apache-2.0",
-        source="git clone https://github.com/JCruan519/VLRMBench "
-        "(images: https://huggingface.co/datasets/Winston-Yuan/VLRMBench)",
-        path="benchmark_data",
         # Not 'step_list': that is the solution before errors were inserted.
         steps=lambda row: _cut(row.read("reasoning_error", filled), _STEP, "reasoning_error"),
         labels=every_step("task_gt", {0: True, 1: False}),
@@ -458,14 +476,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="projudgebench",
-        title="ProJudgeBench (arXiv 2503.06553)",
         fields=frozenset({"question", "student_solution", "process_evaluation"}),
-        meaning="Experts labelled every step of solutions in four sciences, including those after "
-        "an error. The publishers do not say whether a step that inherits an error is "
-        "wrong.",
-        licence="CC BY-NC 4.0",
-        source="https://huggingface.co/datasets/julyai/ProJudgeBench",
-        path="test.parquet",
         steps=lambda row: row.read(
             "process_evaluation",
             encoded(list_of(lambda item, field: text(_judged(item, field)[0], field))),
@@ -480,11 +491,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="ratings",
-        title="Human ratings (lmms-rpts rate)",
         fields=frozenset({"format", "rater", "items"}),
-        meaning="Your raters scored every inference. Sound: their mean is above 0.5.",
-        licence="that of the rated run's data",
-        source=f"lmms-rpts rate RUN -o rate.html; the page saves files of the format {FORMAT}",
         chains=rated_chains,
         fixed_premises=True,
         merge=merge_ratings,

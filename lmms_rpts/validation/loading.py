@@ -13,8 +13,7 @@ from lmms_rpts.escaping import listed, storable, visible
 from lmms_rpts.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.fields import Fields, LeftOut, RowError
-from lmms_rpts.validation.layout import Layout
-from lmms_rpts.validation.layouts import find_layout
+from lmms_rpts.validation.layouts import Layout, find_layout
 
 SUFFIXES = (".json", ".jsonl", ".parquet")
 """Suffixes of the files that are read."""
@@ -32,22 +31,18 @@ class LoadedSet:
     Attributes:
         name: the given name, else the name of the layout.
         chains: in the order of the files, with unique ids.
-        rows: number of objects in the files.
         skipped: number of invalid rows, by the invalid field.
         left_out: number of rows without anything to judge, by reason.
         sha256: SHA-256 of each file, by its name within the folder.
-        others: files of the folder without a known layout.
         remark: a remark about the labels; may be empty.
     """
 
     name: str
     layout: Layout
     chains: tuple[LabelledChain, ...]
-    rows: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
-    others: tuple[str, ...] = ()
     remark: str = ""
 
 
@@ -67,31 +62,42 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
             f"{path}: use a file that ends in {', '.join(SUFFIXES)}; for human ratings, the "
             "files saved by the page of lmms-rpts rate"
         )
-    found: dict[Path, tuple[Layout, list[Row]]] = {}
-    others: list[Path] = []
+    found: dict[Layout, dict[str, tuple[Path, list[Row]]]] = {}
+    unknown: list[str] = []
     for file in row_files(path, SUFFIXES):
         rows = _rows(file, alone=file == path)
         layout = next((known for row in rows if (known := find_layout(row.fields))), None)
+        called = file.name if file == path else file.relative_to(path).as_posix()
         if layout is None:
-            others.append(file)
+            unknown.append(called)
         else:
-            found[file] = layout, rows
-    chosen = {file: each for file, each in found.items() if each[0].name == name} or found
-    others += [file for file in found if file not in chosen]
-
-    called = {
-        file: file.name if file == path else file.relative_to(path).as_posix()
-        for file in (*chosen, *others)
-    }
-    layout = _only_layout(path, chosen, [called[file] for file in others])
-    found_set = LoadedSet(
-        name or layout.name,
-        layout,
-        (),
-        sha256={called[file]: hashlib.sha256(file.read_bytes()).hexdigest() for file in chosen},
-        others=tuple(called[file] for file in others),
+            found.setdefault(layout, {})[called] = file, rows
+    chosen = {layout: files for layout, files in found.items() if layout.name == name} or found
+    if not chosen:
+        raise ReadError(
+            f"{path}: no file has the fields of a known set (checked {visible(listed(unknown))}); "
+            "lmms-rpts validate --list shows the sets and their sources"
+        )
+    if len(chosen) > 1:
+        said = "; ".join(f"{layout.name} in {listed(files)}" for layout, files in chosen.items())
+        raise ReadError(
+            f"{path} contains several sets: {visible(said)}. Choose one by its name, such as "
+            f"--data {next(iter(chosen)).name}={path}"
+        )
+    ((layout, files),) = chosen.items()
+    return _with_chains(
+        LoadedSet(
+            name or layout.name,
+            layout,
+            (),
+            sha256={
+                called: hashlib.sha256(file.read_bytes()).hexdigest()
+                for called, (file, _) in files.items()
+            },
+        ),
+        path,
+        [row for _, rows in files.values() for row in rows],
     )
-    return _with_chains(found_set, path, [row for _, rows in chosen.values() for row in rows])
 
 
 def _rows(file: Path, alone: bool) -> list[Row]:
@@ -108,27 +114,6 @@ def _rows(file: Path, alone: bool) -> list[Row]:
     return rows
 
 
-def _only_layout(
-    path: Path, found: Mapping[Path, tuple[Layout, list[Row]]], others: Sequence[str]
-) -> Layout:
-    names: dict[str, list[str]] = {}
-    for file, (layout, _) in found.items():
-        names.setdefault(layout.name, []).append(file.name)
-    if len(names) > 1:
-        said = "; ".join(f"{name} in {listed(files)}" for name, files in names.items())
-        raise ReadError(
-            f"{path} contains several sets: {visible(said)}. Choose one by its name, such as "
-            f"--data {next(iter(names))}={path}"
-        )
-    for layout, _ in found.values():
-        return layout
-    raise ReadError(
-        f"{path}: no file has the fields of a known set (checked "
-        f"{visible(listed(others))}); lmms-rpts validate --list shows the sets and "
-        "their sources"
-    )
-
-
 def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet:
     """The set with the chains of its rows; invalid rows are counted."""
     skipped: Counter[str] = Counter()
@@ -136,16 +121,15 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
     examples: list[str] = []
     chains: list[LabelledChain] = []
 
+    broken = [row for row in rows if row.fault]
+    skipped["(row)"] = len(broken)
+    examples += [f"{row.file.name}, {row.place}: {row.fault}" for row in broken]
     # Names of files and keys become ids and strata, but may be invalid Unicode.
     fields: Sequence[Fields] = [
         Fields(row.fields, storable(row.file.stem), row.number, storable(row.key))
         for row in rows
         if not row.fault
     ]
-    for row in rows:
-        if row.fault:
-            skipped["(row)"] += 1
-            examples.append(f"{row.file.name}, {row.place}: {row.fault}")
     remark = ""
     try:
         if found.layout.merge is not None:
@@ -163,18 +147,23 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
         else:
             left_out["no step has a label"] += sum(not chain.asked for chain in read)
             chains += [chain for chain in read if chain.asked]
+    if len(examples) > MOST_FAULTS * len(rows):
+        shown = "\n  ".join(map(visible, examples[:_SHOWN]))
+        more = f"\n  ... and {len(examples) - _SHOWN} more" if len(examples) > _SHOWN else ""
+        raise ReadError(
+            f"{path}: {len(examples):,} of {len(rows):,} rows do not fit the layout "
+            f"{found.layout.name}:\n  {shown}{more}\n"
+            "Up to 1% of invalid rows are skipped and counted. Check that the file is complete "
+            "and unchanged."
+        )
     distinct = tuple(_distinct(chains))
     left_out["duplicate chain"] = len(chains) - len(distinct)
-    found = replace(
-        found,
-        chains=distinct,
-        rows=len(rows),
-        skipped=dict(skipped),
-        left_out=dict(+left_out),
-        remark=remark,
+    if not distinct:
+        why = "; ".join(f"{reason} ({n:,})" for reason, n in (+left_out).items())
+        raise ReadError(f"{path}: no usable chain{': ' + why if why else ''}")
+    return replace(
+        found, chains=distinct, skipped=dict(+skipped), left_out=dict(+left_out), remark=remark
     )
-    _check(found, path, examples)
-    return found
 
 
 def _distinct(chains: Iterable[LabelledChain]) -> Iterator[LabelledChain]:
@@ -193,19 +182,3 @@ def _distinct(chains: Iterable[LabelledChain]) -> Iterator[LabelledChain]:
             free = f"{chain.id}#{numbers[chain.id] + 1}"
         ids.add(free)
         yield replace(chain, id=free)
-
-
-def _check(found: LoadedSet, path: Path, examples: Sequence[str]) -> None:
-    faults = len(examples)
-    if faults > MOST_FAULTS * found.rows:
-        shown = "\n  ".join(map(visible, examples[:_SHOWN]))
-        more = f"\n  ... and {faults - _SHOWN} more" if faults > _SHOWN else ""
-        raise ReadError(
-            f"{path}: {faults:,} of {found.rows:,} rows do not fit the layout "
-            f"{found.layout.name}:\n  {shown}{more}\n"
-            "Up to 1% of invalid rows are skipped and counted. Check that the file is complete "
-            "and unchanged."
-        )
-    if not found.chains:
-        why = "; ".join(f"{reason} ({n:,})" for reason, n in found.left_out.items())
-        raise ReadError(f"{path}: no usable chain{': ' + why if why else ''}")

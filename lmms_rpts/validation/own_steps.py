@@ -24,7 +24,7 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.runs.validity import BUILT_IN
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.layout import Layout
+from lmms_rpts.validation.layouts import Layout
 from lmms_rpts.validation.loading import LoadedSet
 
 GOLD = "gold"
@@ -43,14 +43,7 @@ KINDS: Mapping[str, str] = {
 
 _PACKAGE = Path(__file__).parents[1]
 
-LAYOUT = Layout(
-    name=BUILT_IN,
-    title="labelled steps of lmms-rpts: the demo's instances, sound and with written errors",
-    meaning="written by the authors of lmms-rpts; too few and too simple to rank judges",
-    licence="MIT",
-    source="part of this package",
-    fixed_premises=True,
-)
+LAYOUT = Layout(name=BUILT_IN, fixed_premises=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +69,7 @@ class Variant:
 
 def own_set() -> LoadedSet:
     """The demo's instances: their gold steps, and manually written wrong steps."""
-    chains = own_chains()
-    return LoadedSet(BUILT_IN, LAYOUT, chains, rows=len(chains))
+    return LoadedSet(BUILT_IN, LAYOUT, own_chains())
 
 
 @cache

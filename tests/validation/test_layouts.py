@@ -92,13 +92,13 @@ def test_a_row_is_the_chain_worked_by_hand_and_fits_no_other_layout(name: str) -
 
 @table("name", *ROWS)
 def test_a_layout_names_its_source(name: str) -> None:
-    layout = LAYOUT_NAMED[name]
-    assert "arXiv" in layout.title
-    assert layout.meaning.endswith(".")
-    assert "https://" in layout.source
-    assert layout.licence
-    assert all(0 < anchor.value < 1 and anchor.source for anchor in layout.anchors)
-    assert bool(layout.images) == bool(CHAINS[name].images)
+    about = LAYOUT_NAMED[name].about
+    assert "arXiv" in about.title
+    assert about.meaning.endswith(".")
+    assert "https://" in about.source
+    assert about.licence
+    assert all(0 < anchor.value < 1 and anchor.source for anchor in about.anchors)
+    assert bool(LAYOUT_NAMED[name].images) == bool(CHAINS[name].images)
 
 
 def test_fields_of_no_layout_or_of_two() -> None:

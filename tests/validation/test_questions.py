@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.questions import MOST_CHARACTERS, Premises, premises_of, questions_of
+from lmms_rpts.validation.run import MOST_CHARACTERS, Premises, premises_of, questions_of
 from tests.support.tables import table
 
 PLAIN = LabelledChain(
