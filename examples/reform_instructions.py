@@ -1,8 +1,9 @@
-"""Write the published instructions of ReForm-Eval to a JSON file, for REFORM_INSTRUCTIONS.
+"""Write the published instructions of ReForm-Eval to a JSON file, for the setting ``instructions``.
 
     git clone https://github.com/FudanDISC/ReForm-Eval
     python examples/reform_instructions.py ReForm-Eval instructions.json
-    export REFORM_INSTRUCTIONS=instructions.json
+
+Then, in rpts.toml, under ``[reform]``: ``instructions = "instructions.json"``.
 
 Of each loader in the clone, only the literal lists in its constructor are evaluated, and the
 conditions around them. CLEVR's instructions are in its data file, so they are left out.

@@ -10,7 +10,7 @@ from lmms_rpts.commands.common import csv_of
 from lmms_rpts.commands.validity_tables import FRAME_TYPES, frame_of, markdown_of, show
 from lmms_rpts.escaping import columns
 from lmms_rpts.runs.validity import Interval, PublishedFigure, Usage
-from lmms_rpts.validation.results import SetResult, Validation
+from lmms_rpts.validation.run import SetResult, Validation
 from lmms_rpts.validation.terms import METRICS
 from tests.support.tables import table
 from tests.support.validations import interval, make_set, make_validation, without

@@ -13,21 +13,21 @@ from rich.text import Text
 from lmms_rpts.escaping import printable
 
 if TYPE_CHECKING:
-    from lmms_rpts.validation.layout import Layout
+    from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
 
 
 def show_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet], console: Console) -> None:
     """Show each known set with licence and source; ``sets``: show only the data at the paths."""
     for layout in [each for each in layouts if not sets or any(s.layout is each for s in sets)]:
-        console.print(Text(f"{layout.name}: {layout.title}", style="bold"))
-        lines = [f"Labels: {layout.labels}", f"Licence: {layout.licence}"]
+        console.print(Text(f"{layout.name}: {layout.about.title}", style="bold"))
+        lines = [f"Labels: {layout.about.meaning}", f"Licence: {layout.about.licence}"]
         if layout.images:
             lines.append(
                 "The questions have images, but the judge is not shown them: it is text-only here."
             )
-        lines.append(f"Get it: {layout.source}")
-        if layout.path:
+        lines.append(f"Get it: {layout.about.source}")
+        if layout.about.path:
             lines.append(f"Then: --data {layout.name}={place_of(layout)}")
         lines += [found_line(each) for each in sets if each.layout is layout]
         for line in lines:
@@ -36,8 +36,8 @@ def show_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet], console: Con
 
 def place_of(layout: Layout) -> str:
     """The place of the data after the ``git clone`` of the layout."""
-    clone = re.match(r"git clone \S+/(\S+)", layout.source)
-    return f"{clone[1]}/{layout.path}" if clone else layout.path
+    clone = re.match(r"git clone \S+/(\S+)", layout.about.source)
+    return f"{clone[1]}/{layout.about.path}" if clone else layout.about.path
 
 
 def found_line(found: LoadedSet) -> str:

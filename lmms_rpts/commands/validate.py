@@ -28,8 +28,7 @@ from lmms_rpts.settings import load_settings
 
 if TYPE_CHECKING:
     from lmms_rpts.validation.loading import LoadedSet
-    from lmms_rpts.validation.results import Validation
-    from lmms_rpts.validation.run import Plan, PlannedSet
+    from lmms_rpts.validation.run import Plan, PlannedSet, Validation
 
 LIMIT = 100
 _SUFFIXES = (".json", ".md", ".csv")
@@ -116,8 +115,8 @@ def validate(
 
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
     """
+    from lmms_rpts.rows import ReadError
     from lmms_rpts.validation.layouts import LAYOUTS
-    from lmms_rpts.validation.loading import LoadError
 
     files = check_suffixes(output, _SUFFIXES)
     pages = check_suffixes([html] if html else None, _PAGES)
@@ -131,7 +130,7 @@ def validate(
             return
         try:
             sets = _load(data or [])
-        except LoadError as error:
+        except ReadError as error:
             complain(error)
             raise typer.Exit(_UNUSABLE) from None
         if show_list:
@@ -162,9 +161,10 @@ def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
 
 
 def _load(data: Sequence[str]) -> list[LoadedSet]:
-    from lmms_rpts.validation.layouts import LAYOUTS, find_layout
-    from lmms_rpts.validation.loading import LoadError, load_set
-    from lmms_rpts.validation.own_set import own_set
+    from lmms_rpts.rows import ReadError
+    from lmms_rpts.validation.layouts import LAYOUTS
+    from lmms_rpts.validation.loading import load_set
+    from lmms_rpts.validation.own_steps import own_set
 
     if not data:
         return [own_set()]
@@ -173,13 +173,13 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
     with Console(stderr=True).status("Reading labelled steps ..."):
         for text in data:
             name, path = _named(text)
-            found = load_set(path, name, find_layout)
+            found = load_set(path, name)
             if name in known and name != found.layout.name:
-                raise LoadError(
+                raise ReadError(
                     f"{path} has the layout {found.layout.name}, not {name}: choose another name"
                 )
             if any(found.name == each.name for each in sets):
-                raise LoadError(
+                raise ReadError(
                     f"Two data sets are called {found.name!r}: use different names, as in "
                     "--data NAME=PATH"
                 )

@@ -20,7 +20,7 @@ from lmms_rpts.escaping import (
 )
 from lmms_rpts.runs.validity import BUILT_IN, Figures, Interval, Usage, ValidatedSet, Validity
 from lmms_rpts.validation import terms
-from lmms_rpts.validation.results import Validation
+from lmms_rpts.validation.run import Validation
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from lmms_rpts.report.writing import ReportError
 from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
 from lmms_rpts.runs.validity_figures import best_rival
 from lmms_rpts.validation import terms
-from lmms_rpts.validation.results import Miss, SetResult, Validation
+from lmms_rpts.validation.run import Miss, SetResult, Validation
 
 _LONGEST = 200_000
 """Maximum number of characters of a text on the page, the same as for a step."""

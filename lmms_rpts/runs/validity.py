@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -87,6 +87,8 @@ class JudgedChain(Model):
         Several[Whole],
         Field(description="indices of the chosen steps, if some steps are alternatives"),
     ] = ()
+    inherited: ClassVar[frozenset[int]] = frozenset()
+    """Not saved: only a metric of PARC's authors needs them."""
 
     @model_validator(mode="after")
     def _consistent(self) -> JudgedChain:
@@ -103,14 +105,24 @@ class JudgedChain(Model):
 
     def _agrees(self) -> bool:
         """Whether ``first_error`` is not labelled sound, and no step before it wrong."""
-        path = self.path or range(len(self.labels))
-        wrong = [self._place(at) for at in path if self.labels[at] is False]
+        wrong = [self.place(at) for at in self.on_path if self.labels[at] is False]
         if self.first_error is None:
             return not wrong
-        first = self._place(self.first_error)
+        first = self.place(self.first_error)
         return self.labels[self.first_error] is not True and first <= min(wrong, default=first)
 
-    def _place(self, step: int) -> int:
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """Numbers of the labelled steps, which are the ones sent to a judge."""
+        return tuple(at for at, label in enumerate(self.labels) if label is not None)
+
+    @property
+    def on_path(self) -> tuple[int, ...]:
+        """Numbers of the steps that form the chain itself, in order."""
+        return self.path or tuple(range(len(self.labels)))
+
+    def place(self, step: int) -> int:
+        """Position of a step in the chain, from 0."""
         return self.places[step] if self.places else step
 
 

@@ -1,8 +1,12 @@
-"""Labelled chains of steps: the common form that all layouts are read into."""
+"""Labelled chains of steps, the form that all layouts are read into, and samples of them."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+Labels = tuple[bool | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +18,10 @@ class LabelledChain:
         question: id of the question that it answers. Intervals resample questions, because chains
             of one question are not independent.
         stratum: the subset or subject that it belongs to.
-        language: language of the judge's prompt: ``en`` or ``zh``.
         context: the question, including its options.
         steps: texts of the steps, unchanged from the data.
         labels: whether each step is sound; None: unlabelled or neutral, neither judged nor counted.
+        language: language of the judge's prompt: ``en`` or ``zh``.
         premises: premises of each step, if the data give them; None: all earlier steps.
         first_error: number of the first wrong step, from 0; None: there is none.
         located: whether the data give the place of the first error, or state that there is none.
@@ -32,10 +36,10 @@ class LabelledChain:
     id: str
     question: str
     stratum: str
-    language: str
     context: str
     steps: tuple[str, ...]
-    labels: tuple[bool | None, ...]
+    labels: Labels
+    language: str = "en"
     premises: tuple[tuple[str, ...], ...] | None = None
     first_error: int | None = None
     located: bool = True
@@ -52,7 +56,7 @@ class LabelledChain:
     @property
     def has_error(self) -> bool:
         """Whether any step is wrong."""
-        return any(label is False for label in self.labels)
+        return False in self.labels
 
     @property
     def on_path(self) -> tuple[int, ...]:
@@ -62,3 +66,39 @@ class LabelledChain:
     def place(self, step: int) -> int:
         """Position of a step in the chain, from 0."""
         return self.places[step] if self.places else step
+
+
+def first_wrong(labels: Labels) -> int | None:
+    """Number of the first wrong step, from 0; None: there is none."""
+    return labels.index(False) if False in labels else None
+
+
+def draw(chains: Sequence[LabelledChain], limit: int | None, seed: int) -> list[LabelledChain]:
+    """At most ``limit`` chains, in their original order: a stratified sample.
+
+    Strata are the parts of the set, each split into chains with and without an error. Each stratum
+    gets its share of the limit (largest remainders), so that the prevalence of errors is
+    preserved. Within a stratum, chains are chosen by a hash of seed and id: the choice does not
+    depend on the judge, on the order of the files or on other sets.
+
+    Args:
+        limit: maximum number of chains; None: all.
+        seed: seed of the choice.
+    """
+    if limit is None or limit >= len(chains):
+        return list(chains)
+    strata: dict[tuple[str, bool], list[int]] = {}
+    for at, chain in enumerate(chains):
+        strata.setdefault((chain.stratum, chain.has_error), []).append(at)
+    quotas = {name: divmod(len(own) * limit, len(chains)) for name, own in strata.items()}
+    sizes = {name: quota for name, (quota, _) in quotas.items()}
+    by_rest = sorted(strata, key=lambda name: (-quotas[name][1], name))
+    for name in by_rest[: limit - sum(sizes.values())]:
+        sizes[name] += 1
+
+    def rank(at: int) -> bytes:
+        named = f"{seed}\0{chains[at].stratum}\0{chains[at].id}"
+        return hashlib.sha256(named.encode()).digest()
+
+    taken = [at for name, own in strata.items() for at in sorted(own, key=rank)[: sizes[name]]]
+    return [chains[at] for at in sorted(taken)]

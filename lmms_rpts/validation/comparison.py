@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
+from lmms_rpts.runs.validity import ValidatedSet, Validity
 from lmms_rpts.stats.step_measures import PairedDifferences, paired_differences
-from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.scored_steps import scored_steps
-
-Key = tuple[str, str]
+from lmms_rpts.validation.figures import scored_steps
 
 
 class ComparisonError(UserError):
@@ -54,89 +51,47 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
         ComparisonError: the files have no labelled chain in common, or one of them has two sets of
             the same name.
     """
-    for judged in (first, second):
-        if len({each.name for each in judged.sets}) < len(judged.sets):
-            raise ComparisonError("One of the files has two sets of the same name")
+    names = [[each.name for each in judged.sets] for judged in (first, second)]
+    if any(len(set(each)) < len(each) for each in names):
+        raise ComparisonError("One of the files has two sets of the same name")
     others = {(each.name, each.layout): each for each in second.sets}
-    sets = []
-    for one in first.sets:
-        two = others.pop((one.name, one.layout), None)
-        if two is not None and (compared := _compare(one, two)) is not None:
-            sets.append(compared)
-    known = {each.name for each in sets}
-    missing = {each.name for each in (*first.sets, *second.sets)} - known
+    pairs = [(one, others.get((one.name, one.layout))) for one in first.sets]
+    sets = [found for one, two in pairs if two and (found := _compare(one, two))]
     if not sets:
-        names = [
-            ", ".join(each.name for each in judged.sets) or "none" for judged in (first, second)
-        ]
+        told = "; ".join(", ".join(each) or "none" for each in names)
         raise ComparisonError(
-            f"The two files have no labelled chain in common (sets: {names[0]}; {names[1]}): "
+            f"The two files have no labelled chain in common (sets: {told}): "
             "validate both judges with the same --data, --limit and --seed"
         )
+    missing = {*names[0], *names[1]} - {each.name for each in sets}
     return JudgeComparison(first, second, tuple(sets), tuple(sorted(missing)))
 
 
+_SAME = attrgetter("question", "labels", "first_error", "located", "path", "places")
+
+
 def _compare(one: ValidatedSet, two: ValidatedSet) -> SetComparison | None:
-    ours, theirs = _by_key(one), _by_key(two)
-    shared = [key for key in ours if key in theirs and _same(ours[key], theirs[key])]
+    ours, theirs = (
+        {(chain.stratum, chain.id): chain for chain in found.chains} for found in (one, two)
+    )
+    shared = [key for key in ours if key in theirs and _SAME(ours[key]) == _SAME(theirs[key])]
     if not shared:
         return None
     first, second = (
-        scored_steps(
-            [_as_chain(table[key]) for key in shared], [table[key].scores for key in shared]
-        )
+        scored_steps([table[key] for key in shared], [table[key].scores for key in shared])
         for table in (ours, theirs)
     )
+    notes = {
+        f"premises: {one.premises} for the first judge, {two.premises} for the second": (
+            one.premises != two.premises
+        ),
+        "one judge saw the images, the other did not": one.blind != two.blind,
+        "the labels were read from different files": one.sha256 != two.sha256,
+    }
     return SetComparison(
         one.name,
         len(shared),
         len(ours.keys() | theirs.keys()) - len(shared),
-        tuple(_notes(one, two)),
+        tuple(note for note, holds in notes.items() if holds),
         paired_differences(first, second),
-    )
-
-
-def _notes(one: ValidatedSet, two: ValidatedSet) -> Sequence[str]:
-    notes = []
-    if one.premises != two.premises:
-        notes.append(f"premises: {one.premises} for the first judge, {two.premises} for the second")
-    if one.blind != two.blind:
-        notes.append("one judge saw the images, the other did not")
-    if one.sha256 != two.sha256:
-        notes.append("the labels were read from different files")
-    return notes
-
-
-def _by_key(found: ValidatedSet) -> Mapping[Key, JudgedChain]:
-    return {(chain.stratum, chain.id): chain for chain in found.chains}
-
-
-def _same(one: JudgedChain, two: JudgedChain) -> bool:
-    def labels(chain: JudgedChain) -> tuple[object, ...]:
-        return (
-            chain.question,
-            chain.labels,
-            chain.first_error,
-            chain.located,
-            chain.path,
-            chain.places,
-        )
-
-    return labels(one) == labels(two)
-
-
-def _as_chain(judged: JudgedChain) -> LabelledChain:
-    """The chain without its texts, which do not affect the figures."""
-    return LabelledChain(
-        id=judged.id,
-        question=judged.question,
-        stratum=judged.stratum,
-        language="",
-        context="",
-        steps=("",) * len(judged.labels),
-        labels=judged.labels,
-        first_error=judged.first_error,
-        located=judged.located,
-        places=judged.places,
-        path=judged.path,
     )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from lmms_rpts.runs.validity import Bin, Interval, PublishedFigure
+import numpy as np
+
+from lmms_rpts.runs.validity import Bin, Interval, JudgedChain
 from lmms_rpts.stats.calibration import reliability_bins
-from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.stats.intervals import Estimate, numbered
 from lmms_rpts.stats.score_curves import fitted_thresholds
+from lmms_rpts.stats.step_labels import ScoredSteps
 from lmms_rpts.stats.step_measures import baseline_estimates, estimate_all
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.layout import Layout
 from lmms_rpts.validation.own_metrics import own_estimates
-from lmms_rpts.validation.scored_steps import scored_steps
 
 Scores = Sequence[Sequence[float | None]]
 """By chain and step; None: not judged, or no score."""
@@ -26,74 +29,96 @@ RANKINGS: Mapping[str, Callable[[LabelledChain, int], float]] = {
 
 ALWAYS_SOUND = "always_sound"
 COUNTED = ("unscored", "unscored_chains")
+"""Metrics that are counts, so that they have no interval."""
 
-
-@dataclass(frozen=True, slots=True)
-class SetFigures:
-    """The figures computed for one set; names as in ``ValidatedSet``."""
-
-    metrics: Mapping[str, Interval]
-    own_metrics: Mapping[str, Interval]
-    baselines: Mapping[str, Mapping[str, Interval]]
-    thresholds: tuple[float, ...]
-    bins: tuple[Bin, ...]
-    published: tuple[PublishedFigure, ...]
+_DIGITS = 12
+"""Scores that differ only by floating-point error, as means of several answers may, are ties."""
 
 
 def figures_of(
-    layout: Layout,
-    chains: Sequence[LabelledChain],
-    scores: Scores,
-    judges: Mapping[str, Scores],
-) -> SetFigures:
-    """Compute all figures of one set.
+    layout: str, chains: Sequence[LabelledChain], scores: Scores, judges: Mapping[str, Scores]
+) -> dict[str, Any]:
+    """The computed fields of ``ValidatedSet``, by name.
 
     Args:
+        layout: name of the layout.
         scores: scores of the judge.
         judges: scores of the other judges that serve as baselines, by name.
     """
     steps = scored_steps(chains, scores)
-    baselines = {
-        name: baseline_estimates(scored_steps(chains, _ranked(chains, rank)))
-        for name, rank in RANKINGS.items()
-    }
+    baselines = {}
+    for name, rank in RANKINGS.items():
+        ranks = [[rank(chain, at) for at in range(len(chain.steps))] for chain in chains]
+        baselines[name] = baseline_estimates(scored_steps(chains, ranks))
     others = {ALWAYS_SOUND: [[1.0] * len(chain.steps) for chain in chains], **judges}
     baselines |= {name: estimate_all(scored_steps(chains, own)) for name, own in others.items()}
-    return SetFigures(
-        metrics=_intervals(estimate_all(steps)),
-        own_metrics=_intervals(own_estimates(layout.name, steps)),
-        baselines={name: _intervals(found) for name, found in baselines.items()},
-        thresholds=fitted_thresholds(steps),
-        bins=tuple(
-            Bin(
-                score=each.score,
-                sound=each.sound.value or 0.0,
-                low=each.sound.low,
-                high=each.sound.high,
-                n=each.sound.n,
-            )
-            for each in reliability_bins(steps)
+    bins = [(each.score, each.sound) for each in reliability_bins(steps)]
+    return {
+        "metrics": _intervals(estimate_all(steps)),
+        "own_metrics": _intervals(own_estimates(layout, steps)),
+        "baselines": {name: _intervals(found) for name, found in baselines.items()},
+        "thresholds": fitted_thresholds(steps),
+        "bins": tuple(
+            Bin(score=score, sound=sound.value or 0.0, low=sound.low, high=sound.high, n=sound.n)
+            for score, sound in bins
         ),
-        published=tuple(
-            PublishedFigure(
-                judge=each.judge, metric=each.metric, value=each.value, source=each.source
-            )
-            for each in layout.anchors
-        ),
-    )
-
-
-def _ranked(
-    chains: Sequence[LabelledChain], rank: Callable[[LabelledChain, int], float]
-) -> list[list[float]]:
-    return [[rank(chain, step) for step in range(len(chain.steps))] for chain in chains]
+    }
 
 
 def _intervals(estimates: Mapping[str, Estimate]) -> dict[str, Interval]:
     return {
-        # Counted values have no interval.
         name: Interval(value=each.value)
         if name in COUNTED
         else Interval(value=each.value, low=each.low, high=each.high)
         for name, each in estimates.items()
     }
+
+
+def scored_steps(chains: Sequence[LabelledChain | JudgedChain], scores: Scores) -> ScoredSteps:
+    """The labelled steps of chains as arrays.
+
+    Args:
+        chains: with their texts or without.
+        scores: for each chain, by step; None: not judged, or no score. Scores of unlabelled steps
+            are ignored.
+
+    Raises:
+        ValueError: the number of scores of a chain differs from its number of steps.
+    """
+    for chain, own in zip(chains, scores, strict=True):
+        if len(own) != len(chain.labels):
+            raise ValueError(f"{chain.id!r} has {len(chain.labels)} steps, but {len(own)} scores")
+    rows = [
+        (at, step, chain, chain.labels[step], scores[at][step])
+        for at, chain in enumerate(chains)
+        for step in chain.asked
+    ]
+    paths = [frozenset(chain.on_path) for chain in chains]
+    every = [math.nan if score is None else float(score) for *_, score in rows]
+    return ScoredSteps(
+        sound=np.array([label for *_, label, _ in rows], dtype=bool),
+        score=np.round(np.array(every, dtype=float), _DIGITS),
+        chain=np.array([at for at, *_ in rows], dtype=np.intp),
+        place=np.array([chain.place(step) for _, step, chain, *_ in rows], dtype=np.intp),
+        on_path=np.array([step in paths[at] for at, step, *_ in rows], dtype=bool),
+        inherited=np.array([step in chain.inherited for _, step, chain, *_ in rows], dtype=bool),
+        question=numbered([chain.question for chain in chains]),
+        stratum=numbered([chain.stratum for chain in chains]),
+        half=np.array([half_of(chain.question) for chain in chains], dtype=np.intp),
+        first_error=np.array([_first_error(chain) for chain in chains], dtype=float),
+    )
+
+
+def half_of(question: str) -> int:
+    """0 or 1, from the id of the question only: the same in each sample of a set."""
+    return hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[0] & 1
+
+
+def _first_error(chain: LabelledChain | JudgedChain) -> float:
+    """Position of the first error; inf: no error; NaN: unknown, or at a step that is not judged."""
+    if not chain.located:
+        return math.nan
+    if chain.first_error is None:
+        return math.inf
+    asked = chain.labels[chain.first_error] is not None and chain.first_error in chain.on_path
+    return float(chain.place(chain.first_error)) if asked else math.nan

@@ -1,10 +1,9 @@
 """The metrics reported by the authors of each set, under their published names.
 
-For comparison with published figures. Scores come from a run: a step is wrong if its score is below
-the threshold, even for sets whose authors ask directly for the number of the wrong step. Papers on
-process reward models tune the threshold on part of the data; here it is 0.5. Their figures are
-closer to ``macro_f1_fitted`` and ``f1_first_fitted``. Steps and chains that are undecided because
-of an unscored step are left out.
+For comparison with published figures. A step is wrong if its score is below the threshold, although
+most authors ask for the number of the wrong step. Papers on process reward models tune the
+threshold on part of the data; here it is 0.5. Their figures are closer to ``macro_f1_fitted`` and
+``f1_first_fitted``. Steps and chains that an unscored step leaves undecided are left out.
 """
 
 from __future__ import annotations
@@ -47,11 +46,7 @@ def own_estimates(
 
 
 def processbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Zheng et al. 2024: F1 of each subset, and their mean.
-
-    F1 is the harmonic mean of the two accuracies of locating the first error. Their language models
-    give the number of the step: no threshold.
-    """
+    """Zheng et al. 2024: F1 of each subset, and their mean."""
     return {"F1": mean_over(steps.stratum, location_measures(steps, threshold)["f1_first"])}
 
 
@@ -61,10 +56,7 @@ def visualprocessbench(steps: ScoredSteps, threshold: float) -> dict[str, Measur
 
 
 def bigbench_mistake(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Tyen et al. 2023: share of traces located correctly, with or without a mistake; task mean.
-
-    Their judges answer yes or no for each step, or give the number of one: no threshold.
-    """
+    """Tyen et al. 2023: share of traces located correctly, with or without a mistake; task mean."""
     return {"accuracy of location": mean_over(steps.stratum, _location(steps, threshold))}
 
 
@@ -88,8 +80,7 @@ def mr_score_parts(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 
     ``MCC``: Matthews' correlation between correct solutions and solutions without a flagged step.
     ``ACC step``: the share of wrong solutions whose first flagged step is the first wrong one.
-    Their judges give the number of the step: no threshold. MR-Ben averages over subjects; here
-    subjects are pooled, as in MR-GSM8K.
+    MR-Ben averages over subjects; here subjects are pooled, as in MR-GSM8K.
     """
     return {
         "MCC": confusion_measures(solutions(steps), threshold)["mcc"],
@@ -98,10 +89,7 @@ def mr_score_parts(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 
 
 def vlrmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Ruan et al. 2025: F1 of both classes, each weighted by the number of steps of the *other*.
-
-    Their judges write a list of 0 and 1: no threshold.
-    """
+    """Ruan et al. 2025: F1 of both classes, each weighted by the number of steps of the *other*."""
     parts = confusion_measures(steps, threshold)
     sound = steps.by_chain(steps.sound & steps.scored)
     share = ratio(sound, steps.by_chain(steps.scored))
@@ -133,7 +121,7 @@ def parc(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """Mukherjee et al. 2025: accuracy on error steps and on correct ones, by chain and then file.
 
     There, steps that only inherit an error are a class of their own. A judge of single steps cannot
-    detect it, so they are in neither accuracy. Their judges name a class: no threshold.
+    detect it, so they are in neither accuracy.
     """
     known = steps.scored & ~steps.inherited
     flagged = steps.score < threshold
@@ -153,7 +141,7 @@ def deltabench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 
     Their metric also counts useless sections as wrong; here those are neutral. As in their code,
     flags after the last wrong section of a row do not count, and a row without flags has precision
-    0. Their judges list the sections: no threshold.
+    0.
     """
     known = steps.scored & steps.on_path
     last = np.full(steps.chains, -1)

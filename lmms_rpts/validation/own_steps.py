@@ -1,21 +1,14 @@
 """Built-in labelled steps: the demo's instances, sound and with manually written errors.
 
 ``own_steps.jsonl`` has one variant of the gold reasoning per line. Each variant replaces the
-sentence of one inference:
-
-- ``instance`` and ``step``: the ``id`` of the demo's instance, and the number of the step in its
-  repaired gold chain, from 0.
-- ``kind``: the kind of error, one of ``KINDS``; ``rephrased`` for sound steps in other words.
-- ``sound``: whether the sentence follows from the premises of that step.
-- ``text``: the sentence, in the instance's language.
-- ``why``: for a wrong sentence, what is wrong with it.
+sentence of one inference; see ``Variant``.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -25,12 +18,14 @@ from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
     InferenceQuery,
     ReasoningChain,
-    StepQuery,
     parse_chain,
     plan_steps,
     repair_chain,
 )
+from lmms_rpts.runs.validity import BUILT_IN
 from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.layouts import Layout
+from lmms_rpts.validation.loading import LoadedSet
 
 GOLD = "gold"
 REPHRASED = "rephrased"
@@ -48,10 +43,21 @@ KINDS: Mapping[str, str] = {
 
 _PACKAGE = Path(__file__).parents[1]
 
+LAYOUT = Layout(name=BUILT_IN, fixed_premises=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One line of ``own_steps.jsonl``; see the module docstring for its fields."""
+    """One line of ``own_steps.jsonl``.
+
+    Attributes:
+        instance: ``id`` of the demo's instance.
+        step: number of the replaced step in its repaired gold chain, from 0.
+        kind: the kind of error, one of ``KINDS``; ``rephrased`` for sound steps in other words.
+        sound: whether the sentence follows from the premises of that step.
+        text: the sentence, in the instance's language.
+        why: for a wrong sentence, what is wrong with it.
+    """
 
     instance: int
     step: int
@@ -61,16 +67,9 @@ class Variant:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Gold:
-    """An instance of the demo, with its repaired gold chain."""
-
-    doc: Mapping[str, Any]
-    chain: ReasoningChain
-
-    @property
-    def name(self) -> str:
-        return f"{self.doc['language']}-{self.doc['id']}"
+def own_set() -> LoadedSet:
+    """The demo's instances: their gold steps, and manually written wrong steps."""
+    return LoadedSet(BUILT_IN, LAYOUT, own_chains())
 
 
 @cache
@@ -83,15 +82,18 @@ def own_chains() -> tuple[LabelledChain, ...]:
     that a run shows the judge, stripped of white space. No two instances of the demo are
     translations of each other, so each is a question of its own.
     """
-    golds = _read_golds()
-    chains = [_labelled(gold, GOLD, gold.chain, None) for gold in golds.values()]
+    text = (_PACKAGE / "demo" / "instances.json").read_text(encoding="utf-8")
+    golds = {doc["id"]: (doc, _repaired(doc)) for doc in json.loads(text)}
+    chains = [_labelled(*gold, GOLD, None) for gold in golds.values()]
     numbers: Counter[tuple[int, str]] = Counter()
     for variant in own_variants():
-        gold = golds[variant.instance]
+        doc, gold = golds[variant.instance]
         numbers[variant.instance, variant.kind] += 1
         name = f"{variant.kind} {numbers[variant.instance, variant.kind]}"
+        steps = list(gold.steps)
+        steps[variant.step] = replace(steps[variant.step], conclusion=variant.text)
         wrong_at = None if variant.sound else variant.step
-        chains.append(_labelled(gold, name, _concluding(gold.chain, variant), wrong_at))
+        chains.append(_labelled(doc, replace(gold, steps=tuple(steps)), name, wrong_at))
     return tuple(chains)
 
 
@@ -100,11 +102,6 @@ def own_variants() -> tuple[Variant, ...]:
     """The manually written steps, in the order of the file."""
     text = (_PACKAGE / "validation" / "own_steps.jsonl").read_text(encoding="utf-8")
     return tuple(Variant(**json.loads(line)) for line in text.splitlines())
-
-
-def _read_golds() -> dict[int, _Gold]:
-    text = (_PACKAGE / "demo" / "instances.json").read_text(encoding="utf-8")
-    return {doc["id"]: _Gold(doc, _repaired(doc)) for doc in json.loads(text)}
 
 
 def _repaired(doc: Mapping[str, Any]) -> ReasoningChain:
@@ -120,40 +117,26 @@ def _repaired(doc: Mapping[str, Any]) -> ReasoningChain:
     return replace(chain, steps=tuple(stripped))
 
 
-def _concluding(chain: ReasoningChain, variant: Variant) -> ReasoningChain:
-    """The chain with the variant's sentence as the conclusion of its step."""
-    steps = list(chain.steps)
-    steps[variant.step] = replace(steps[variant.step], conclusion=variant.text)
-    return replace(chain, steps=tuple(steps))
-
-
-def _labelled(gold: _Gold, name: str, chain: ReasoningChain, wrong_at: int | None) -> LabelledChain:
-    queries = plan_steps(chain, gold.doc)
+def _labelled(
+    doc: Mapping[str, Any], chain: ReasoningChain, name: str, wrong_at: int | None
+) -> LabelledChain:
+    question = f"{doc['language']}-{doc['id']}"
+    premises = [
+        tuple(text.strip() for text in query.premises) if isinstance(query, InferenceQuery) else ()
+        for query in plan_steps(chain, doc)
+    ]
+    sound = len(premises) if wrong_at is None else wrong_at
     return LabelledChain(
-        id=f"{gold.name} {name}",
-        question=gold.name,
+        id=f"{question} {name}",
+        question=question,
         stratum=name.partition(" ")[0],
-        language=gold.doc["language"],
-        context=gold.doc["context"],
+        language=doc["language"],
+        context=doc["context"],
         steps=tuple(step.conclusion for step in chain.steps),
-        labels=tuple(_labels(queries, wrong_at)),
-        premises=tuple(_premises(query) for query in queries),
+        # An inference has premises; a step about an image has none.
+        labels=tuple(
+            at < sound if given and at <= sound else None for at, given in enumerate(premises)
+        ),
+        premises=tuple(premises),
         first_error=wrong_at,
     )
-
-
-def _labels(queries: Sequence[StepQuery], wrong_at: int | None) -> Iterator[bool | None]:
-    for at, query in enumerate(queries):
-        if not isinstance(query, InferenceQuery):
-            yield None
-        elif wrong_at is None or at < wrong_at:
-            yield True
-        else:
-            yield False if at == wrong_at else None
-
-
-def _premises(query: StepQuery) -> tuple[str, ...]:
-    """Premises that a run shows the judge with the context; none for a step about an image."""
-    if not isinstance(query, InferenceQuery):
-        return ()
-    return tuple(text.strip() for text in query.premises)

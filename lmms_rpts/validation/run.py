@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import chain as linked
 from itertools import islice, zip_longest
+from typing import Literal
 
 from lmms_rpts import __version__
 from lmms_rpts.errors import UserError
@@ -15,6 +16,7 @@ from lmms_rpts.judging import (
     Budget,
     JudgeConfigurationError,
     JudgeEngine,
+    JudgeRequest,
     Member,
     Usage,
     Verdict,
@@ -25,16 +27,19 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.questions import inference_request
 from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.settings import Settings
 from lmms_rpts.stats.step_measures import THRESHOLD
-from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.figures import figures_of
 from lmms_rpts.validation.loading import LoadedSet
-from lmms_rpts.validation.questions import Premises, StepQuestion, questions_of
-from lmms_rpts.validation.results import Miss, SetResult, Validation
-from lmms_rpts.validation.sampling import draw
+
+Premises = Literal["given", "all"]
+
+MOST_CHARACTERS = 60_000
+"""Maximum length of all premises together (about 15,000 tokens); the oldest are dropped first."""
 
 MISSES = 20
 """Number of the worst errors per set that are reported with texts."""
@@ -42,10 +47,28 @@ MISSES = 20
 LEXICAL = "lexical"
 
 _WORDS = Member(LEXICAL, LexicalJudge(), kept=False)
+_CHAIN_FIELDS = (
+    *("id", "question", "stratum", "labels"),
+    *("first_error", "located", "places", "path"),
+)
 
 
 class NothingScoredError(UserError):
     """Raised if no step was scored; the message gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepQuestion:
+    """One labelled step as a request to the judge.
+
+    ``chain`` and ``step`` are numbers from 0; ``shortened``: whether premises were left out.
+    """
+
+    chain: int
+    step: int
+    premises: tuple[str, ...]
+    shortened: bool
+    request: JudgeRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +116,51 @@ class Plan:
         return calls, Usage(tokens_in * opinions, EXPECTED_OUTPUT * calls)
 
 
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A step for which the judge's score contradicts the label.
+
+    Attributes:
+        chain: the chain of the step, with all its texts and labels.
+        step: number of the step, from 0.
+        score: the judge's score, in [0, 1].
+        premises: premises shown to the judge.
+        reply: the judge's complete reply; with several judges or samples, all replies.
+    """
+
+    chain: LabelledChain
+    step: int
+    score: float
+    premises: tuple[str, ...]
+    reply: str | None
+
+    @property
+    def sound(self) -> bool:
+        """The label of the step."""
+        return self.chain.labels[self.step] is True
+
+
+@dataclass(frozen=True, slots=True)
+class SetResult:
+    """One set: its figures, and the judge's worst errors, worst first.
+
+    ``error``: why the first of the unscored steps has no score; None if all have one.
+    """
+
+    figures: ValidatedSet
+    misses: tuple[Miss, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Results of a judge on all sets. ``stopped``: why requests ended early, or None."""
+
+    validity: Validity
+    sets: tuple[SetResult, ...]
+    stopped: str | None = None
+
+
 def plan_validation(
     sets: Sequence[LoadedSet],
     judge: str,
@@ -128,6 +196,37 @@ def plan_validation(
         questions = tuple(questions_of(chains, which, prompts))
         planned.append(PlannedSet(each, chains, which, questions))
     return Plan(judge, tuple(planned), prompts.version, limit, seed, settings)
+
+
+def questions_of(
+    chains: Sequence[LabelledChain], which: Premises, prompts: Prompts
+) -> Iterator[StepQuestion]:
+    """A question for each labelled step, in order: the same as for an inference of a run.
+
+    Args:
+        which: ``given``: the premises in the data, if any; ``all``: all earlier steps of the
+            chain.
+    """
+    for number, chain in enumerate(chains):
+        for step in chain.asked:
+            premises = premises_of(chain, step, which)
+            room, dropped = MOST_CHARACTERS, len(premises)
+            while dropped and (room := room - len(premises[dropped - 1])) >= 0:
+                dropped -= 1
+            kept = premises[dropped:]
+            request = inference_request(
+                prompts, chain.language, chain.context, kept, chain.steps[step]
+            )
+            yield StepQuestion(number, step, kept, dropped > 0, request)
+
+
+def premises_of(chain: LabelledChain, step: int, which: Premises) -> tuple[str, ...]:
+    """The premises of a step."""
+    if chain.premises is not None and which == "given":
+        return chain.premises[step]
+    place = chain.place(step)
+    earlier = (chain.steps[at] for at in chain.on_path if chain.place(at) < place)
+    return tuple(text for text in earlier if text.strip())
 
 
 def validate(plan: Plan, *, progress: bool = True) -> Validation:
@@ -184,16 +283,12 @@ def _validate_set(
     usage = _usage(spent, _spent(engine.budget), priced=bool(settings.prices))
     # Word overlap needs no calls, so it is a baseline for every judge.
     by_words = verdicts if engine.name == LEXICAL else _asked(planned, words)
-    scores = _scores(planned, verdicts)
-    figures = figures_of(
-        planned.loaded.layout, planned.chains, scores, {LEXICAL: _scores(planned, by_words)}
-    )
-    loaded, chains = planned.loaded, planned.chains
+    loaded, chains, scores = planned.loaded, planned.chains, _scores(planned, verdicts)
     labels = [label for chain in chains for label in chain.labels if label is not None]
     validated = ValidatedSet(
         name=loaded.name,
         layout=loaded.layout.name,
-        licence=loaded.layout.licence,
+        licence=loaded.layout.about.licence,
         sha256=loaded.sha256,
         n_chains=len(chains),
         n_steps=len(labels),
@@ -205,14 +300,13 @@ def _validate_set(
         premises=planned.premises,
         blind=planned.blind,
         shortened=sum(question.shortened for question in planned.questions),
-        metrics=figures.metrics,
-        own_metrics=figures.own_metrics,
-        baselines=figures.baselines,
-        thresholds=figures.thresholds,
-        bins=figures.bins,
-        published=figures.published,
+        published=loaded.layout.about.anchors,
         usage=usage,
-        chains=tuple(_judged(chain, own) for chain, own in zip(chains, scores, strict=True)),
+        chains=tuple(
+            JudgedChain(scores=own, **{name: getattr(chain, name) for name in _CHAIN_FIELDS})
+            for chain, own in zip(chains, scores, strict=True)
+        ),
+        **figures_of(loaded.layout.name, chains, scores, {LEXICAL: _scores(planned, by_words)}),
     )
     error = next((verdict.error for verdict in verdicts if verdict.error), None)
     return SetResult(validated, tuple(_worst(planned, verdicts)), error)
@@ -240,47 +334,34 @@ def _usage(before: _Spent, after: _Spent, priced: bool) -> UsageRecord:
     )
 
 
-def _scores(planned: PlannedSet, verdicts: Sequence[Verdict]) -> list[list[float | None]]:
+def _scores(
+    planned: PlannedSet, verdicts: Sequence[Verdict]
+) -> tuple[tuple[float | None, ...], ...]:
     scores: list[list[float | None]] = [[None] * len(chain.steps) for chain in planned.chains]
     for question, verdict in zip(planned.questions, verdicts, strict=True):
-        scores[question.chain][question.step] = score_of(verdict)
-    return scores
+        scores[question.chain][question.step] = _score(verdict)
+    return tuple(map(tuple, scores))
 
 
-def score_of(verdict: Verdict) -> float | None:
-    """The score of a verdict; None if it has none."""
+def _score(verdict: Verdict) -> float | None:
     return verdict.value if isinstance(verdict.value, float) else None
-
-
-def _judged(chain: LabelledChain, scores: Sequence[float | None]) -> JudgedChain:
-    return JudgedChain(
-        id=chain.id,
-        question=chain.question,
-        stratum=chain.stratum,
-        labels=chain.labels,
-        scores=tuple(scores),
-        first_error=chain.first_error,
-        located=chain.located,
-        places=chain.places,
-        path=chain.path,
-    )
 
 
 def _worst(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Iterator[Miss]:
     """The errors with the largest gap between score and label, both kinds in turn."""
     kinds: dict[bool, list[tuple[float, int, Miss]]] = {True: [], False: []}
     for at, (question, verdict) in enumerate(zip(planned.questions, verdicts, strict=True)):
-        score, chain = score_of(verdict), planned.chains[question.chain]
+        score, chain = _score(verdict), planned.chains[question.chain]
         sound = chain.labels[question.step] is True
         if score is not None and (score >= THRESHOLD) != sound:
-            miss = Miss(chain, question.step, score, question.premises, _words(verdict))
+            miss = Miss(chain, question.step, score, question.premises, _replies(verdict))
             kinds[sound].append((-abs(score - sound), at, miss))
     turns = zip_longest(sorted(kinds[False]), sorted(kinds[True]))
     for _, _, miss in islice(filter(None, linked.from_iterable(turns)), MISSES):
         yield miss
 
 
-def _words(verdict: Verdict) -> str | None:
+def _replies(verdict: Verdict) -> str | None:
     """The judge's reply; with several judges or samples, all replies."""
     if not verdict.opinions:
         return verdict.text

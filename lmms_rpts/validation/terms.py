@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lmms_rpts.runs.validity import Figures, ValidatedSet
@@ -104,14 +104,13 @@ BASELINE_HELP: Mapping[str, str] = {
 }
 """Baselines without a judge, in the order of the tables."""
 
-_NEED_WRONG_STEPS = frozenset(
-    ("auc", "auc_within", "sensitivity", "balanced_accuracy", "mcc", "macro_f1", "f1_wrong")
-)
-_NEED_SOUND_STEPS = frozenset(
-    ("auc", "auc_within", "specificity", "balanced_accuracy", "mcc", "macro_f1", "f1_sound")
-)
-_NEED_WRONG_CHAINS = frozenset(("acc_err", "f1_first", "f1_first_fitted", "flagged_early"))
-_NEED_SOUND_CHAINS = frozenset(("acc_ok", "f1_first", "f1_first_fitted"))
+_NEEDED = {
+    "wrong steps": "auc auc_within sensitivity balanced_accuracy mcc macro_f1 f1_wrong",
+    "sound steps": "auc auc_within specificity balanced_accuracy mcc macro_f1 f1_sound",
+    "wrong chains": "acc_err f1_first f1_first_fitted flagged_early",
+    "sound chains": "acc_ok f1_first f1_first_fitted",
+}
+"""Metrics without a value if there are no such steps or chains."""
 
 
 def title_of(name: str) -> str:
@@ -134,27 +133,22 @@ def value_of(figures: Figures | None, name: str) -> float | None:
 
 def why_missing(name: str, found: ValidatedSet) -> str:
     """Why the judge's metric has no value on this set; empty if the reason is not clear."""
-    for reason, holds in _reasons(name, found):
-        if holds:
-            return reason
-    return ""
-
-
-def _reasons(name: str, found: ValidatedSet) -> Iterator[tuple[str, bool]]:
     # Without the chains, whether all of them are sound or wrong is unknown.
     wrong = [chain.first_error is not None for chain in found.chains if chain.located]
-    yield "no labelled steps", not found.n_steps
-    yield "no step has a score", value_of(found.metrics, "unscored") == 1
-    if name in _NEED_WRONG_STEPS:
-        yield "no wrong steps", not found.n_wrong
-    if name in _NEED_SOUND_STEPS:
-        yield "no sound steps", found.n_wrong >= found.n_steps
-    if name in _NEED_WRONG_CHAINS | _NEED_SOUND_CHAINS:
-        yield "first errors are not labelled", bool(found.chains) and not wrong
-    if name in _NEED_WRONG_CHAINS:
-        yield "no wrong chains", not found.n_wrong or (bool(wrong) and not any(wrong))
-    if name in _NEED_SOUND_CHAINS:
-        yield "no sound chains", bool(wrong) and all(wrong)
+    absent = {
+        "wrong steps": not found.n_wrong,
+        "sound steps": found.n_wrong >= found.n_steps,
+        "wrong chains": not found.n_wrong or (bool(wrong) and not any(wrong)),
+        "sound chains": bool(wrong) and all(wrong),
+    }
+    needed = [what for what, names in _NEEDED.items() if name in names.split()]
+    if not found.n_steps:
+        return "no labelled steps"
+    if value_of(found.metrics, "unscored") == 1:
+        return "no step has a score"
+    if found.chains and not wrong and any("chains" in what for what in needed):
+        return "first errors are not labelled"
+    return next((f"no {what}" for what in needed if absent[what]), "")
 
 
 def beaten(found: ValidatedSet) -> bool:

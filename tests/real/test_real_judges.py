@@ -22,8 +22,8 @@ from lmms_rpts.cli import app
 from lmms_rpts.judging import JudgeRequest, Verdict, open_engine
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import read_validity
-from lmms_rpts.validation.own_set import own_set
-from lmms_rpts.validation.questions import questions_of
+from lmms_rpts.validation.own_steps import own_set
+from lmms_rpts.validation.run import questions_of
 from tests.real.llama_server import CONTEXT, MODEL, LlamaServer, model_file
 from tests.support.environment import VARIABLES
 from tests.support.judge_server import PATH, Body, JudgeServer, ServerReply

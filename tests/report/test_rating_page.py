@@ -16,8 +16,8 @@ from lmms_rpts.analysis.rating_sample import draw_sample
 from lmms_rpts.cli import app
 from lmms_rpts.report.rating import write_rating_page
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
-from lmms_rpts.validation.layouts.ratings import merge, read, reliability
-from lmms_rpts.validation.rows import Row
+from lmms_rpts.validation.fields import Fields
+from lmms_rpts.validation.special_layouts import merge_ratings, rated_chains
 from tests.report.test_hostile import ATTACKS, hostile_record
 from tests.support.browser import (
     Opened,
@@ -125,26 +125,19 @@ def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
     assert told.exit_code == 0, told.output
     assert "Agreement between the 2 raters on 6 shared steps" in told.output
     assert "Krippendorff" in told.output
-    rows = [Row(json.loads(each.read_text("utf-8")), each.stem, 0) for each in (ann, bob)]
-    raters = reliability(rows)
-    assert raters is not None
-    assert f"{raters.alpha:.3f}" in told.output
-    (merged,) = merge(rows)
-    chains = list(read(merged))
-    inferences = [each for each in merged.value["items"] if each["kind"] == "inference"]
+    rows = [Fields(json.loads(each.read_text("utf-8")), each.stem, 0) for each in (ann, bob)]
+    (merged,), remark = merge_ratings(rows)
+    assert remark.rpartition(" ")[2] in told.output  # Krippendorff's alpha
+    chains = list(rated_chains(merged))
+    inferences = [each for each in merged.value["items"] if each.kind == "inference"]
     labels = [label for chain in chains for label in chain.labels]
-    means = [each["score"] for each in sorted(inferences, key=_place)]
-    by_place = sorted(chains, key=lambda chain: chain.id)
-    assert sum(len(chain.steps) for chain in by_place) == len(inferences)
+    means = [each.score for each in inferences]
+    assert len(labels) == len(inferences)
     assert labels.count(True) == sum(mean > 0.5 for mean in means)
     assert labels.count(False) == sum(mean < 0.5 for mean in means)
-    given = {item["conclusion"]: tuple(item["premises"]) for item in inferences}
+    given = {item.conclusion: item.premises for item in inferences}
     for chain in chains:
         assert chain.premises == tuple(given[step] for step in chain.steps)
-
-
-def _place(item: dict[str, Any]) -> tuple[Any, ...]:
-    return (item["task"], item["doc_id"], item["repeat"], item["step"])
 
 
 def _rated_by(browser: Any, page_file: Path, rater: str, keys: str, folder: Path) -> Path:

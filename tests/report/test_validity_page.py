@@ -15,7 +15,7 @@ from lmms_rpts.report.reliability_chart import auc_bar, reliability_diagram
 from lmms_rpts.report.validity_page import render_validity, write_validity_page
 from lmms_rpts.report.writing import ReportError
 from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, PublishedFigure
-from lmms_rpts.validation.results import SetResult, Validation
+from lmms_rpts.validation.run import SetResult, Validation
 from lmms_rpts.validation.terms import METRICS
 from tests.report.test_hostile import ATTACKS
 from tests.support.browser import expect_accessible, open_page

@@ -14,7 +14,7 @@ from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.step_labels import ScoredSteps
 from lmms_rpts.stats.step_measures import estimate_all
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.scored_steps import half_of, scored_steps
+from lmms_rpts.validation.figures import half_of, scored_steps
 
 LABELS = {"+": True, "-": False, ".": None}
 

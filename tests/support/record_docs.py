@@ -40,7 +40,8 @@ def written(page: Path = PAGE) -> str:
 def sets_table() -> str:
     """The known sets of labelled steps as a Markdown table."""
     lines = [
-        f"| `{each.name}` | {each.title} | {each.labels} | {each.licence} |" for each in LAYOUTS
+        f"| `{each.name}` | {each.about.title} | {each.about.meaning} | {each.about.licence} |"
+        for each in LAYOUTS
     ]
     return "\n".join(["| set | what | labels | licence |", "|---|---|---|---|", *lines])
 

@@ -15,7 +15,7 @@ from lmms_rpts.runs.validity import (
     Validity,
 )
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.results import Miss, SetResult, Validation
+from lmms_rpts.validation.run import Miss, SetResult, Validation
 from lmms_rpts.validation.terms import METRICS
 
 VALUES: Mapping[str, float] = {

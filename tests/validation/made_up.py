@@ -6,8 +6,8 @@ import copy
 from typing import Any
 
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.layouts import layout_named
-from lmms_rpts.validation.rows import Row
+from lmms_rpts.validation.fields import Fields
+from lmms_rpts.validation.layouts import LAYOUTS
 
 A, B, C = "Half of 8 is 4.", "4 and 3 make 8.", "So there are 8."
 ASKED = "Ann has half of 8 nuts and finds 3. How many has she?"
@@ -185,144 +185,96 @@ ROWS: dict[str, dict[str, Any]] = {
     },
 }
 
+
+def chain(**differences: Any) -> LabelledChain:
+    """The chain of most rows: the second of three steps is the first wrong one."""
+    usual: dict[str, Any] = {
+        "id": "nuts:4",
+        "question": ASKED,
+        "stratum": "nuts",
+        "context": ASKED,
+        "steps": (A, B, C),
+        "labels": (True, False, None),
+        "first_error": 1,
+    }
+    return LabelledChain(**usual | differences)
+
+
 CHAINS: dict[str, LabelledChain] = {
-    "processbench": LabelledChain(
-        "nuts-0", ASKED, "nuts", "en", ASKED, (A, B, C), (True, False, None), first_error=1
+    "processbench": chain(id="nuts-0"),
+    "bigbench_mistake": chain(),
+    "mr_gsm8k": chain(id="nuts", stratum="original"),
+    "mr_ben": chain(
+        question="nuts",
+        stratum="college_botany",
+        context=f"{ASKED}\nA: 7 \nB: 8 ",
+        steps=(f"Step 1: {A}\n", f"Step 2: {B}\n- added\nSolution: B"),
+        labels=(True, False),
     ),
-    "bigbench_mistake": LabelledChain(
-        "nuts:4", ASKED, "nuts", "en", ASKED, (A, B, C), (True, False, None), first_error=1
-    ),
-    "mr_gsm8k": LabelledChain(
-        "nuts", ASKED, "original", "en", ASKED, (A, B, C), (True, False, None), first_error=1
-    ),
-    "mr_ben": LabelledChain(
-        "nuts:4",
-        "nuts",
-        "college_botany",
-        "en",
-        f"{ASKED}\nA: 7 \nB: 8 ",
-        (f"Step 1: {A}\n", f"Step 2: {B}\n- added\nSolution: B"),
-        (True, False),
-        first_error=1,
-    ),
-    "stepverify": LabelledChain(
-        "nuts:4", ASKED, "Calculation", "en", ASKED, (A, B, C), (True, False, None), first_error=1
-    ),
-    "reasoneval": LabelledChain(
-        "nuts:4",
-        ASKED,
-        "a model",
-        "en",
-        ASKED,
-        (A, f"{B}\n(added)", C),
-        (True, False, None),
-        first_error=1,
-    ),
-    "parc": LabelledChain(
-        "nuts:4",
-        ASKED,
-        "nuts",
-        "en",
-        ASKED,
-        (A, B, C),
-        (True, False, True),
+    "stepverify": chain(stratum="Calculation"),
+    "reasoneval": chain(stratum="a model", steps=(A, f"{B}\n(added)", C)),
+    "parc": chain(
+        labels=(True, False, True),
         premises=(("Half of 8 nuts",), (A, "She finds 3"), (B,)),
-        first_error=1,
         inherited=frozenset({2}),
     ),
-    "prmbench": LabelledChain(
-        "circular:nuts_0",
-        "nuts_0",
-        "circular",
-        "en",
-        ASKED,
-        (A, B, C),
-        (True, False, False),
-        first_error=1,
+    "prmbench": chain(
+        id="circular:nuts_0", question="nuts_0", stratum="circular", labels=(True, False, False)
     ),
-    "deltabench": LabelledChain(
-        "nuts",
-        ASKED,
-        "math",
-        "en",
-        ASKED,
-        (
+    "deltabench": chain(
+        id="nuts",
+        stratum="math",
+        steps=(
             f"section1: {A}",
             f"section2: {B}\nsection1: no",
             f"section3: {C}",
             "section4: Well.",
             "section5: Done.",
         ),
-        (True, False, True, None, None),
-        first_error=1,
+        labels=(True, False, True, None, None),
     ),
-    "visualprocessbench": LabelledChain(
-        "nuts:4",
-        f"images/nuts.png\n{ASKED}",
-        "NutVerse",
-        "en",
-        ASKED,
-        (A, B, C),
-        (True, False, None),
-        first_error=1,
-        images=("images/nuts.png",),
+    "visualprocessbench": chain(
+        question=f"images/nuts.png\n{ASKED}", stratum="NutVerse", images=("images/nuts.png",)
     ),
-    "vlrmbench": LabelledChain(
-        "detail_error:abc",
-        f"nuts/1.png\nnuts/2.png\n{ASKED}",
-        "detail_error",
-        "en",
-        ASKED,
-        (f"STEP1:  {A}", f"STEP2:  {B}\nSTEP7: no", f"STEP3:  {C}"),
-        (True, False, False),
-        first_error=1,
+    "vlrmbench": chain(
+        id="detail_error:abc",
+        question=f"nuts/1.png\nnuts/2.png\n{ASKED}",
+        stratum="detail_error",
+        steps=(f"STEP1:  {A}", f"STEP2:  {B}\nSTEP7: no", f"STEP3:  {C}"),
+        labels=(True, False, False),
         images=("nuts/1.png", "nuts/2.png"),
     ),
-    "projudgebench": LabelledChain(
-        "nuts:4",
-        f"nuts.png\n{ASKED}",
-        "botany",
-        "en",
-        ASKED,
-        (A, B, C),
-        (True, False, True),
-        first_error=1,
+    "projudgebench": chain(
+        question=f"nuts.png\n{ASKED}",
+        stratum="botany",
+        labels=(True, False, True),
         images=("nuts.png",),
     ),
-    "folio": LabelledChain(
-        "nuts:4",
-        "All nuts float.\nThis is a nut.",
-        "entailed",
-        "en",
-        "",
-        ("This floats.",),
-        (True,),
+    "folio": chain(
+        question="All nuts float.\nThis is a nut.",
+        stratum="entailed",
+        context="",
+        steps=("This floats.",),
+        labels=(True,),
         premises=(("All nuts float.", "This is a nut."),),
+        first_error=None,
         located=False,
     ),
-    "prm800k": LabelledChain(
-        "nuts:4",
-        ASKED,
-        "nuts",
-        "en",
-        ASKED,
-        (A, B, "Nuts.", "4 and 3 make 7.", "4 and 3?"),
-        (True, False, True, True, None),
+    "prm800k": chain(
+        steps=(A, B, "Nuts.", "4 and 3 make 7.", "4 and 3?"),
+        labels=(True, False, True, True, None),
         premises=((), (A,), (), (A,), (A,)),
-        first_error=1,
         places=(0, 1, 0, 1, 1),
         path=(0, 1),
     ),
 }
 
+LAYOUT_NAMED = {layout.name: layout for layout in LAYOUTS}
+
 
 def changed(name: str, *path: Any, to: Any) -> dict[str, Any]:
     """The made-up row of a layout with one value changed; ``...`` removes it."""
-    return changed_in(ROWS[name], path, to)
-
-
-def changed_in(row: dict[str, Any], path: tuple[Any, ...], to: Any) -> dict[str, Any]:
-    copied = copy.deepcopy(row)
+    copied = copy.deepcopy(ROWS[name])
     inner: Any = copied
     for key in path[:-1]:
         inner = inner[key]
@@ -335,5 +287,5 @@ def changed_in(row: dict[str, Any], path: tuple[Any, ...], to: Any) -> dict[str,
 
 def read(name: str, row: dict[str, Any]) -> LabelledChain:
     """The only chain of a row that is the fifth in ``nuts.json``."""
-    (chain,) = layout_named(name).read(Row(row, "nuts", 4))
-    return chain
+    (found,) = LAYOUT_NAMED[name].read(Fields(row, "nuts", 4))
+    return found

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
+from lmms_rpts.rows import read_objects, row_files
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.layouts import find_layout, layout_named
-from lmms_rpts.validation.rows import Row
+from lmms_rpts.validation.fields import Fields, LeftOut
+from lmms_rpts.validation.layouts import find_layout
 from tests.support.reference import find_reference, reference
 from tests.support.tables import table
-from tests.validation.files import read, rows_of
+from tests.validation.made_up import LAYOUT_NAMED
 
 reference("step_labels")
 
@@ -24,16 +24,18 @@ Counted = tuple[int, int]
 """Labelled steps, and wrong ones among them."""
 
 
-def rows(name: str) -> list[Row]:
-    found: list[Row] = []
-    for path in files(name):
-        found += rows_of(path)
-    return found
+def rows(name: str) -> Iterator[Fields]:
+    for path in row_files(find_reference("step_labels", name), (".json", ".jsonl")):
+        for row in read_objects(path):
+            yield Fields(row.fields, path.stem, row.number, row.key)
 
 
-def files(name: str) -> Iterator[Path]:
-    folder = find_reference("step_labels", name)
-    yield from sorted(each for each in folder.rglob("*") if each.suffix in {".json", ".jsonl"})
+def read(name: str, row: Fields) -> list[LabelledChain]:
+    """The chains of a row; none if it is left out."""
+    try:
+        return list(LAYOUT_NAMED[name].read(row))
+    except LeftOut:
+        return []
 
 
 def up_to(first: int | None, steps: int) -> Counted:
@@ -100,27 +102,26 @@ def prm800k(row: Raw) -> Counted:
 def test_counts(
     name: str, count: Callable[[Raw], Counted], whole: tuple[int, ...], left_out: int
 ) -> None:
-    layout = layout_named(name)
-    asked = 0
     chains: list[LabelledChain] = []
     left = 0
     for row in rows(name):
-        assert find_layout(row.value) is layout
-        found, reasons = read(layout, [row])
-        left += len(reasons)
+        assert find_layout(row.value) is LAYOUT_NAMED[name]
+        found = read(name, row)
+        left += not found
         chains += found
         for chain in found:
-            own = sum(chain.labels[step] is False for step in chain.asked)
-            assert (len(chain.asked), own) == count(dict(row.value)), chain.id
-            asked += len(chain.asked)
-    wrong = sum(chain.labels.count(False) for chain in chains)
+            assert (len(chain.asked), chain.labels.count(False)) == count(dict(row.value)), chain.id
+    asked, wrong = (
+        sum(len(each.asked) for each in chains),
+        sum(each.labels.count(False) for each in chains),
+    )
     assert ((len(chains), asked, wrong), left) == (whole, left_out)
     assert len({chain.id for chain in chains}) == len(chains)
 
 
 def test_the_first_error_of_parc_is_never_an_inherited_one() -> None:
     for row in rows("parc"):
-        (chain,) = layout_named("parc").read(row)
+        (chain,) = read("parc", row)
         levels = row.value["error_annotation"]["error_annotations"]["step_level"]
         marked = [at for at, level in enumerate(levels) if level["has_error"]]
         assert chain.first_error == (marked[0] if marked else None)
@@ -133,7 +134,7 @@ def test_wrong_steps_of_vlrmbench_are_those_that_were_changed() -> None:
         return re.sub(r"\W+", " ", text).strip()
 
     for row in rows("vlrmbench"):
-        (chain,) = layout_named("vlrmbench").read(row)
+        (chain,) = read("vlrmbench", row)
         for at, before in enumerate(row.value["step_list"]):
             assert chain.labels[at] or plain(before) != plain(chain.steps[at])
 
@@ -142,7 +143,7 @@ def test_numbers_of_mr_ben_are_written_in_the_steps() -> None:
     """For 25 of the 119 first errors, the position in the list differs from the number."""
     moved = 0
     for row in rows("mr_ben"):
-        for chain in read(layout_named("mr_ben"), [row])[0]:
+        for chain in read("mr_ben", row):
             if chain.first_error is None:
                 continue
             number = chain.first_error + 1
@@ -153,7 +154,7 @@ def test_numbers_of_mr_ben_are_written_in_the_steps() -> None:
 
 
 def test_chains_of_prm800k() -> None:
-    first, second, _ = read(layout_named("prm800k"), rows("prm800k"))[0]
+    first, second, _ = [chain for row in rows("prm800k") for chain in read("prm800k", row)]
     assert (len(first.path), first.first_error, first.located) == (6, None, False)
     assert first.labels[1] is None  # written by a human
     assert (len(second.path), second.first_error, second.located) == (7, 6, True)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.questions import MOST_CHARACTERS, Premises, premises_of, questions_of
+from lmms_rpts.validation.run import MOST_CHARACTERS, Premises, premises_of, questions_of
 from tests.support.tables import table
 
 PLAIN = LabelledChain(
-    "i", "q", "s", "en", "How many?", ("one", " ", "three", "four"), (True, None, False, None)
+    "i", "q", "s", "How many?", ("one", " ", "three", "four"), (True, None, False, None)
 )
 GIVEN = replace(PLAIN, premises=((), ("p",), ("one", "p"), ("three",)))
 # Two completions at place 1; the second one is on the path.

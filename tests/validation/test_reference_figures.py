@@ -17,7 +17,6 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.questions import inference_request
 from lmms_rpts.runs.validity import ValidatedSet
 from lmms_rpts.settings import Settings
-from lmms_rpts.validation.layouts import find_layout
 from lmms_rpts.validation.loading import load_set
 from lmms_rpts.validation.run import plan_validation, validate
 from tests.support.reference import reference
@@ -109,7 +108,7 @@ def read(name: str) -> list[Step]:
 
 @cache
 def validated(name: str) -> ValidatedSet:
-    loaded = load_set(reference("step_labels", name), None, find_layout)
+    loaded = load_set(reference("step_labels", name))
     plan = plan_validation([loaded], "lexical", Settings(judge="lexical"))
     return validate(plan, progress=False).sets[0].figures
 

@@ -7,15 +7,12 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.sampling import draw
+from lmms_rpts.validation.chains import LabelledChain, draw
 from tests.support.tables import table
 
 
 def chain(number: int, stratum: str, wrong: bool) -> LabelledChain:
-    return LabelledChain(
-        f"{stratum}-{number}", f"q{number}", stratum, "en", "c", ("x",), (not wrong,)
-    )
+    return LabelledChain(f"{stratum}-{number}", f"q{number}", stratum, "c", ("x",), (not wrong,))
 
 
 SET = [chain(at, "ab"[at % 5 == 0], at % 3 == 0) for at in range(300)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lmms_rpts.validation.scored_steps import half_of, scored_steps
+from lmms_rpts.validation.figures import half_of, scored_steps
 from tests.support.labelled import judged
 from tests.support.tables import table
 

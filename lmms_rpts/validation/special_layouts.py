@@ -1,0 +1,299 @@
+"""Layouts that the table can't describe: PARC, PRM800K, FOLIO, and the files of human raters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from lmms_rpts.runs.rating_file import RatedItem, RatingFile, parse_rating_file
+from lmms_rpts.schema import FieldError, shown
+from lmms_rpts.stats.agreement import reliability_of
+from lmms_rpts.validation.chains import LabelledChain, first_wrong
+from lmms_rpts.validation.fields import (
+    Fields,
+    LeftOut,
+    RowError,
+    any_list,
+    choice,
+    filled,
+    flag,
+    mapping,
+    objects,
+    text,
+    texts,
+    whole,
+)
+
+# Whether a step with only this error is wrong itself; False: it only depends on a wrong step.
+_NATIVE = {
+    "Logical_Inconsistency": True,
+    "Mathematical_Error": True,
+    "Missing_Steps": True,
+    "Other": True,
+    "Accumulation_Error": False,
+}
+
+
+def parc_chains(row: Fields) -> Iterator[LabelledChain]:
+    """PARC: labels with the premises of each step, and with own and inherited errors apart."""
+    question, steps = row.read("question", filled), row.read("steps", texts)
+    numbers = list(range(len(steps) + 1))
+    errors = _levels(row, "error_annotation.error_annotations.step_level", [numbers[1:]])
+    native = [_native(each) for each in errors]
+    # Newer copies of the data have no step 0, the question.
+    levels = _levels(row, "premise_annotation.steps", [numbers, numbers[1:]])[-len(steps) :]
+    labels = tuple(each is not True for each in native)
+    yield LabelledChain(
+        id=row.place,
+        question=question,
+        stratum=row.stem,
+        context=question,
+        steps=steps,
+        labels=labels,
+        premises=tuple(_premises(each, at, steps) for at, each in enumerate(levels, start=1)),
+        first_error=first_wrong(labels),
+        inherited=frozenset(at for at, each in enumerate(native) if each is False),
+    )
+
+
+def _levels(row: Fields, name: str, allowed: list[list[int]]) -> tuple[Fields, ...]:
+    levels = row.read(name, objects)
+    if [level.read("step_number", whole) for level in levels] not in allowed:
+        raise RowError(name, "should number all steps in order, without gaps")
+    return levels
+
+
+def _native(level: Fields) -> bool | None:
+    """Whether the error of a step is its own; None: no error."""
+    errors = level.read("errors", any_list)
+    if not level.read("has_error", flag):
+        if errors:
+            raise RowError("errors", "are listed, but 'has_error' is false")
+        return None
+    # An error that is not marked as inherited is the step's own.
+    return not errors or any(
+        each.read("error_type", choice(_NATIVE)) for each in level.read("errors", objects)
+    )
+
+
+def _premises(level: Fields, number: int, steps: tuple[str, ...]) -> tuple[str, ...]:
+    """Clauses of the question, and whole steps: a paraphrase may correct or hide an error."""
+    found: dict[str, None] = {}
+    for pair in level.read("premises", any_list):
+        if len(any_list(pair, "premises")) != 2:
+            raise RowError("premises", f"should be pairs of a number and a text, not {shown(pair)}")
+        at, clause = whole(pair[0], "premises"), text(pair[1], "premises")
+        if not 0 <= at < number:
+            raise RowError("premises", f"of step {number} cite step {shown(at)}")
+        found[steps[at - 1] if at else clause] = None
+    return tuple(found)
+
+
+# 0: right but without progress, so a sound inference.
+_RATINGS = {1: True, 0: True, -1: False}
+_FINISHED = {"found_error": True, "solution": True, "bad_problem": False, "give_up": False}
+
+
+class _Step(NamedTuple):
+    """A text at a position of the solution. ``sound``: None if it was not rated."""
+
+    text: str
+    sound: bool | None
+
+
+def prm800k_chains(row: Fields) -> Iterator[LabelledChain]:
+    """PRM800K: the chain that the annotators continued, with alternatives at each position."""
+    for name in ("is_quality_control_question", "is_initial_screening_question"):
+        if row.read(name, flag):
+            raise LeftOut("a quality-control question for annotators")
+    if not row.read("label.finish_reason", choice(_FINISHED)):
+        raise LeftOut("labelling was not finished")
+    question = Fields(row.read("question", mapping))
+    drafts = question.optional("pre_generated_steps", texts, ())
+    chain: list[_Step] = []
+    others: list[tuple[int, _Step]] = []
+    ended = False
+    for place, level in enumerate(row.read("label.steps", objects)):
+        if ended:
+            raise RowError("steps", "continue after a position without a chosen completion")
+        found, chosen, written = _level(level)
+        if chosen is None and written is not None:
+            chain.append(_Step(written, None))
+        else:
+            ended = chosen is None
+            if found:
+                draft = drafts[place] if place < len(drafts) else None
+                chain.append(found.pop(_last(found, draft) if chosen is None else chosen))
+        others += [(place, step) for step in found]
+
+    # The chain itself comes first, so its steps are numbered by position; then the alternatives.
+    at_places = [*enumerate(chain), *others]
+    labels = tuple(step.sound for _, step in at_places)
+    if set(labels) <= {None}:
+        raise LeftOut("no step is rated")
+    on_path = labels[: len(chain)]
+    error = first_wrong(on_path)
+    problem = question.read("problem", filled)
+    yield LabelledChain(
+        id=row.place,
+        question=problem,
+        stratum=row.stem,
+        context=problem,
+        steps=tuple(step.text for _, step in at_places),
+        labels=labels,
+        premises=tuple(tuple(step.text for step in chain[:place]) for place, _ in at_places),
+        first_error=error,
+        # A step written by an annotator has no rating: the error might be there. A chain that ends
+        # early without a wrong step does not give the place of its error either.
+        located=None not in on_path[:error] and not (ended and error is None),
+        places=tuple(place for place, _ in at_places),
+        path=tuple(range(len(chain))),
+    )
+
+
+def _level(level: Fields) -> tuple[list[_Step], int | None, str | None]:
+    """The completions at a position, the number of the chosen one, and the annotator's own."""
+    there = level.read("completions", objects) if level.read("completions", any_list) else ()
+    found = [
+        _Step(each.read("text", text), each.optional("rating", choice(_RATINGS), None))
+        for each in there
+    ]
+    chosen = level.optional("chosen_completion", whole, None)
+    if chosen is not None and not 0 <= chosen < len(found):
+        raise RowError(
+            "chosen_completion", f"is {shown(chosen)}, but there are {len(found)} completions"
+        )
+    written = level.value.get("human_completion")
+    if isinstance(written, dict):
+        written = written.get("text")
+    return found, chosen, None if written is None else text(written, "human_completion")
+
+
+def _last(found: list[_Step], draft: str | None) -> int:
+    """The step at which the solution ends: the one of the draft, else the first wrong one."""
+    wrong = [at for at, step in enumerate(found) if step.sound is False]
+    drafted = [at for at in wrong if found[at].text == draft]
+    return (drafted or wrong or [0])[0]
+
+
+_FOLIO = {"True": "entailed", "False": "contradicted", "Uncertain": "unsupported"}
+
+
+def folio_chains(row: Fields) -> Iterator[LabelledChain]:
+    """FOLIO: one conclusion from given premises."""
+    premises, stratum = row.read("premises", texts), row.read("label", choice(_FOLIO))
+    yield LabelledChain(
+        id=row.place,
+        question="\n".join(premises),
+        stratum=stratum,
+        context="",
+        steps=(row.read("conclusion", filled),),
+        labels=(stratum == "entailed",),
+        premises=(premises,),
+        first_error=None if stratum == "entailed" else 0,
+        located=False,
+    )
+
+
+_MIDDLE = 0.5
+_SHOWN = ("kind", "language", "context", "premises", "conclusion")
+
+
+def merge_ratings(rows: Sequence[Fields]) -> tuple[list[Fields], str]:
+    """One row for each sample of rated steps, with their mean scores; and the raters' agreement.
+
+    Raises:
+        RowError: an invalid file; a rater scored a step twice; files of one sample have different
+            texts.
+    """
+    samples: dict[str, list[tuple[Fields, RatingFile]]] = {}
+    for row in rows:
+        file = _parsed(row)
+        samples.setdefault(file.sample, []).append((row, file))
+    merged: list[Fields] = []
+    ratings: list[Mapping[str, float]] = []
+    for files in samples.values():
+        items, scores = _merged([file for _, file in files])
+        first = files[0][0]
+        merged.append(Fields({"items": items}, first.stem, first.number))
+        ratings += scores
+    return merged, _remark(ratings)
+
+
+def _merged(files: Sequence[RatingFile]) -> tuple[list[RatedItem], list[Mapping[str, float]]]:
+    """The items of one sample with their mean scores; and the score of each rater."""
+    items: dict[object, RatedItem] = {}
+    scores: dict[object, dict[str, float]] = {}
+    for file in files:
+        rater = file.rater.strip()
+        for at, item in enumerate(file.items):
+            first = items.setdefault(item.key, item)
+            if any(getattr(first, name) != getattr(item, name) for name in _SHOWN):
+                raise RowError(f"items[{at}]", "has other texts than another file of the sample")
+            own = scores.setdefault(item.key, {})
+            if item.score is None:
+                continue
+            if rater in own:
+                raise RowError(f"items[{at}]", f"was also scored by {rater!r} in another file")
+            own[rater] = item.score
+    means = {key: math.fsum(own.values()) / len(own) for key, own in scores.items() if own}
+    found = [item.model_copy(update={"score": means.get(key)}) for key, item in items.items()]
+    return found, list(scores.values())
+
+
+def _remark(ratings: Sequence[Mapping[str, float]]) -> str:
+    found = reliability_of(ratings)
+    if found is None:
+        return "one rater per step: agreement of raters is unknown"
+    alpha = "not defined" if found.alpha is None else f"{found.alpha:.3f}"
+    return (
+        f"{found.raters} raters, {found.steps:,} steps scored by several: Krippendorff's alpha "
+        f"(interval) {alpha}"
+    )
+
+
+def _parsed(row: Fields) -> RatingFile:
+    try:
+        return parse_rating_file(dict(row.value))
+    except FieldError as error:
+        place, _, wrong = str(error).partition(" ")
+        raise RowError(place, wrong) from None
+
+
+def rated_chains(row: Fields) -> Iterator[LabelledChain]:
+    """One chain per response of a merged row, with its rated inferences in order.
+
+    A step is sound if the raters' mean is above 0.5, and undecided if it is 0.5. Steps that
+    describe an image are left out: a judge is asked about them with facts that raters do not see.
+
+    Raises:
+        RowError: an invalid item.
+        LeftOut: no inference is rated.
+    """
+    responses: dict[tuple[str, int, int], list[RatedItem]] = {}
+    for item in row.value["items"]:
+        if item.kind == "inference" and item.score is not None:
+            responses.setdefault(item.key[:3], []).append(item)
+    if not responses:
+        raise LeftOut("no inference is rated")
+    for items in responses.values():
+        yield _chain(sorted(items, key=lambda each: each.step))
+
+
+def _chain(items: Sequence[RatedItem]) -> LabelledChain:
+    first = items[0]
+    if any((each.context, each.language) != (first.context, first.language) for each in items):
+        raise RowError("context", f"differs between steps of document {first.doc_id}")
+    means = [each.score or 0.0 for each in items]
+    return LabelledChain(
+        id=f"{first.task}:{first.doc_id}:{first.repeat}",
+        question=f"{first.task}:{first.doc_id}",
+        stratum=first.task,
+        language=first.language,
+        context=text(first.context, "context"),
+        steps=tuple(text(each.conclusion, "conclusion") for each in items),
+        labels=tuple(None if mean == _MIDDLE else mean > _MIDDLE for mean in means),
+        premises=tuple(tuple(text(one, "premises") for one in each.premises) for each in items),
+        located=False,
+    )
