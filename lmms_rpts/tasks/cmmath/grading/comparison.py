@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lmms_rpts.grading.formulas import equal
 from lmms_rpts.tasks.cmmath.grading.equations import Equation, same_equations, same_points
-from lmms_rpts.tasks.cmmath.grading.formulas import equal
 from lmms_rpts.tasks.cmmath.grading.normalization import all_of, same_items
 from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
 from lmms_rpts.tasks.cmmath.grading.question import Question

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from lmms_rpts.tasks.cmmath.grading.formulas import Expression, equal, parse, same_equation
+from lmms_rpts.grading.formulas import Expression, equal, parse, same_equation
 from lmms_rpts.tasks.cmmath.grading.normalization import (
     MOST,
     all_of,

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from lmms_rpts.grading.numbers import number_at
-from lmms_rpts.grading.units import ENDING, Unit, may_be_letter, ratio, split_unit
-from lmms_rpts.tasks.cmmath.grading.formulas import (
+from lmms_rpts.grading.formulas import (
     Expression,
     constant,
     equal,
     parse,
     rounds_to,
 )
+from lmms_rpts.grading.numbers import number_at
+from lmms_rpts.grading.units import ENDING, Unit, may_be_letter, ratio, split_unit
 
 # Number words
 

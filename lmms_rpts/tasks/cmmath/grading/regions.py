@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from lmms_rpts.tasks.cmmath.grading.formulas import Expression, equal, parse
+from lmms_rpts.grading.formulas import Expression, equal, parse
 from lmms_rpts.tasks.cmmath.grading.normalization import Joiner, all_of, pieces, same_items, signed
 
 
