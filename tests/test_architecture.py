@@ -41,6 +41,7 @@ FLOORS = (
     ("filters",),
     ("runs",),
     ("models", "judging", "answers"),
+    ("grading",),
     ("settings",),
     ("reasoning", "stats", "files", "variables", "schema", "terminal"),
     ("escaping", "errors", "late_names", "notebook"),

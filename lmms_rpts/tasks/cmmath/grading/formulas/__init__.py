@@ -30,7 +30,7 @@ from lmms_rpts.tasks.cmmath.grading.formulas.evaluation import (
 )
 from lmms_rpts.tasks.cmmath.grading.formulas.grammar import PLAIN_NUMBER, NotAFormulaError, read
 
-__all__ = ["Equation", "Expression", "equal", "parse", "rounds_to", "same_equation"]
+__all__ = ["Equation", "Expression", "constant", "equal", "parse", "rounds_to", "same_equation"]
 
 _ENDS = " .。"
 _NOISE = Fraction(1, 1 << 150)
@@ -95,6 +95,11 @@ def parse(text: str) -> Expression | None:
     plain = PLAIN_NUMBER.fullmatch(text, sign.end() if sign else 0)
     decimals = len(plain[1] or "") if plain else None
     return Expression(text, tree.names, None if tree.names else exact(tree), decimals, tree)
+
+
+def constant(text: str, value: Fraction, decimals: int | None) -> Expression:
+    """A number that was read from words."""
+    return Expression(text, frozenset(), value, decimals, number(value))
 
 
 def _simple(found: re.Match[str]) -> Expression:
