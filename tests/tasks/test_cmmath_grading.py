@@ -86,7 +86,7 @@ def test_cases() -> None:
 
 def test_cases_that_are_left_undecided_are_few() -> None:
     abstained = [case._replace(outcome="undecided") for case in CASES if case.name in ABSTAINED]
-    assert len(abstained) == len(ABSTAINED) < 0.02 * len(CASES)
+    assert len(abstained) == len(ABSTAINED) < 0.05 * len(CASES)
     assert not misjudged(abstained), "remove it from the list"
 
 

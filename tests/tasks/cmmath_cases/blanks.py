@@ -142,6 +142,10 @@ ONE_LINE = [
         ("sentence", YES, "二次项系数是3，一次项系数是−2。"),
         ("sign", NO, "3；2"),
         ("swapped", NO, "−2；3"),
+        ("labels-in-another-order", YES, "②−2；①3"),
+        ("labels-swapped", NO, "②3；①−2"),
+        ("places-in-another-order", YES, "第二空填−2，第一空填3"),
+        ("places-swapped", NO, "第二空填3，第一空填−2"),
     ),
     *asked(
         "circled-blanks",

@@ -180,6 +180,9 @@ MIXED = [
         ("sign", NO, "(1) 5\n(2) 3"),
         ("swapped", NO, "(1) −3\n(2) 5"),
         ("first-only", NO, "(1) (-3)+8=5"),
+        ("on-the-line-of-the-label", YES, "答案是(1)5\n(2)−3"),
+        ("numbered-on-the-line-of-the-label", YES, "答案是 1. 5\n2. −3"),
+        ("wrong-on-the-line-of-the-label", NO, "答案是(1)5\n(2)3"),
     ),
 ]
 
