@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lmms_rpts.grading.equations import Equation, same_equations, same_points
 from lmms_rpts.grading.formulas import equal
-from lmms_rpts.tasks.cmmath.grading.equations import Equation, same_equations, same_points
-from lmms_rpts.tasks.cmmath.grading.normalization import all_of, same_items
-from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
+from lmms_rpts.grading.measures import same_quantity
+from lmms_rpts.grading.notation import all_of, same_items
+from lmms_rpts.grading.regions import same_region
+from lmms_rpts.grading.words import CIRCLED
 from lmms_rpts.tasks.cmmath.grading.question import Question
-from lmms_rpts.tasks.cmmath.grading.regions import same_region
 from lmms_rpts.tasks.cmmath.grading.response import Reading
-from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED
 
 _ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, unless a range is asked for
 _RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域|不等式")

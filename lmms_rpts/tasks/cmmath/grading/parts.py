@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from lmms_rpts.answers.final_statement import sentences
+from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.words import placed
 from lmms_rpts.tasks.cmmath.grading.hedging import Verdict, holds_numbers
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.response import (
     Reading,
     Response,
@@ -22,7 +23,6 @@ from lmms_rpts.tasks.cmmath.grading.target import (
     items_of_part,
     named_in,
 )
-from lmms_rpts.tasks.cmmath.grading.text_answers import placed
 from lmms_rpts.tasks.cmmath.grading.verdicts import unread, value_verdict
 
 _SAID = 800

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
+from lmms_rpts.grading.measures import Rounding
+from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.units import Unit, split_unit, unit_at
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.quantities import Rounding
-from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, squeezed
+from lmms_rpts.grading.words import BLANK, squeezed
 
 _OPEN = re.compile(  # 写出一个即可
     r"只需[填写]|写出一个|填一个|任写|答案不唯一|举(?:出)?一?[个例]|符合条件的一个|一个即可"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lmms_rpts.answers.final_statement import Statement, find_statement
-from lmms_rpts.tasks.cmmath.grading.equations import (
+from lmms_rpts.grading.equations import (
     Equation,
     Point,
     Values,
@@ -17,10 +17,10 @@ from lmms_rpts.tasks.cmmath.grading.equations import (
     parse_points,
     values_of,
 )
-from lmms_rpts.tasks.cmmath.grading.normalization import clean, pieces, signed
-from lmms_rpts.tasks.cmmath.grading.quantities import Quantity, parse_quantity, same_quantity
-from lmms_rpts.tasks.cmmath.grading.regions import Region, parse_region
-from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED, circled_of, is_nothing, squeezed
+from lmms_rpts.grading.measures import Quantity, parse_quantity, same_quantity
+from lmms_rpts.grading.notation import clean, pieces, signed
+from lmms_rpts.grading.regions import Region, parse_region
+from lmms_rpts.grading.words import CIRCLED, circled_of, is_nothing, squeezed
 
 # Values of a short text
 

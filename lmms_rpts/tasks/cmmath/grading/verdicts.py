@@ -6,24 +6,8 @@ import re
 from collections.abc import Iterable
 
 from lmms_rpts.answers.final_statement import denies, hedges, sentences
-from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
-from lmms_rpts.tasks.cmmath.grading.hedging import (
-    Verdict,
-    behind_lead_in,
-    holds,
-    is_any,
-    is_bounded,
-    is_denied,
-    one_of_several,
-    stands_elsewhere,
-    undermined,
-    without_answer,
-)
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.question import Question
-from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
-from lmms_rpts.tasks.cmmath.grading.target import Target
-from lmms_rpts.tasks.cmmath.grading.text_answers import (
+from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.words import (
     CRITERIA,
     OR,
     chosen_word,
@@ -37,6 +21,22 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import (
     truth_of,
     vocabulary,
 )
+from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
+from lmms_rpts.tasks.cmmath.grading.hedging import (
+    Verdict,
+    behind_lead_in,
+    holds,
+    is_any,
+    is_bounded,
+    is_denied,
+    one_of_several,
+    stands_elsewhere,
+    undermined,
+    without_answer,
+)
+from lmms_rpts.tasks.cmmath.grading.question import Question
+from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
+from lmms_rpts.tasks.cmmath.grading.target import Target
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _LONGEST_SENTENCE = 240

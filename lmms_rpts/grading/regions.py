@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from lmms_rpts.grading.formulas import Expression, equal, parse
-from lmms_rpts.tasks.cmmath.grading.normalization import Joiner, all_of, pieces, same_items, signed
+from lmms_rpts.grading.notation import Joiner, all_of, pieces, same_items, signed
 
 
 class UnknownOrderError(ValueError):

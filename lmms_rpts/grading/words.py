@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.grading.notation import clean
 
 BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
 """A blank for an answer in a question."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lmms_rpts.grading.formulas import Expression, equal, parse, same_equation
-from lmms_rpts.tasks.cmmath.grading.normalization import (
+from lmms_rpts.grading.notation import (
     MOST,
     all_of,
     pieces,
