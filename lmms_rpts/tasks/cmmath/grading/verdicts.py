@@ -136,8 +136,6 @@ def _candidates(response: Response, target: Target) -> Iterable[Reading]:
     rounded = asked and re.fullmatch(r"-?\d+\.\d+", target.text) is not None
     if target.type == "set":
         return [*response.relations, *response.values(rounded=rounded)]
-    if target.type == "coordinate" and response.exact and not asked:
-        return [response.exact]
     return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
 
 
@@ -153,6 +151,8 @@ def _doubt(response: Response, target: Target) -> Verdict | None:
 
 
 def _other_value(response: Response, reading: Reading, target: Target) -> Verdict:
+    if target.type == "coordinate" and re.search("[≈约]", response.text):
+        return Verdict(None, "the exact point may stand before a rounded one")
     if re.search("每|时速", response.text) and _same_but_unit(reading, target):
         return Verdict(None, "the unit may be in words")
     if not offers_either(response, target) and stands_elsewhere(response, reading, target):
@@ -264,7 +264,8 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
     if theorems and wanted in CRITERIA:
         same = True
     elif 1 <= len(wanted) <= _NAME:
-        same = _names(response, wanted, target.question)
+        said = (text, response.clause, value_tail(text), value_tail(response.clause))
+        same = any(plain_words(bare(each)).removesuffix("体") == wanted for each in said)
     elif len(response.statement.text) <= _LONGEST_SENTENCE:
         same = states(text, target.text)
     else:
@@ -292,27 +293,6 @@ def _other_words(response: Response, target: Target) -> Verdict:
         if single or given or (which and _CHINESE_NAME.fullmatch(name)):
             return Verdict(False, "another name")
     return Verdict(None, "other words than the reference")
-
-
-def _names(response: Response, wanted: str, question: Question) -> bool:
-    """Whether a sentence gives a name as its answer, and says no more than the question does.
-
-    小红 and 小红跑得快 if the question asks who runs fast; not 小红跑得慢, 小红比小明跑得慢.
-    """
-    asked = plain_words(clean(question.raw))
-    glossed = gloss(response.text)
-    for text in (glossed, response.clause if glossed == response.text else glossed):
-        said = plain_words(bare(text))
-        tail = plain_words(bare(value_tail(text)))
-        if wanted in (said, tail, tail.removesuffix("体")):
-            return True
-    clauses = re.split("[,，;；]", glossed)
-    for clause in clauses:
-        before, found, after = plain_words(bare(clause)).partition(wanted)
-        alone = before or len(clauses) == 1
-        if found and alone and before in asked and after in asked:
-            return True
-    return False
 
 
 def _closed_verdict(
