@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lmms_rpts.grading.formulas import parse
 from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade, grade
-from lmms_rpts.tasks.cmmath.grading.formulas import parse
 from tests.support.reference import find_reference
 
 ROUNDS = 20

@@ -41,6 +41,7 @@ FLOORS = (
     ("filters",),
     ("runs",),
     ("models", "judging", "answers"),
+    ("grading",),
     ("settings", "rows"),
     ("reasoning", "stats", "files", "schema", "terminal"),
     ("escaping", "errors", "notebook"),

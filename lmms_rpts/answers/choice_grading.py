@@ -10,9 +10,9 @@ from lmms_rpts.answers.final_statement import denies
 from lmms_rpts.answers.number_grading import stated_number
 from lmms_rpts.answers.options import ARTICLE, STANDING, Options, another_below, holds
 from lmms_rpts.answers.plain_text import normal, plain
-from lmms_rpts.answers.quantities import read_quantity, units_agree
 from lmms_rpts.answers.stated import REPORTED, Stated, Verdict
 from lmms_rpts.answers.text_grading import forms
+from lmms_rpts.grading.quantities import read_quantity, units_agree
 from lmms_rpts.reasoning.casing import lower
 
 _NAME = (

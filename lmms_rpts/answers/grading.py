@@ -20,9 +20,10 @@ from lmms_rpts.answers.choice_grading import (
 from lmms_rpts.answers.number_grading import gold_quantity, number_verdict
 from lmms_rpts.answers.options import mentions, read_options
 from lmms_rpts.answers.plain_text import LONGEST, plain
-from lmms_rpts.answers.quantities import NUMBER_WORD, read_quantity
 from lmms_rpts.answers.stated import TAKEN_BACK, Stated, Verdict, read_stated
 from lmms_rpts.answers.text_grading import gold_text, text_verdict
+from lmms_rpts.grading.numbers import NUMBER_WORD
+from lmms_rpts.grading.quantities import read_quantity
 
 AnswerKind = Literal["choice", "number", "text"]
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from lmms_rpts.answers.final_statement import denies
 from lmms_rpts.answers.plain_text import plain, without_lead
-from lmms_rpts.answers.quantities import (
-    NUMBER_WORD,
+from lmms_rpts.answers.stated import Stated, Verdict
+from lmms_rpts.grading.numbers import NUMBER_WORD
+from lmms_rpts.grading.quantities import (
     Quantity,
     is_known,
     read_quantity,
     units_agree,
 )
-from lmms_rpts.answers.stated import Stated, Verdict
 from lmms_rpts.reasoning.casing import lower
 
 # Signs that a statement has no single value: a bound, a range, a second value.
@@ -38,7 +38,7 @@ _REASON = re.compile(
 )
 # "So the total is 8", "There are 8 apples", "I count 8 apples"
 _SAYS = re.compile(
-    r"(?:^|.*[\s'])(?P<verb>is|are|was|were|equals?|be|totals?|has|have|had|count(?:ed)?|see|get|gives?|makes?"
+    r"(?:^|.*[\s'])(?P<verb>is|are|was|were|equals?|be|totals?|has|have|had|count(?:ed)?|see|reads?|get|gives?|makes?"
     r"|shows?|contains?|total\sof|'s)\s"
     r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
     re.IGNORECASE,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from lmms_rpts.answers.final_statement import sentences
 from lmms_rpts.answers.plain_text import normal, plain
-from lmms_rpts.answers.quantities import Quantity, read_quantity
 from lmms_rpts.answers.retraction import is_refused
+from lmms_rpts.grading.quantities import Quantity, read_quantity
 
 WITHOUT_OPTIONS = "ABCDEFGHIJ"
 """Letters that may be chosen if the options are unknown."""

@@ -108,7 +108,9 @@ def without_lead(text: str) -> str:
 
 
 # Signs that are kept for comparison.
-_WITHIN = re.compile(r"(?<=\d)[.,:](?=\d)|(?<![\w.])-(?=\.?\d)|[+#%&@°*/^_<>=≤≥≠$€£±√∞~|]")
+_WITHIN = re.compile(
+    r"(?<=\d)[.,:](?=\d)|(?<![\w.])-(?=\.?\d|[A-Za-z](?![A-Za-z]))|[+#%&@°*/^_<>=≤≥≠$€£±√∞~|]"
+)
 # "A dog" equals "dog"; but the letter is kept in "A minor" and in blood types
 _ARTICLE = re.compile(
     r"(?<!\w)(?:the|(?:a|(?<![\w\s])A|^A|an|^An)(?!\s(?i:minor|major|flat|sharp|positive|negative"

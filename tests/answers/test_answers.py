@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.answers.final_statement import denies, find_statement, gives_up, hedges
-from lmms_rpts.answers.number_words import chinese_number, english_number
 from lmms_rpts.answers.option_letters import chosen_letters, letters_by_rows, names_alternatives
+from lmms_rpts.grading.numbers import chinese_number, english_number
 from tests.support.growth import assert_linear_in_text
 
 CHINESE = [

@@ -13,7 +13,7 @@ from lmms_rpts.answers.grading import (
     find_final_answer,
     grade_answer,
 )
-from lmms_rpts.answers.quantities import read_quantity
+from lmms_rpts.grading.quantities import read_quantity
 from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 

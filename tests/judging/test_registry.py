@@ -21,7 +21,7 @@ from lmms_rpts.judging import (
     open_engine,
     writes,
 )
-from lmms_rpts.settings import Price, SettingError, Settings
+from lmms_rpts.settings import Settings
 from tests.judging.conftest import Serve
 from tests.judging.questions import question, values
 from tests.support.judge_server import Body, ServerReply, constant

@@ -6,10 +6,10 @@ import re
 import sys
 
 from lmms_rpts.filters.response_reading import parse_answer
+from lmms_rpts.grading.numbers import number_at
 from lmms_rpts.reasoning import extract_chain, find_answer, parse_chain
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.mentions import _WORDS, find_mentions, has_chinese_label
-from lmms_rpts.tasks.rome.quantities import quantities
 
 ODD = {"s": "ſ", "i": "İ", "k": "\u212a"}
 
@@ -61,4 +61,6 @@ def test_a_judges_word_in_odd_letters() -> None:
 
 
 def test_numbers_in_odd_letters() -> None:
-    assert [found.value for found in quantities("minus fİve thouſand and sıx")] == [-5006.0]
+    found = number_at("minus fİve thouſand and sıx")
+    assert found is not None
+    assert found.value == -5006

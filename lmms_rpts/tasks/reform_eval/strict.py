@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from lmms_rpts.answers.final_statement import READ, Statement, find_statement, sentences
-from lmms_rpts.answers.number_words import ENGLISH_WORDS
+from lmms_rpts.grading.numbers import ENGLISH_WORDS
 from lmms_rpts.tasks.reform_eval.option_marks import Marks, Named, is_denied, marks_of
 from lmms_rpts.tasks.reform_eval.text_answers import (
     WIDE,

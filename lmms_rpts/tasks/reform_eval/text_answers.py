@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from lmms_rpts.answers.number_words import ENGLISH_SCALES, ENGLISH_WORDS, english_number
+from lmms_rpts.grading.numbers import ENGLISH_SCALES, ENGLISH_WORDS, english_number
 from lmms_rpts.reasoning.thinking import split_thinking
 
 WIDE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

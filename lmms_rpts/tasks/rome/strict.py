@@ -7,36 +7,26 @@ lists the differences from the published rules, with examples.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from lmms_rpts.answers.number_grading import stated_number
+from lmms_rpts.answers.plain_text import plain
+from lmms_rpts.grading.quantities import Quantity, canonical_unit
 from lmms_rpts.tasks.rome.choices import choice_set, label_letters, main_clause, sentence
 from lmms_rpts.tasks.rome.extraction import seconds
 from lmms_rpts.tasks.rome.final_answer import final_answer, whole_answer
 from lmms_rpts.tasks.rome.kwargs import required
 from lmms_rpts.tasks.rome.phrases import fold, says
-from lmms_rpts.tasks.rome.quantities import Quantity, clock_times, marked, plain, quantities
 
 _ASIDE_WITH_NUMBER = re.compile(r"[(（][^()（）\n]{0,200}\d[^()（）\n]{0,200}[)）]")
 _OUT_OF = re.compile(r"\bout\s{1,3}of\s{1,3}(?:the\s{1,3})?\d[\d,]{0,20}", re.IGNORECASE)
-_RESULT = re.compile(
-    r"[=≈]|\b(?:so|therefore|thus|hence|total(?:\s{1,3}of)?|equals)\b"
-    r"|等于|所以|因此|总共|一共|共计|共",
-    re.IGNORECASE,
-)
-_BOUND = re.compile(
-    r"\b(?:(?:more|less|fewer|greater|larger|smaller|higher|lower)\s{1,3}than|at\s{1,3}(?:least|most))\b"
-    r"|\bor\s{1,3}(?:even\s{1,3})?(?:more|less|fewer|greater|above|below|over|under|higher|lower)\b"
-    r"|超过|至少|至多|不到|以上|以下",
-    re.IGNORECASE,
-)
-_DENIED_NUMBER = re.compile(
-    r"(?<![\w.,])-?\d[\d.,]{0,30}%?(?:\s{1,3}[a-z]{1,15})?\s{0,3}"
-    r"(?:(?:\s(?:is|are|was|were|would\s{1,3}be)(?:\s{1,3}not|n['’]t)?\s{1,3}"
-    r"(?:wrong|incorrect|false|excluded|ruled\s{1,3}out)"
-    r"|\s(?:is|are|was|were)(?:\s{1,3}not|n['’]t))\b|不对|不正确|不是|是错|错误)",
+_TAG = re.compile(r"</?[A-Za-z]{1,10}\s?/?>")
+_ARROW = re.compile(r"[-=]{1,2}>")  # x => 12
+_TIME = re.compile(
+    r"(?<![\d:.])(\d{1,2})(?:\s?[:点时]\s?)([0-5]?\d)(?:\s?[:分]\s?([0-5]?\d)(?!\d))?(?!\d)"
+    r"(?:\s?[分秒])?\s?([ap]\.?m\b)?",
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(
@@ -62,7 +52,6 @@ _GIVES_UP = re.compile(
     re.IGNORECASE,
 )
 _YET = re.compile(r"\b(?:but|however|still|yet)\b|但|不过", re.IGNORECASE)
-_BIGGER_UNIT = "厘毫千分微纳公平立方英海"
 
 
 def grade_strictly(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> float:
@@ -116,7 +105,7 @@ def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
     wanted = [_element(item) for item in (_elements(order) if isinstance(order, str) else order)]
     if len(wanted) == 1 and isinstance(order, str) and re.fullmatch(r"[A-Z]{2,26}", order.strip()):
         wanted = list(wanted[0])
-    text = plain(final_answer(answer).text)
+    text = "\n".join(map(plain, final_answer(answer).text.split("\n")))
     for part in dict.fromkeys((main_clause(text), main_clause(sentence(text)))):
         parts = _elements(_ORDER_INTRODUCED.sub("", part))
         row = re.sub(r"[-–—\s]", "", parts[0]) if len(parts) == 1 else ""
@@ -150,39 +139,27 @@ def _number(answer: str, value_to_match: int | float) -> bool:
 
     Half a place of a value such as 0.001 is large, so at most a tenth of the value is allowed.
     """
-    found = _the_quantity(plain(final_answer(answer).text))
+    found = _the_quantity(final_answer(answer).text)
     tolerance = 1e-6 * max(abs(value_to_match), 1e-3)
     if isinstance(value_to_match, float) and not value_to_match.is_integer():
         places = Decimal(repr(value_to_match)).as_tuple().exponent
         half_a_place = 0.5 * 10.0 ** int(places) * (1 + 1e-9)
         tolerance = max(tolerance, min(half_a_place, 0.1 * abs(value_to_match)))
     return found is not None and any(
-        abs(reading - value_to_match) <= tolerance for reading in found[1].readings
+        abs(reading - value_to_match) <= tolerance for reading in found.readings
     )
 
 
-def _the_quantity(text: str) -> tuple[str, Quantity] | None:
-    """The only number in the answer, and the text that it was found in.
-
-    If there are several: the only one of the first sentence, or after "=", "so", "total".
-    """
-    text = _DENIED_NUMBER.sub(" ", _OUT_OF.sub(" ", marked(text)))
+def _the_quantity(text: str) -> Quantity | None:
+    """The only quantity that an answer states, or its first sentence."""
+    text = _OUT_OF.sub(" ", _ARROW.sub("=", _TAG.sub(" ", text)))
     without = _ASIDE_WITH_NUMBER.sub(" ", text)
-    text = main_clause(without if quantities(without) else text)
-    if _BOUND.search(text):
-        return None
-    first = sentence(text)
-    for part in (text, first, _after_result(text), _after_result(first)):
-        found = quantities(part)
-        if found and len({quantity.value for quantity in found}) == 1:
-            return part, found[-1]
+    text = main_clause(without if re.search(r"\d", without) else text)
+    for part in dict.fromkeys((text, sentence(text))):
+        found = stated_number(plain(part))
+        if found is not None:
+            return found.quantity
     return None
-
-
-def _after_result(text: str) -> str:
-    """The text after the last "=", "so" or "total" that is followed by a number."""
-    tails = (text[found.end() :] for found in reversed(list(_RESULT.finditer(text))[-20:]))
-    return next((tail for tail in tails if quantities(tail)), "")
 
 
 def _location(
@@ -205,40 +182,35 @@ def _location(
 
 def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> bool:
     """Whether the only number or time of the answer is in the interval and has one of the units."""
-    raw = final_answer(answer).text
-    text = plain(raw)
+    text = final_answer(answer).text
     if isinstance(interval[0], str):
         low, high = (seconds(end.split(":")) for end in interval)
-        without = clock_times(main_clause(_ASIDE_WITH_NUMBER.sub(" ", text)))
-        times = set(without or clock_times(main_clause(text)))
+        text = plain(text)
+        without = _clock_times(main_clause(_ASIDE_WITH_NUMBER.sub(" ", text)))
+        times = set(without or _clock_times(main_clause(text)))
         return len(times) == 1 and any(low <= time <= high for time in times.pop())
     found = _the_quantity(text)
-    if found is None:
-        return False
-    part, quantity = found
     low, high = interval
     slack = 1e-9 * max(abs(low), abs(high))
-    if not any(low - slack <= reading <= high + slack for reading in quantity.readings):
+    if found is None or not any(low - slack <= each <= high + slack for each in found.readings):
         return False
-    beside = part[max(0, quantity.start - 20) : quantity.end + 40]
-    named = [unit for unit in units if unit.strip()]
-    return not named or any(_has_unit(beside, raw, unit.strip()) for unit in named)
+    named = [canonical_unit(unit) for unit in units if unit.strip()]
+    return not named or (found.unit or "%" * (len(found.readings) > 1)) in named
 
 
-def _has_unit(beside: str, raw: str, unit: str) -> bool:
-    """Whether the whole unit is next to the number, in the singular or plural."""
-    unit = unicodedata.normalize("NFKC", unit)
-    if unit in "$￥¥€£":
-        return unit in unicodedata.normalize("NFKC", raw)
-    before = f"[{_BIGGER_UNIT}]" if unit[0] >= "\u4e00" else "[A-Za-z/]"
-    plural = "(?:e?s)?" if len(unit) > 1 else ""
-    pattern = rf"(?<!{before}){re.escape(unit)}{plural}(?![A-Za-z/^\d²³])"
-    for found in re.finditer(pattern, beside, re.IGNORECASE):
-        wrong_prefix = found.group()[0] != unit[0] and found.group()[1:] == unit[1:]
-        # mW and MW differ; Celsius and celsius don't.
-        if not (wrong_prefix and len(unit) <= 3 and unit[0] in "mM"):
-            return True
-    return False
+def _clock_times(text: str) -> list[frozenset[int]]:
+    """The times of a text, each as the seconds since midnight that it may mean.
+
+    A time with "am" or "pm" may be meant on a 12- or a 24-hour clock.
+    """
+    times = []
+    for hour, minute, second, half in _TIME.findall(text):
+        after = int(minute) * 60 + int(second or 0)
+        hours = {int(hour)}
+        if half:
+            hours.add(int(hour) % 12 + (12 if half[0] in "pP" else 0))
+        times.append(frozenset(3600 * one + after for one in hours))
+    return times
 
 
 def _multi_interval(answer: str, intervals: Sequence[Sequence[Any]], units: Sequence[Any]) -> bool:

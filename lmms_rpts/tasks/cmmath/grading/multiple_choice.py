@@ -13,6 +13,8 @@ from lmms_rpts.answers.option_letters import (
     letters_by_rows,
     names_alternatives,
 )
+from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.words import OR, plain_words, states
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
@@ -22,11 +24,9 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     undermined,
     without_answer,
 )
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response
 from lmms_rpts.tasks.cmmath.grading.target import Target
-from lmms_rpts.tasks.cmmath.grading.text_answers import OR, plain_words, states
 
 # "A. 16", "(B) 18", "Ｃ．20"
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")

@@ -5,18 +5,60 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from lmms_rpts.tasks.cmmath.grading.formulas.evaluation import (
-    FUNCTIONS,
-    Tree,
-    name,
-    node,
-    number,
-    steps,
+FUNCTIONS = frozenset(
+    {"sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "ln"}
 )
+"""Functions of one argument; each is an operator of the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A formula.
+
+    Attributes:
+        operator: number, name, pi, sum, product, quotient (above, below), minus, power (base,
+            exponent), root (degree, content), abs, log (base, argument) or one of FUNCTIONS.
+        parts: its operands, in order.
+        value: the Fraction of a number, the text of a name.
+        size: its number of nodes.
+        names: its unknowns.
+    """
+
+    operator: str
+    parts: tuple[Tree, ...] = ()
+    value: Fraction | str | None = None
+    size: int = 1
+    names: frozenset[str] = frozenset()
+
+
+def node(operator: str, *parts: Tree) -> Tree:
+    """A tree with these parts."""
+    names = frozenset[str]().union(*(part.names for part in parts))
+    return Tree(operator, parts, None, 1 + sum(part.size for part in parts), names)
+
+
+def number(value: Fraction | int) -> Tree:
+    return Tree("number", (), value if isinstance(value, Fraction) else Fraction(value))
+
+
+def name(text: str) -> Tree:
+    return Tree("name", (), text, 1, frozenset((text,)))
+
+
+def steps(tree: Tree) -> tuple[Tree, ...]:
+    """Every node, operands before their operator: the order in which a stack evaluates it."""
+    found: list[Tree] = []
+    waiting = [tree]
+    while waiting:
+        found.append(waiting.pop())
+        waiting.extend(found[-1].parts)
+    return tuple(reversed(found))
+
 
 LONGEST = 2_000
 """Maximum number of characters of a formula."""

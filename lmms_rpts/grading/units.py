@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lmms_rpts.answers.number_words import (
+from lmms_rpts.grading.numbers import (
     CHINESE_DIGITS,
     CHINESE_SCALES,
     ENGLISH_SCALES,
@@ -53,6 +53,8 @@ _OTHERS = {
     "current": "1 安 安培 ampere; 1/1000 mA 毫安",
     "voltage": "1 伏 伏特 volt",
     "resistance": "1 Ω 欧 欧姆 ohm",
+    "amount": "1 mol",
+    "heat": "1 K",
     "frequency": "1 Hz 赫兹 赫 hertz",
     "loudness": "1 dB 分贝 decibel",
     "length/time^2": "1 m/s^{2} 米/秒^{2} 米/平方秒 米每二次方秒 米/二次方秒",

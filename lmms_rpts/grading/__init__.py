@@ -1,0 +1,1 @@
+"""Grading of final answers by rules: pure functions of texts, English and Chinese."""

@@ -1,0 +1,339 @@
+"""Numbers at the start of a text: in digits and in words, English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NamedTuple
+
+from lmms_rpts.reasoning.casing import lower
+
+_UNITS = "one|two|three|four|five|six|seven|eight|nine"
+_ONES = (
+    f"zero|{_UNITS}|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+)
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+ENGLISH_WORDS = {word: value for value, word in enumerate(_ONES.split("|"))} | {
+    word: 10 * value for value, word in enumerate(_TENS.split("|"), 2)
+}
+ENGLISH_SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
+CHINESE_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5,
+                  "六": 6, "七": 7, "八": 8, "九": 9}  # fmt: skip
+CHINESE_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
+_DIGITS = CHINESE_DIGITS | {str(digit): digit for digit in range(10)}
+_LONGEST = 40
+
+
+def english_number(words: str) -> int | None:
+    """The value of "two hundred and five"; None if the words are not a number.
+
+    The words are in lower case, separated by single hyphens or a few spaces.
+    """
+    total, part, room = 0, 0, 1_000
+    for word in re.split(r"[-\s]{1,3}(?:and\s{1,3})?", words):
+        if word == "hundred":
+            part, room = (part or 1) * 100, 100
+        elif word in ENGLISH_SCALES:
+            total, part, room = total + (part or 1) * ENGLISH_SCALES[word], 0, 1_000
+        elif word != "a":
+            value = ENGLISH_WORDS.get(word)
+            if value is None or value >= room:
+                return None
+            part, room = part + value, 10 if value >= 20 else 1
+    return total + part
+
+
+def chinese_number(text: str) -> int | None:
+    """The value of 二十一, 一百零五, 三万五, 1万5千 or 一二三; None if the text is not a number.
+
+    A last digit without 零 counts in the next lower scale, as in speech: 一百二 is 120.
+    """
+    if not 0 < len(text) <= _LONGEST:
+        return None
+    if all(character in CHINESE_DIGITS for character in text):
+        return int("".join(str(CHINESE_DIGITS[digit]) for digit in text))
+    return _under(text, (("亿", 10**8), ("万", 10**4)))
+
+
+def _under(text: str, scales: tuple[tuple[str, int], ...]) -> int | None:
+    if not scales:
+        return _section(text)
+    (mark, scale), lower = scales[0], scales[1:]
+    head, found, tail = text.rpartition(mark)
+    if not found:
+        return _under(text, lower)
+    high = _under(head, lower)
+    if not high:
+        return None
+    if not tail:
+        return high * scale
+    if tail in CHINESE_DIGITS:
+        digit = CHINESE_DIGITS[tail]
+        return high * scale + digit * scale // 10 if digit and tail != "两" else None
+    low = None if tail.isdecimal() and len(tail) < 4 else _under(tail, lower)
+    return None if low is None or low >= scale else high * scale + low
+
+
+def _section(text: str) -> int | None:
+    """A number below 10,000, or up to eight digits."""
+    if text.isascii() and text.isdecimal():
+        return int(text) if len(text) <= 8 else None
+    total, digit, zero, limit = 0, 0, False, 10_000
+    for character in text:
+        scale = CHINESE_SCALES.get(character)
+        if scale is None:
+            value = _DIGITS.get(character)
+            if value is None or digit or (zero and value == 0):
+                return None
+            digit, zero = value, zero or value == 0
+        elif scale >= limit or not (digit or scale == 10):
+            return None
+        else:
+            total, digit, zero, limit = total + (digit or 1) * scale, 0, False, scale
+    if (zero and not digit) or (text.endswith("两") and len(text) > 1):
+        return None
+    return total + digit * (limit // 10 if limit in (100, 1000) and not zero else 1)
+
+
+class Number(NamedTuple):
+    """A number at the start of a text.
+
+    Attributes:
+        value: the number, with its scale and percent sign applied.
+        plain_value: the number without them.
+        end: where the text after it begins.
+        places: the number of decimals of a plain decimal; 0 for an integer, None for a fraction.
+        currency: the sign before it.
+        written: its digits, if it is written in digits.
+    """
+
+    value: Fraction
+    plain_value: Fraction
+    end: int
+    places: int | None = None
+    currency: str = ""
+    written: str = ""
+
+
+def number_at(text: str) -> Number | None:
+    """The number that a plain text begins with; None if it begins with none."""
+    found = [each for each in (_in_digits(text), _in_english(text), _in_chinese(text)) if each]
+    return max(found, key=lambda each: each.end, default=None)  # 3 of 3分之2 is not the number
+
+
+_SCALES = ENGLISH_SCALES | {"trillion": 10**12, "万亿": 10**12, "百万": 10**6, "十万": 10**5}
+_SCALES |= {"千万": 10**7, "十亿": 10**9, "百亿": 10**10, "千亿": 10**11, **CHINESE_SCALES}
+_DIGITAL = re.compile(
+    r"(?P<sign>[-+]|(?:minus|negative)\s(?=[.$\d])|负(?=\d))?\s?(?P<currency>US\$|[$€£¥₹])?\s?(?P<inner>-)?"
+    r"(?:(?P<mixed>\d{1,9})(?:\s|又)(?=\d{1,9}/\d))?"
+    r"(?P<digits>\d{1,3}(?:,\d{3}){1,90}(?![\d,]\d)|\d{1,300}(?!\d)|(?=\.\d))(?P<decimals>\.\d{1,300})?(?!\d)"
+    r"(?:\s?/\s?(?P<divisor>\d{1,40}(?:\.\d{1,40})?)(?![\d/.]\d))?"
+    r"(?:[eE](?P<exponent>[-+]?\d{1,3})(?!\d)|\s?[×x*]\s?10\s?\^\s?(?P<power>[-+]?\d{1,3})(?!\d))?"
+    r"(?:\s?(?P<scale>hundred|thousand|million|billion|trillion|[十百千]?[万亿]|万亿"
+    r"|[百千](?![分米克瓦卡帕赫伏安升]))(?![a-z]))?"
+    r"(?:\s?(?P<percent>%|percent(?!a)|per\scent|‰))?",
+    re.IGNORECASE | re.ASCII,
+)
+_POWER_OF_TEN = re.compile(r"10\^([-+]?\d{1,3})(?!\d)")
+_WITH_SCALES = re.compile(r"\d{1,8}[百千万亿][\d零一二三四五六七八九十百千万]{1,20}")  # 1万5千
+
+
+def _in_digits(text: str) -> Number | None:
+    scaled = _WITH_SCALES.match(text)
+    number = chinese_number(scaled[0]) if scaled else None
+    if scaled and number is not None:
+        return Number(Fraction(number), Fraction(number), scaled.end(), 0)
+    power = _POWER_OF_TEN.match(text)
+    if power:
+        value = Fraction(10) ** int(power[1])
+        return Number(value, value, power.end(), written="10")
+    found = _DIGITAL.match(text)
+    if found is None or (found["sign"] and found["inner"]):
+        return None
+    value = Fraction(found["digits"].replace(",", "") + (found["decimals"] or "") or "0")
+    if found["divisor"]:
+        divisor = Fraction(found["divisor"])
+        if not divisor:
+            return None
+        value /= divisor
+    if found["mixed"]:
+        value += int(found["mixed"])
+    value *= Fraction(10) ** int(found["exponent"] or found["power"] or 0)
+    sign = found["sign"] or found["inner"] or ""
+    value = -value if sign and sign != "+" else value
+    scale = Fraction(_SCALES[lower(found["scale"])] if found["scale"] else 1)
+    if found["percent"]:
+        scale /= 1000 if found["percent"] == "‰" else 100
+    whole = value.denominator == 1 and not found["decimals"]
+    places = len(found["decimals"] or ".") - 1 if scale == 1 and not found["divisor"] else None
+    written = re.sub(r"\D", "", found[0])
+    places = 0 if whole and scale >= 1 else places
+    return Number(value * scale, value, found.end(), places, found["currency"] or "", written)
+
+
+_ORDINALS = (
+    "half third quarter fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth twentieth thirtieth fortieth fiftieth hundredth thousandth"
+)
+_PARTS: dict[str, int] = dict(
+    zip(_ORDINALS.split(), (2, 3, 4, *range(4, 17), 20, 30, 40, 50, 100, 1000), strict=True),
+    halve=2,
+)
+_KNOWN = "|".join(
+    sorted(
+        (
+            *ENGLISH_WORDS,
+            *ENGLISH_SCALES,
+            *(f"{part}s?" for part in _PARTS),
+            "a",
+            "an",
+            "and",
+            "point",
+        ),
+        key=len,
+        reverse=True,
+    )
+)
+NUMBER_WORD = re.compile(
+    rf"(?<![A-Za-z])(?:{'|'.join((*ENGLISH_WORDS, *ENGLISH_SCALES))})(?![A-Za-z])", re.IGNORECASE
+)
+_ENGLISH = re.compile(
+    rf"(?P<minus>(?:minus|negative)\s)?(?P<words>(?:{_KNOWN})(?![A-Za-z])"
+    rf"(?:[-\s]{{1,3}}(?:{_KNOWN})(?![A-Za-z])){{0,20}})",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(r"\s?(?:%|percent|per\scent)(?![a-z])", re.IGNORECASE)
+
+
+def _in_english(text: str) -> Number | None:
+    """Two hundred and five, two point five, two thirds, three and a half, half an (hour)."""
+    found = _ENGLISH.match(text)
+    if found is None:
+        return None
+    words = [
+        (lower(word[0]), found.start("words") + word.end())
+        for word in re.finditer("[a-z]+", found["words"], re.IGNORECASE)
+    ]
+    for count in range(len(words), 0, -1):
+        value, places = _english_value([word for word, _ in words[:count]])
+        if value is not None:
+            end = words[count - 1][1]
+            value = -value if found["minus"] else value
+            percent = _PERCENT.match(text, end)
+            if percent:
+                return Number(value / 100, value, percent.end())
+            return Number(value, value, end, places)
+    return None
+
+
+def _english_value(words: list[str]) -> tuple[Fraction | None, int | None]:
+    """The value of number words, and its decimals as in ``Number``; None if they are none."""
+    if words[0] == "half" and words[-1] in ("a", "an"):
+        words = words[:-1]
+    part = _english_part(words)
+    if part is None and "and" in words:
+        at = len(words) - 1 - words[::-1].index("and")
+        whole, rest = _count(words[:at])[0], _english_part(words[at + 1 :])
+        part = None if whole is None or rest is None else whole + rest
+    return _count(words) if part is None else (part, None)
+
+
+def _english_part(words: list[str]) -> Fraction | None:
+    if words in (["half"], ["quarter"]):
+        words = ["a", *words]
+    if len(words) < 2:
+        return None
+    above = Fraction(1) if words[:-1] == ["a"] else _count(words[:-1])[0]
+    singular = words[-1] if above == 1 else words[-1].removesuffix("s")
+    if singular not in _PARTS or above is None or (above != 1 and not words[-1].endswith("s")):
+        return None
+    return above / _PARTS[singular]
+
+
+def _count(words: list[str]) -> tuple[Fraction | None, int | None]:
+    if "point" in words:
+        at = words.index("point")
+        digits = [ENGLISH_WORDS.get(each, 10) for each in words[at + 1 :]]
+        whole = _count(words[:at])[0]
+        if whole is None or not digits or max(digits) > 9:
+            return None, None
+        return Fraction(f"{whole}.{''.join(map(str, digits))}"), len(digits)
+    if not words or words == ["a"] or words[0] in ENGLISH_SCALES or words[-1] in ("a", "and"):
+        return None, None
+    value = english_number(" ".join(words))
+    return (None, None) if value is None else (Fraction(value), 0)
+
+
+_DIGIT = "".join(CHINESE_DIGITS)
+_COUNT = rf"[{_DIGIT}十百千万亿]{{1,20}}"
+_CHINESE = re.compile(
+    rf"(?P<minus>[负-])?(?:"
+    # 三又四分之一, 百分之二点五
+    rf"(?:(?P<whole>{_COUNT}|\d{{1,9}})又)?(?P<below>{_COUNT}|\d{{1,9}})分之"
+    rf"(?P<above>{_COUNT}(?:点[{_DIGIT}]{{1,30}})?|\d{{1,9}}(?:\.\d{{1,9}})?)"
+    rf"|(?P<tens>\d(?:\.\d{{1,2}})?|\d\d|[{_DIGIT}])成(?P<ones>[{_DIGIT}半\d])?"  # 三成五
+    rf"|(?P<price>\d(?:\.\d{{1,2}})?|\d\d|[{_DIGIT}]{{1,2}})折"  # 八五折
+    rf"|(?P<only>一?半)|(?P<count>{_COUNT})(?:点(?P<places>[{_DIGIT}]{{1,30}})(?P<scale>[万亿])?|(?P<half>个半))?)"
+)
+# 五六个 means five or six
+_ESTIMATES = frozenset(
+    ("一二", "一两", "二三", "两三", "三两", "三四", "三五", "四五", "五六", "六七", "七八", "八九")
+)
+
+
+def _in_chinese(text: str) -> Number | None:
+    found = _CHINESE.match(text[:200])
+    if found is None or found["count"] in _ESTIMATES:
+        return None
+    sign = -1 if found["minus"] else 1
+    value, plain_value, places = _chinese_value(found)
+    if value is None:
+        return None
+    return Number(sign * value, sign * (plain_value or value), found.end(), places)
+
+
+def _chinese_value(
+    found: re.Match[str],
+) -> tuple[Fraction | None, Fraction | None, int | None]:
+    """The value, the value without percent, and the decimals, as in ``Number``."""
+    if found["only"]:
+        return Fraction(1, 2), None, None
+    if found["tens"]:
+        ones = "5" if found["ones"] == "半" else _in_figures(found["ones"] or "0")
+        return (10 * Fraction(_in_figures(found["tens"])) + int(ones)) / 100, None, None
+    if found["price"]:
+        share = Fraction(_in_figures(found["price"]))
+        return share / (10 if share < 10 else 100), None, None
+    if found["below"]:
+        scales = {mark: Fraction(scale) for mark, scale in CHINESE_SCALES.items()}
+        below, above, whole = (
+            scales.get(each) if each in scales else _whole(each)
+            for each in (found["below"], found["above"], found["whole"] or "零")
+        )
+        if not below or above is None or whole is None:
+            return None, None, None
+        return whole + above / below, above if below in (100, 1000) else None, None
+    value = _whole(found["count"])
+    if value is None:
+        return None, None, None
+    if found["half"]:
+        return value + Fraction(1, 2), None, None
+    digits = _in_figures(found["places"] or "")
+    value += Fraction(f"0.{digits}" if digits else 0)
+    scale = CHINESE_SCALES[found["scale"]] if found["scale"] else 1
+    return value * scale, None, len(digits) if scale == 1 else 0
+
+
+def _in_figures(text: str) -> str:
+    return "".join(str(CHINESE_DIGITS.get(character, character)) for character in text)
+
+
+def _whole(text: str) -> Fraction | None:
+    """A number in words or digits, with 点 or a point before its decimals."""
+    whole, _, places = text.partition("点")
+    if text[0].isascii():
+        return Fraction(text)
+    value = chinese_number(whole)
+    return (
+        None if value is None else Fraction(f"{value}.{_in_figures(places)}" if places else value)
+    )

@@ -1,0 +1,192 @@
+"""Parser of one quantity: a number with its unit, in digits or in words."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NamedTuple
+
+from lmms_rpts.grading.numbers import NUMBER_WORD, number_at
+from lmms_rpts.grading.units import UNITS, unit_at
+from lmms_rpts.reasoning.casing import lower
+
+# Names of units that would be letters or words in a mathematical text
+_SHORT_NAMES = """
+in inch; mi mile; yd yard; lb 磅; oz ounce; us$ 美元; $ 美元; € 欧元; eur 欧元; £ 英镑; gbp 英镑
+; ¢ 美分; ¥ 元; 块 元; 人民币 元; kilo kg; gramme g; mole mol; 摩尔 mol; kelvin K; v 伏; a 安; w 瓦
+; kw kW; n 牛; j J; ω Ω; 岁 year; yr year; km/hour km/h; kmh km/h; kph km/h; kmph km/h; mps m/s
+; sqm m^{2}; cc cm^{3}; ms 毫秒; °c °C; °f °F; celsius °C; fahrenheit °F
+"""
+_NAMES = {
+    name.lower(): unit.name
+    for name, unit in UNITS.items()
+    if not unit.dimension.startswith("count") and unit.name != "角"  # 三角
+} | dict(entry.split() for entry in _SHORT_NAMES.split(";"))
+_KNOWN = frozenset(_NAMES.values())
+_DEGREES = re.compile(r"(?:°|degrees?)\s?(c|f|celsius|fahrenheit)(?![a-z])")
+_MEASURE_WORDS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
+# "8 of them", "8 apples in the picture", "8 (5 red and 3 blue)"
+_PLACED = re.compile(
+    r"(?:^|\s)(?:(?:is|are|was|were|can\sbe)\s)?(?:seen|in|on|at|of|from|inside|visible|shown"
+    r"|altogether|overall|present|here|there|that|which|for|by|per\s(?:person|child))(?![A-Za-z])[^\d]{0,200}$",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
+_SCALE_LETTERS = frozenset("kKMGTB")  # 8k, 4K, 5G
+_PLACED_ZH = re.compile(r"(?:在|于)[^\d]{0,60}$")
+# These words after a number change its value, or mark it as a difference.
+_CHANGES = re.compile(
+    r"(?<![a-z])(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?"
+    r"|tenths?|\w{0,12}ths?(?<!months)(?<!month)(?<!moths)(?<!moth)|st|nd|rd|dozens?"
+    r"|scores?|pairs?|couples?|times|fold|squared|cubed|factorial"
+    r"|plus|minus|more|less|fewer|short(?:er)?|long(?:er)?|larg\w{0,3}|small\w{0,3}|bigg\w{0,3}"
+    r"|high(?:er)?|low(?:er)?|tall(?:er)?|old(?:er)?|young(?:er)?|further|farther|fast(?:er)?|slow(?:er)?"
+    r"|later|earlier|ahead|behind|above|below|over|under|extra|additional|another|missing|off|point|and"
+    r"|or|to|not|but|except|something|some|is|are|was|were|before|after"
+    r"|each|every|apiece|ago|then|until|power|root|odd|than|too|no|if|unless"
+    r"|depending|k|b|bn|mn|hundreds?|thousands?|millions?|billions?)(?![a-z])"
+    r"|^[千百十折号者角边维巧项点半几多余来数成倍分样起直些定般切旦致边面共律甲乙]|半|倍|左右|以上|以下|以内|多|几|不|或|到",
+    re.IGNORECASE,
+)
+_UNIT_CHARACTERS = re.compile(
+    r"(?!.*[/^\-]$)[^\W\d_]{0,20}[^%\d.,;:!?()\[\]{}<>=≈≤≥≠~√∞±+×÷*#@&|\"\\]{0,60}"
+)
+_POWERED = re.compile(r"(?<=[A-Za-z])\^([23])(?!\d)")
+
+
+# These words after a number scale it, or make it another thing: 5 lakh, 5 ppm, 5 BC, 5 am, 5ish
+_SCALING_UNIT = re.compile(
+    r"(?<![a-z])(?:lakh|lac|crore|mil|mln|mio|mrd|bil|bln|tr?n|[a-z]{1,12}illi(?:on|ard)|myriad"
+    r"|grand|gross|doz|dz|ten|pct|percentage|pp[mbt]|bps?|(?:per)?mille?|basi|ish"
+    r"|[ap]\.?m\.?|b\.?c(?:\.?e)?|mega|giga|hecto)s?(?![a-z])"
+)
+# The prefix of MW, MHz, Mm: upper case means mega, lower case milli; also Mb, which is not bytes
+_MEGA = re.compile(
+    r"(?<![A-Za-z])M(?=(?i:m|g|s|a|hz|n|pa|j|w|v|f|ω|ohm|l|t|ev|wh|bq|sv|b|bps|bit)(?![A-Za-z]))"
+)
+_BIT = re.compile(r"(?<![A-Za-z])([KMGT])b(?=(?:ps)?(?![A-Za-z]))")
+
+
+class Quantity(NamedTuple):
+    """A number with its unit.
+
+    Attributes:
+        value: the number, with its scale and percent sign applied.
+        unit: the words after it, in canonical form; may be empty.
+        plain_value: the number without scale and percent sign.
+        digits: its digits, if it is written in digits; else empty.
+        text: the parsed text.
+    """
+
+    value: Fraction
+    unit: str
+    plain_value: Fraction
+    digits: str
+    text: str
+
+    @property
+    def readings(self) -> tuple[Fraction, ...]:
+        """The values that it may mean where a percent sign may be left out: 45% is 0.45 or 45."""
+        percent = self.plain_value == 100 * self.value
+        return (self.value, self.plain_value) if percent else (self.value,)
+
+
+def read_quantity(text: str, *, counted: bool = False) -> Quantity | None:
+    """Parse the quantity of a plain text; None if it is anything else, or more than one.
+
+    ``counted``: "one" is a number here, as in "There is one bird".
+    """
+    text = text.strip(" ,;:\"'，；：").rstrip(" .。")
+    if text[:1] == "(" and text[-1:] == ")" and text.count("(") == 1:
+        text = text[1:-1].strip()
+    if text.startswith("~") or not 0 < len(text) <= 300:
+        return None
+    aside = _ASIDE.search(text)
+    again = read_quantity(aside[1]) if aside else None  # eight (8), but not 8 (9)
+    core = text[: aside.start()] if aside else text
+    found = number_at(core)
+    if found is None or (again and again.value != found.value):
+        return None
+    rest = core[found.end :]
+    unit, currency = _unit_of(rest), _NAMES.get(lower(found.currency), "")
+    alone = counted or not rest.strip() or is_known(unit or "")
+    one = lower(core[: found.end]) == "one" and not alone  # "one of the birds"
+    if unit is None or (currency and unit) or one or not _stands(core, found.end):
+        return None
+    return Quantity(found.value, currency or unit, found.plain_value, found.written, text)
+
+
+def _stands(text: str, end: int) -> bool:
+    """Whether a number in Chinese is followed by a unit or a counter: not 三角形, nor 一只猫."""
+    rest = text[end:].strip(" .。")
+    if text[:1].isascii() or not rest or is_known(canonical_unit(rest)):
+        return True
+    return rest[0] in _MEASURE_WORDS and (text[:end] != "一" or len(rest) == 1)
+
+
+def _unit_of(rest: str) -> str | None:
+    """The unit after a number; None if other text follows."""
+    rest = _PLACED_ZH.sub("", rest.strip(" .\"'，。"))
+    if NUMBER_WORD.search(rest) or re.match(r"[-']", rest):
+        return None
+    unit = canonical_unit(rest)
+    if rest in _SCALE_LETTERS:
+        return None
+    if is_known(unit):
+        return unit
+    rest = _PLACED.sub("", rest).strip(" .\"',，。")
+    unit = canonical_unit(rest)
+    known = is_known(unit)
+    if not known and (_CHANGES.search(rest) or not _UNIT_CHARACTERS.fullmatch(rest)):
+        return None
+    words = rest.split()
+    if len(words) > 4 or (
+        not known and any(len(word) == 1 and word.isalpha() and word < "\u3040" for word in words)
+    ):
+        return None
+    return unit
+
+
+def canonical_unit(text: str) -> str:
+    """A unit by its usual name: ``cm`` for "centimetres", ``km/h`` for "km per hour"."""
+    text = _MEGA.sub("mega", _BIT.sub(r"\1bit", text))
+    text = _POWERED.sub(r"^{\1}", " ".join(lower(text).split()))
+    text = _DEGREES.sub(lambda found: f"°{found[1][0]}", text)
+    if text in _NAMES:
+        return _NAMES[text]
+    unit, end = unit_at(text, 0)
+    if unit and end == len(text) > 1 and not unit.dimension.startswith("count"):
+        return unit.name
+    parts = ["/".join(map(_singular, word.split("/"))) for word in text.split()]
+    simple = " ".join(parts)
+    simple = _NAMES.get(simple, simple)
+    return "" if simple in _MEASURE_WORDS else simple
+
+
+def _singular(word: str) -> str:
+    one = word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
+    return _NAMES.get(word) or _NAMES.get(one, one)
+
+
+def units_agree(one: Quantity, other: Quantity) -> bool:
+    """Whether two units are compatible: one is missing, or both are the same.
+
+    A unit that scales its number, as in 5 lakh or 5 ppm, is compatible only with itself.
+    """
+    if one.unit == other.unit:
+        return True
+    if _SCALING_UNIT.search(f"{one.unit} {other.unit}"):
+        return False
+    if not one.unit or not other.unit:
+        return True
+    if is_known(one.unit) or is_known(other.unit):
+        return False
+    words, others = (
+        set(re.sub(r"^[个只条张本把辆位]", "", each.unit).split()) for each in (one, other)
+    )
+    return bool(words & others) and (words <= others or others <= words)
+
+
+def is_known(unit: str) -> bool:
+    """Whether a unit is a unit of measurement, not the name of counted things."""
+    return unit in _KNOWN
