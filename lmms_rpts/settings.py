@@ -88,10 +88,9 @@ class Table(BaseSettings):
             SettingError: with the setting, where it was set, its value and the allowed values.
         """
         _refuse_misspelt(cls)
+        options = {name: value for name, value in options.items() if value not in (None, "")}
         try:
-            return cls(
-                **{name: value for name, value in options.items() if value not in (None, "")}
-            )
+            return cls(**options)
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
         name = str(fault["loc"][0])
@@ -124,13 +123,11 @@ class Table(BaseSettings):
     @classmethod
     def variables(cls, *names: str) -> list[str]:
         """The environment variables of these fields, else of all settings."""
-        prefix = f"{cls.TABLE or 'lmms_rpts'}_".upper()
-        pairs = [(name, _schema(cls)[name].get("variable")) for name in names or cls.settings()]
-        return [
-            each
-            for name, given in pairs
-            for each in ([prefix + name.upper()] if given is True else (given or "").split())
-        ]
+        found: list[str] = []
+        for name in names or cls.settings():
+            variable = _schema(cls)[name].get("variable") or ""
+            found += [_prefix(cls) + name.upper()] if variable is True else variable.split()
+        return found
 
     @classmethod
     def allowed(cls, name: str) -> str:
@@ -140,11 +137,9 @@ class Table(BaseSettings):
         if "enum" in schema:
             return f"choose one of {', '.join(schema['enum'])}"
         kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
-        low, high = schema.get("minimum"), schema.get("maximum")
-        bounds = (
-            f" from {low:g} to {high:g}" if high else f", at least {low}" if low != high else ""
-        )
-        return f"use {kinds.get(schema.get('type'), 'text')}{bounds}"
+        low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))
+        bounds = f" from {low} to {high}" if high else f", at least {low}" if low else ""
+        return f"use {kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
 
     @classmethod
     def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
@@ -189,9 +184,7 @@ def _base_url(url: str | None) -> str | None:
 
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
 """A file or folder; if the file of settings has a relative one, it is relative to that file."""
-_PlaceOrOff = Annotated[
-    Place | None, BeforeValidator(lambda value: None if value == OFF else value)
-]
+_PlaceOrOff = Annotated[Place | None, BeforeValidator(lambda text: None if text == OFF else text)]
 _Price = Annotated[str | None, AfterValidator(lambda text: text if _prices(text) else None)]
 _Url = Annotated[str | None, AfterValidator(_base_url)]
 
@@ -325,6 +318,10 @@ def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | Non
     raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
 
 
+def _prefix(table: type[Table]) -> str:
+    return f"{table.TABLE or 'lmms_rpts'}_".upper()
+
+
 @lru_cache
 def _schema(table: type[Table]) -> dict[str, Any]:
     return dict(table.model_json_schema()["properties"])
@@ -369,12 +366,11 @@ def _as_set(table: type[Table], name: str) -> str:
 
 def _refuse_misspelt(table: type[Table]) -> None:
     """Refuse misspelt variables and settings of the file, which would otherwise be ignored."""
-    prefix = f"{table.TABLE or 'lmms_rpts'}_".upper()
+    prefix, own, names = _prefix(table), table.variables(), table.settings()
     where = f"[{table.TABLE}] of {FILE}" if table.TABLE else FILE
-    own, names = table.variables(), table.settings()
     # Others may have variables that begin with the name of a benchmark.
     start, likeness = (0, 0.85) if table.TABLE else (len(prefix), 0.6)
-    known = {name[start:]: name for name in (*(() if table.TABLE else (CONFIG,)), *own)}
+    known = {name[start:]: name for name in (own if table.TABLE else [CONFIG, *own])}
     for name in names:
         known.setdefault((prefix + name.upper())[start:], f"{name} in {where}")
     for name in environment_without():
@@ -391,10 +387,10 @@ def _refuse_misspelt(table: type[Table]) -> None:
 
 def _unknown(said: str, name: str, known: Mapping[str, str]) -> SettingError:
     """The error for a name; ``known`` has the names, and how messages call them."""
-    if said != name and _SECRET.search(name):
+    if _SECRET.search(name):
         return SettingError(
-            f"{said}: keys and addresses of servers are never settings of a file, because results "
-            "files hold its settings. Set OPENAI_API_KEY or OPENAI_BASE_URL as a variable"
+            f"{said}: keys and addresses of servers are never settings of a file, which results "
+            "files hold. Set OPENAI_API_KEY or OPENAI_BASE_URL as a variable"
         )
     near = get_close_matches(name, known, 1)
     hint = f"Did you mean {known[near[0]]}?" if near else f"Known: {', '.join(known.values())}"
