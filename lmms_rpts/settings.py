@@ -60,7 +60,7 @@ def setting(default: Any, help: str, variable: bool | str = False, **more: Any) 
         default: its default, or a function that returns it.
         help: its line in docs/settings.md.
         variable: whether a variable such as ROME_GRADER sets it; or the name of the variable.
-        more: bounds such as ``ge`` and ``le``, and other arguments of ``pydantic.Field``.
+        more: bounds such as ``ge``, and other arguments of ``pydantic.Field``.
     """
     how = {"default_factory" if callable(default) else "default": default}
     return Field(**how, description=help, json_schema_extra={"variable": variable}, **more)
@@ -182,6 +182,11 @@ def _base_url(url: str | None) -> str | None:
     return url.rstrip("/").removesuffix("/chat/completions")
 
 
+def _openai_headers() -> Mapping[str, str]:
+    names = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+    return {names[name]: value for name, value in os.environ.items() if name in names and value}
+
+
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
 """A file or folder; if the file of settings has a relative one, it is relative to that file."""
 _PlaceOrOff = Annotated[Place | None, BeforeValidator(lambda text: None if text == OFF else text)]
@@ -220,8 +225,7 @@ class Settings(Table):
     grades: Place | None = environment(None, "")  # an option of lmms-rpts score
     openai_url: _Url = environment(None, "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
-    openai_organization: str | None = environment(None, "OPENAI_ORG_ID", repr=False)
-    openai_project: str | None = environment(None, "OPENAI_PROJECT_ID", repr=False)
+    openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)
     rank: int = environment(0, "RANK", ge=0)
     local_rank: int = environment(0, "LOCAL_RANK", ge=0)
     processes: int = environment(1, "WORLD_SIZE", ge=1)
@@ -247,12 +251,6 @@ class Settings(Table):
         """One price for all judges, or one for each of ``a+b+c``; empty if none is set."""
         return _prices(self.price)
 
-    @property
-    def openai_headers(self) -> Mapping[str, str]:
-        """HTTP headers for OPENAI_ORG_ID and OPENAI_PROJECT_ID."""
-        ids = {"Organization": self.openai_organization, "Project": self.openai_project}
-        return {f"OpenAI-{name}": value for name, value in ids.items() if value}
-
 
 def load_settings(**options: object) -> Settings:
     """The settings, with this process's share of concurrency and budget; see `Table.load`."""
@@ -276,11 +274,7 @@ def config_file() -> Path | None:
 
 
 def refuse_unknown(tables: Iterable[str]) -> None:
-    """Refuse misspelt settings, and tables of the file that are none of these.
-
-    Raises:
-        SettingError: with the name, and the nearest one or all.
-    """
+    """Refuse misspelt settings, and tables of the file that are none of these."""
     _refuse_misspelt(Settings)
     for name, value in _file().items():
         if isinstance(value, dict) and name not in (*tables, *Settings.settings()):
@@ -289,12 +283,7 @@ def refuse_unknown(tables: Iterable[str]) -> None:
 
 @contextmanager
 def options_given(config: Path | None = None, /, **options: object) -> Iterator[None]:
-    """Context in which settings, also in processes started there, have options of a command.
-
-    Args:
-        config: the file of settings; None: unchanged.
-        options: settings; None: not set.
-    """
+    """Context with a file and options of a command, also for processes started there."""
     given = {name: str(value) for name, value in options.items() if value is not None}
     variables = {_OPTIONS: json.dumps(_options() | given)}
     variables |= {CONFIG: str(config.absolute())} if config else {}
@@ -352,7 +341,7 @@ def _beside(table: type[Table], name: str, value: Any) -> Any:
     path = "'path'" in str(_schema(table)[name])
     if not isinstance(value, str) or value == OFF or not (path or name == "path"):
         return value
-    place = (config_file() or Path()).parent / os.path.expanduser(value)
+    place = Path(str(config_file())).parent / os.path.expanduser(value)
     return str(place) if path or place.exists() else value  # or the name of a data set
 
 
