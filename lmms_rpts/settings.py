@@ -60,7 +60,7 @@ def setting(default: Any, help: str, variable: bool | str = False, **more: Any) 
         default: its default, or a function that returns it.
         help: its line in docs/settings.md.
         variable: whether a variable such as ROME_GRADER sets it; or the name of the variable.
-        more: bounds such as ``ge`` and ``le``, and other arguments of ``pydantic.Field``.
+        more: bounds such as ``ge``, and other arguments of ``pydantic.Field``.
     """
     how = {"default_factory" if callable(default) else "default": default}
     return Field(**how, description=help, json_schema_extra={"variable": variable}, **more)
@@ -88,10 +88,9 @@ class Table(BaseSettings):
             SettingError: with the setting, where it was set, its value and the allowed values.
         """
         _refuse_misspelt(cls)
+        options = {name: value for name, value in options.items() if value not in (None, "")}
         try:
-            return cls(
-                **{name: value for name, value in options.items() if value not in (None, "")}
-            )
+            return cls(**options)
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
         name = str(fault["loc"][0])
@@ -124,13 +123,11 @@ class Table(BaseSettings):
     @classmethod
     def variables(cls, *names: str) -> list[str]:
         """The environment variables of these fields, else of all settings."""
-        prefix = f"{cls.TABLE or 'lmms_rpts'}_".upper()
-        pairs = [(name, _schema(cls)[name].get("variable")) for name in names or cls.settings()]
-        return [
-            each
-            for name, given in pairs
-            for each in ([prefix + name.upper()] if given is True else (given or "").split())
-        ]
+        found: list[str] = []
+        for name in names or cls.settings():
+            variable = _schema(cls)[name].get("variable") or ""
+            found += [_prefix(cls) + name.upper()] if variable is True else variable.split()
+        return found
 
     @classmethod
     def allowed(cls, name: str) -> str:
@@ -140,11 +137,9 @@ class Table(BaseSettings):
         if "enum" in schema:
             return f"choose one of {', '.join(schema['enum'])}"
         kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
-        low, high = schema.get("minimum"), schema.get("maximum")
-        bounds = (
-            f" from {low:g} to {high:g}" if high else f", at least {low}" if low != high else ""
-        )
-        return f"use {kinds.get(schema.get('type'), 'text')}{bounds}"
+        low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))
+        bounds = f" from {low} to {high}" if high else f", at least {low}" if low else ""
+        return f"use {kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
 
     @classmethod
     def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
@@ -187,11 +182,14 @@ def _base_url(url: str | None) -> str | None:
     return url.rstrip("/").removesuffix("/chat/completions")
 
 
+def _openai_headers() -> Mapping[str, str]:
+    names = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+    return {names[name]: value for name, value in os.environ.items() if name in names and value}
+
+
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
 """A file or folder; if the file of settings has a relative one, it is relative to that file."""
-_PlaceOrOff = Annotated[
-    Place | None, BeforeValidator(lambda value: None if value == OFF else value)
-]
+_PlaceOrOff = Annotated[Place | None, BeforeValidator(lambda text: None if text == OFF else text)]
 _Price = Annotated[str | None, AfterValidator(lambda text: text if _prices(text) else None)]
 _Url = Annotated[str | None, AfterValidator(_base_url)]
 
@@ -227,8 +225,7 @@ class Settings(Table):
     grades: Place | None = environment(None, "")  # an option of lmms-rpts score
     openai_url: _Url = environment(None, "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
-    openai_organization: str | None = environment(None, "OPENAI_ORG_ID", repr=False)
-    openai_project: str | None = environment(None, "OPENAI_PROJECT_ID", repr=False)
+    openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)
     rank: int = environment(0, "RANK", ge=0)
     local_rank: int = environment(0, "LOCAL_RANK", ge=0)
     processes: int = environment(1, "WORLD_SIZE", ge=1)
@@ -254,12 +251,6 @@ class Settings(Table):
         """One price for all judges, or one for each of ``a+b+c``; empty if none is set."""
         return _prices(self.price)
 
-    @property
-    def openai_headers(self) -> Mapping[str, str]:
-        """HTTP headers for OPENAI_ORG_ID and OPENAI_PROJECT_ID."""
-        ids = {"Organization": self.openai_organization, "Project": self.openai_project}
-        return {f"OpenAI-{name}": value for name, value in ids.items() if value}
-
 
 def load_settings(**options: object) -> Settings:
     """The settings, with this process's share of concurrency and budget; see `Table.load`."""
@@ -283,11 +274,7 @@ def config_file() -> Path | None:
 
 
 def refuse_unknown(tables: Iterable[str]) -> None:
-    """Refuse misspelt settings, and tables of the file that are none of these.
-
-    Raises:
-        SettingError: with the name, and the nearest one or all.
-    """
+    """Refuse misspelt settings, and tables of the file that are none of these."""
     _refuse_misspelt(Settings)
     for name, value in _file().items():
         if isinstance(value, dict) and name not in (*tables, *Settings.settings()):
@@ -296,12 +283,7 @@ def refuse_unknown(tables: Iterable[str]) -> None:
 
 @contextmanager
 def options_given(config: Path | None = None, /, **options: object) -> Iterator[None]:
-    """Context in which settings, also in processes started there, have options of a command.
-
-    Args:
-        config: the file of settings; None: unchanged.
-        options: settings; None: not set.
-    """
+    """Context with a file and options of a command, also for processes started there."""
     given = {name: str(value) for name, value in options.items() if value is not None}
     variables = {_OPTIONS: json.dumps(_options() | given)}
     variables |= {CONFIG: str(config.absolute())} if config else {}
@@ -323,6 +305,10 @@ def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | Non
     if text is None or text in choices:
         return next((each for each in choices if each == text), None)
     raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
+
+
+def _prefix(table: type[Table]) -> str:
+    return f"{table.TABLE or 'lmms_rpts'}_".upper()
 
 
 @lru_cache
@@ -355,7 +341,7 @@ def _beside(table: type[Table], name: str, value: Any) -> Any:
     path = "'path'" in str(_schema(table)[name])
     if not isinstance(value, str) or value == OFF or not (path or name == "path"):
         return value
-    place = (config_file() or Path()).parent / os.path.expanduser(value)
+    place = Path(str(config_file())).parent / os.path.expanduser(value)
     return str(place) if path or place.exists() else value  # or the name of a data set
 
 
@@ -369,12 +355,11 @@ def _as_set(table: type[Table], name: str) -> str:
 
 def _refuse_misspelt(table: type[Table]) -> None:
     """Refuse misspelt variables and settings of the file, which would otherwise be ignored."""
-    prefix = f"{table.TABLE or 'lmms_rpts'}_".upper()
+    prefix, own, names = _prefix(table), table.variables(), table.settings()
     where = f"[{table.TABLE}] of {FILE}" if table.TABLE else FILE
-    own, names = table.variables(), table.settings()
     # Others may have variables that begin with the name of a benchmark.
     start, likeness = (0, 0.85) if table.TABLE else (len(prefix), 0.6)
-    known = {name[start:]: name for name in (*(() if table.TABLE else (CONFIG,)), *own)}
+    known = {name[start:]: name for name in (own if table.TABLE else [CONFIG, *own])}
     for name in names:
         known.setdefault((prefix + name.upper())[start:], f"{name} in {where}")
     for name in environment_without():
@@ -391,10 +376,10 @@ def _refuse_misspelt(table: type[Table]) -> None:
 
 def _unknown(said: str, name: str, known: Mapping[str, str]) -> SettingError:
     """The error for a name; ``known`` has the names, and how messages call them."""
-    if said != name and _SECRET.search(name):
+    if _SECRET.search(name):
         return SettingError(
-            f"{said}: keys and addresses of servers are never settings of a file, because results "
-            "files hold its settings. Set OPENAI_API_KEY or OPENAI_BASE_URL as a variable"
+            f"{said}: keys and addresses of servers are never settings of a file, which results "
+            "files hold. Set OPENAI_API_KEY or OPENAI_BASE_URL as a variable"
         )
     near = get_close_matches(name, known, 1)
     hint = f"Did you mean {known[near[0]]}?" if near else f"Known: {', '.join(known.values())}"

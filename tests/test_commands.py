@@ -228,6 +228,26 @@ def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.Mo
 
 @table(
     "arguments",
+    ["doctor", "--quick", "--offline", "--config", "mine.toml"],
+    ["--config", "mine.toml", "doctor", "--quick", "--offline"],
+)
+def test_a_file_of_settings_is_named_before_or_after_the_command(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text("decay = 0.5")
+    (tmp_path / "rpts.toml").write_text("focus_height = 2")
+    said = CliRunner().invoke(app, arguments).stdout
+    assert f"decay = 0.5 ({tmp_path / 'mine.toml'})" in said
+    assert "focus_height" not in said
+    assert (
+        f"focus_height = 2 ({tmp_path / 'rpts.toml'})"
+        in CliRunner().invoke(app, ["doctor", "--quick", "--offline"]).stdout
+    )
+
+
+@table(
+    "arguments",
     ["sweep", "no-run"],
     ["summarize", "no-run"],
     ["tree", "no-run", "--id", "0"],

@@ -140,7 +140,7 @@ def test_the_metrics_are_the_means_of_the_records(judged: Run) -> None:
     assert judged.results["rome"]["accuracy,none"] == pytest.approx(sum(every) / len(every))
 
 
-def test_the_results_file_names_grader_and_judge(judged: Run) -> None:
+def test_the_results_file_names_grader_and_judge(judged: Run, data: Path) -> None:
     (file,) = judged.folder.rglob("*_results.json")
     written = json.loads(file.read_text(encoding="utf-8"))
     for task in TASKS:
@@ -150,6 +150,9 @@ def test_the_results_file_names_grader_and_judge(judged: Run) -> None:
             "openai:oracle",
             True,
         )
+    found = written["config"]["lmms_rpts"]
+    assert (found["judge"], found["concurrency"]) == ("openai:oracle", 32)
+    assert found["rome"] == {"path": str(data), "grader": "llm", "consistency": True}
     assert written["usage"]["judges"]["calls"] == 12 + 8
     assert "sk-secret-of-the-test" not in file.read_text(encoding="utf-8") + judged.output
 

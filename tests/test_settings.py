@@ -285,7 +285,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated(folder: Path, content: st
     ("CMMATH_GRADER", "llm", "choose one of rule, judge, both"),
     ("REFORM_LIMIT_SAMPLES", "0", "use a whole number, at least 1"),
     ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1e6", "use a whole number, at least 1"),
-    ("LMMS_RPTS_MAX_JUDGE_COST", "$5", "use a number from 0 to 1e+09"),
+    ("LMMS_RPTS_MAX_JUDGE_COST", "$5", "use a number from 0 to 1000000000"),
     ("LMMS_RPTS_MAX_JUDGE_COST", "2.5", "needs the price of tokens: set LMMS_RPTS_PRICE="),
     ("LMMS_RPTS_EVIDENCE", "images", "choose one of facts, image, both"),
     *(

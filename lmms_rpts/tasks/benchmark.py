@@ -109,9 +109,8 @@ class Benchmark:
 
     @property
     def data_path(self) -> str:
-        """The path of its data in the settings; empty if it is not set."""
-        found = getattr(self.settings.load(), "path", None) if self.settings else None
-        return str(found or "")
+        """The path of its data, if it is set; else empty."""
+        return str(self.settings.given().get("path", [""])[0]) if self.settings else ""
 
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
         """The checks by task and group."""
