@@ -401,7 +401,7 @@ def test_a_place_where_no_answer_can_be_kept(
     spoilt = doctor("--judge", "lexical")
     assert spoilt.exit_code == 0
     assert "is damaged" in about(spoilt.output, "cached replies")
-    assert "copies the replies that can still be read" in about(spoilt.output, "cached replies")
+    assert "renames it and begins a new file" in about(spoilt.output, "cached replies")
     (tmp_path / "kept" / FILE).unlink()
     with closing(sqlite3.connect(tmp_path / "kept" / FILE)) as connection:
         connection.execute("PRAGMA user_version = 99")

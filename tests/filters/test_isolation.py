@@ -297,11 +297,6 @@ def test_what_is_no_text_is_no_response(odd: Any) -> None:
     assert [each.error for (each,) in resps] == ["the model gave no response", None]
 
 
-class OddError(Exception):
-    def __str__(self) -> str:
-        raise ValueError
-
-
 def test_a_conversation_that_asks_nonsense_is_that_responses_outcome(logged: list[str]) -> None:
     """The engine throws what it cannot ask into the conversation, inside the isolation."""
 
@@ -315,12 +310,3 @@ def test_a_conversation_that_asks_nonsense_is_that_responses_outcome(logged: lis
         found = engine.converse([*dialogues, ask(JudgeRequest("image", [], claim="x"))])
     assert found[2] == "asked"
     assert all(each.startswith("internal error while asking") for each in found[:2])
-
-
-def test_an_exception_without_a_message_is_told_as_well() -> None:
-    def fail() -> None:
-        raise OddError
-
-    with Isolation("reading") as isolation:
-        reason = isolation.run(fail, lambda reason: reason)
-    assert reason == "internal error while reading: OddError: (its message is unavailable)"
