@@ -6,10 +6,9 @@ import ast
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, Literal
 
 from loguru import logger
 
@@ -27,7 +26,7 @@ from lmms_rpts.filters.grading import GradingFilter, report_ungraded
 from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.reasoning.thinking import select_reasoning
+from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
 from lmms_rpts.tasks.reform_eval.documents import rounds_of
@@ -39,46 +38,17 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformRecord,
 )
 from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
-from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
+from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
 FIELDS: Mapping[str, FieldCheck] = {
     "set": (lambda value: value in data_sets(), "the name of a data set"),
     "method": (lambda value: value in ("generation", "likelihood"), "generation or likelihood"),
-    "id": TEXT,
-    "sample": ANYTHING,
-    "duplicate": ANYTHING,
-    "instruct": TEXT,
-    "question": TEXT,
-    "options": TEXTS,
-    "order": ANYTHING,
-    "marks": TEXT,
-    "right": ANYTHING,
-    "answers": TEXTS,
-    "round": ANYTHING,
+    **dict.fromkeys(("id", "instruct", "question", "marks"), TEXT),
+    **dict.fromkeys(("options", "answers"), TEXTS),
+    **dict.fromkeys(("sample", "duplicate", "order", "right", "round"), ANYTHING),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A response graded by the published and the strict rules; with a reason if score is None."""
-
-    prediction: str
-    source: Any
-    published: ReformGrade
-    strict: ReformGrade
-    score: float | None
-    reason: str | None = None
-    losses: tuple[float, ...] = ()
-    means: tuple[float, ...] = ()
-
-
 _NOTHING = ReformGrade(chosen=None, correct=None, rule="")
-
-
-def not_given(reason: str) -> Given:
-    """The result for a response that can't be graded."""
-    return Given("", "response", _NOTHING, _NOTHING, None, reason)
 
 
 class ReformAnswerFilter(GradingFilter):
@@ -98,22 +68,22 @@ class ReformAnswerFilter(GradingFilter):
         """No judge is used."""
         return NO_JUDGE
 
-    def read(self, response: str | None, doc: Doc) -> Given:
+    def read(self, response: str | None, doc: Doc) -> ReformRecord:
         """Grade a response; thinking is ignored."""
         missing = missing_response(response)
         if missing:
-            return not_given(missing)
+            return record_of(doc, self.asking, reason=missing)
         part = select_reasoning(response or "")
         kind = data_sets()[doc["set"]].kind
-        return replace(grade_text(part.spoken, doc, kind), source=part.source)
+        return grade_text(part.spoken, doc, kind, self.asking, part.source)
 
-    def unread(self, reason: str) -> Given:
+    def unread(self, reason: str) -> str:
         """The result for a response that can't be graded."""
-        return not_given(reason)
+        return reason
 
-    def record(self, given: Given, grade: JudgeGrade | None, more: Any, doc: Doc) -> ReformRecord:
-        """The record of a response."""
-        return record_of(given, doc, self.asking)
+    def record(self, given: Any, grade: JudgeGrade | None, more: Any, doc: Doc) -> ReformRecord:
+        """The record of a response, or of the reason why it can't be graded."""
+        return _unscored(doc, self.asking, given) if isinstance(given, str) else given
 
     def report(self, records: Sequence[ReformRecord]) -> None:
         """Log how many answers could not be graded, and why."""
@@ -147,10 +117,10 @@ class ReformLikelihoodFilter(RptsFilter):
                 members = list(group)
                 doc = members[0][1]
                 for values in _of_options([value for value, _ in members], doc):
-                    given = isolation.run(
-                        partial(grade_losses, values, doc, self.reform), not_given
+                    record = isolation.run(
+                        partial(grade_losses, values, doc, self.asking),
+                        partial(_unscored, doc, self.asking),
                     )
-                    record = record_of(given, doc, self.asking)
                     entries += [record.to_json(), *[""] * (len(values) - 1)]
         return entries
 
@@ -170,36 +140,42 @@ def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
         yield values[start : start + count]
 
 
-def grade_text(prediction: str, doc: Doc, kind: Kind) -> Given:
+def _unscored(doc: Doc, asking: ReformAsking, reason: str) -> ReformRecord:
+    return record_of(doc, asking, reason=reason)
+
+
+def grade_text(
+    prediction: str,
+    doc: Doc,
+    kind: Kind,
+    asking: ReformAsking,
+    source: ReasoningSource = "response",
+) -> ReformRecord:
     """Grade a generated answer by the published and the strict rules."""
+    score: float
     if kind == "choice":
-        return _grade_choice(prediction, doc)
-    if kind == "caption":
-        grade = ReformGrade(chosen=None, correct=None, rule="rouge_l")
-        return Given(prediction, "response", grade, grade, rouge_l(prediction, doc["answers"]))
-    answers = list(doc["answers"])
-    match = kie_open_ended if kind == "kie" else ocr_open_ended
-    found = match(prediction, answers if len(answers) > 1 else answers[0])
-    published = ReformGrade(chosen=None, correct=bool(found), rule=kind)
-    holds = text_contains(prediction, answers, numbers_as_words=kind == "kie")
-    strict = ReformGrade(chosen=None, correct=holds, rule=kind)
-    return Given(prediction, "response", published, strict, float(found))
+        right, options = doc["right"], doc["options"]
+        chosen = single_choice(prediction)
+        published = ReformGrade(chosen=chosen, correct=chosen == right, rule="mark")
+        score = float(chosen == right)
+        found = chosen_option(prediction, options, doc["marks"])
+        # Two options may have the same text.
+        text = None if found.index is None else options[found.index]
+        strict = ReformGrade(chosen=found.index, correct=text == options[right], rule=found.rule)
+    elif kind == "caption":
+        published = strict = ReformGrade(chosen=None, correct=None, rule="rouge_l")
+        score = rouge_l(prediction, doc["answers"])
+    else:
+        answers = list(doc["answers"])
+        match = kie_open_ended if kind == "kie" else ocr_open_ended
+        score = float(match(prediction, answers if len(answers) > 1 else answers[0]))
+        published = ReformGrade(chosen=None, correct=bool(score), rule=kind)
+        holds = text_contains(prediction, answers, numbers_as_words=kind == "kie")
+        strict = ReformGrade(chosen=None, correct=holds, rule=kind)
+    return record_of(doc, asking, prediction, source, published, strict, score)
 
 
-def _grade_choice(prediction: str, doc: Doc) -> Given:
-    right = doc["right"]
-    chosen = single_choice(prediction)
-    found = chosen_option(prediction, doc["options"], doc["marks"])
-    published = ReformGrade(chosen=chosen, correct=chosen == right, rule="mark")
-    # Two options may have the same text.
-    chosen_text = None if found.index is None else doc["options"][found.index]
-    strict = ReformGrade(
-        chosen=found.index, correct=chosen_text == doc["options"][right], rule=found.rule
-    )
-    return Given(prediction, "response", published, strict, float(chosen == right))
-
-
-def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Given:
+def grade_losses(values: Sequence[Any], doc: Doc, asking: ReformAsking) -> ReformRecord:
     """Grade the likeliest option.
 
     Args:
@@ -209,69 +185,70 @@ def grade_losses(values: Sequence[Any], doc: Doc, reform: ReformSettings) -> Giv
     means: list[Any] = [
         value[0] if isinstance(value, tuple | list) and value else None for value in values
     ]
-    if len(means) < len(doc["options"]) or not all(isinstance(each, float | int) for each in means):
-        return not_given("the model did not give a likelihood for every option")
     totals: list[Any] = [getattr(each, "total", None) for each in means]
-    if reform.reduction == "sum" and None in totals:
-        return not_given(
+    by_sum, options, reason = asking.reduction == "sum", doc["options"], None
+    if len(means) < len(options) or not all(isinstance(each, float | int) for each in means):
+        reason = "the model did not give a likelihood for every option"
+    elif by_sum and None in totals:
+        reason = (
             "the model does not report the number of tokens of an option "
             "(the setting reduction = mean does not need it)"
         )
-    compared = [-each for each in totals] if reform.reduction == "sum" else means
-    if not all(map(math.isfinite, (*compared, *means))):
-        return not_given("the likelihood of an option is not a finite number")
-    if len(set(compared)) == 1 < len(compared):
-        return not_given("the likelihoods of all options are equal: the model computes none")
-    chosen = compared.index(min(compared))
-    grade = ReformGrade(chosen=chosen, correct=chosen == doc["right"], rule="likelihood")
-    return Given(
-        doc["options"][chosen],
-        "likelihood",
-        grade,
-        grade,
-        float(chosen == doc["right"]),
-        losses=tuple(map(float, compared)),
-        means=tuple(map(float, means)),
-    )
+    elif not all(map(math.isfinite, (*means, *(totals if by_sum else ())))):
+        reason = "the likelihood of an option is not a finite number"
+    else:
+        compared = [-each for each in totals] if by_sum else means
+        if len(set(compared)) == 1 < len(compared):
+            reason = "the likelihoods of all options are equal: the model computes none"
+    if reason:
+        return record_of(doc, asking, reason=reason)
+    record = grade_choice(compared.index(min(compared)), doc, asking)
+    numbers = {"losses": tuple(map(float, compared)), "means": tuple(map(float, means))}
+    return record.model_copy(update=numbers)
 
 
-def record_of(given: Given, doc: Doc, asking: ReformAsking) -> ReformRecord:
-    """The record of a response."""
+def grade_choice(chosen: int, doc: Doc, asking: ReformAsking) -> ReformRecord:
+    """Grade an option that was chosen by its likelihood."""
+    right = chosen == doc["right"]
+    grade = ReformGrade(chosen=chosen, correct=right, rule="likelihood")
+    text = doc["options"][chosen]
+    return record_of(doc, asking, text, "likelihood", grade, grade, float(right))
+
+
+def record_of(
+    doc: Doc,
+    asking: ReformAsking,
+    prediction: str = "",
+    source: ReasoningSource | Literal["likelihood"] = "response",
+    published: ReformGrade = _NOTHING,
+    strict: ReformGrade = _NOTHING,
+    score: float | None = None,
+    reason: str | None = None,
+) -> ReformRecord:
+    """The record of a response; a malformed document must not lose a paid response."""
+    known, order = data_sets().get(as_text(doc.get("set"))), doc.get("order")
+    texts = ("id", "set", "instruct", "question", "marks")
+    fields: dict[str, Any] = {
+        **{name: as_text(doc.get(name, "")) for name in texts},
+        **{name: as_texts(doc.get(name)) for name in ("options", "answers")},
+        **{name: as_whole(doc.get(name)) or 0 for name in ("sample", "duplicate")},
+        **{name: as_whole(doc.get(name)) for name in ("right", "round")},
+        "kind": doc.get("kind", known.kind if known else "choice"),
+        "method": "likelihood" if doc.get("method") == "likelihood" else "generation",
+        "order": [as_whole(each) or 0 for each in order] if isinstance(order, list) else [],
+    }
     return ReformRecord(
-        outcome="unscored" if given.score is None else "scored",
-        reason=given.reason,
-        score=given.score,
-        published=given.published,
-        strict=given.strict,
-        prediction=given.prediction,
-        source=given.source,
-        losses=given.losses,
-        means=given.means,
-        instance=_instance(doc),
+        outcome="unscored" if score is None else "scored",
+        reason=reason,
+        score=score,
+        published=published,
+        strict=strict,
+        prediction=prediction,
+        source=source,
+        losses=(),
+        means=(),
+        instance=ReformInstance.model_validate(fields),
         settings=asking,
-    )
-
-
-def _instance(doc: Doc) -> ReformInstance:
-    """The document for a record; a malformed document must not lose a paid response."""
-    known = data_sets().get(as_text(doc.get("set")))
-    kind = doc.get("kind", known.kind if known else "choice")
-    order = doc.get("order")
-    return ReformInstance(
-        id=as_text(doc.get("id", "")),
-        sample=as_whole(doc.get("sample")) or 0,
-        duplicate=as_whole(doc.get("duplicate")) or 0,
-        set=as_text(doc.get("set", "")),
-        kind=kind,
-        method="likelihood" if doc.get("method") == "likelihood" else "generation",
-        instruct=as_text(doc.get("instruct", "")),
-        question=as_text(doc.get("question", "")),
-        options=as_texts(doc.get("options")),
-        order=tuple(as_whole(each) or 0 for each in order) if isinstance(order, list) else (),
-        marks=as_text(doc.get("marks", "")),
-        right=as_whole(doc.get("right")),
-        answers=as_texts(doc.get("answers")),
-        round=as_whole(doc.get("round")),
     )
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.reform_eval.filter import Given
-    from lmms_rpts.tasks.reform_eval.record import ReformRun
+    from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRecord, ReformRun
     from lmms_rpts.tasks.reform_eval.sets import Kind
 
 _LAYOUTS: Mapping[str, tuple[Kind, str]] = {
@@ -49,7 +48,6 @@ def _read(path: Path, label: str | None) -> ReformRun:
     from lmms_rpts.errors import UserError
     from lmms_rpts.runs.samples import RunError
     from lmms_rpts.schema import FieldError
-    from lmms_rpts.tasks.reform_eval.filter import record_of
     from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRun
     from lmms_rpts.tasks.reform_eval.sets import data_sets
 
@@ -75,7 +73,7 @@ def _read(path: Path, label: str | None) -> ReformRun:
     try:
         for at, (document, prediction) in enumerate(_documents(path, kind, right, method)):
             asked = shared | document
-            record = record_of(_graded(prediction, asked, method), asked, asking)
+            record = _graded(prediction, asked, asking)
             instance = record.instance.model_copy(update={"task": task, "doc_id": at})
             records.append(record.model_copy(update={"instance": instance}))
     except (UserError, FieldError) as fault:
@@ -126,19 +124,17 @@ def _documents(
         yield document, fields.any("prediction")
 
 
-def _graded(prediction: Any, document: Mapping[str, Any], method: str) -> Given:
-    from lmms_rpts.tasks.reform_eval.filter import Given, grade_text, not_given
+def _graded(prediction: Any, document: Mapping[str, Any], asking: ReformAsking) -> ReformRecord:
+    from lmms_rpts.tasks.reform_eval.filter import grade_choice, grade_text, record_of
     from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
     from lmms_rpts.tasks.reform_eval.record import ReformGrade
 
-    if method == "generation":
+    if document["method"] == "generation":
         if not isinstance(prediction, str):
-            return not_given("the prediction is not a string")
-        return grade_text(prediction, document, document["kind"])
-    chosen, options = single_choice_likelihood(prediction), document["options"]
-    if not 0 <= chosen < len(options):  # never right, as published
-        grade = ReformGrade(chosen=None, correct=False, rule="none")
-        return Given(str(chosen), "likelihood", grade, grade, 0.0)
-    right = chosen == document["right"]
-    grade = ReformGrade(chosen=chosen, correct=right, rule="likelihood")
-    return Given(options[chosen], "likelihood", grade, grade, float(right))
+            return record_of(document, asking, reason="the prediction is not a string")
+        return grade_text(prediction, document, document["kind"], asking)
+    chosen = single_choice_likelihood(prediction)
+    if 0 <= chosen < len(document["options"]):
+        return grade_choice(chosen, document, asking)
+    grade = ReformGrade(chosen=None, correct=False, rule="none")  # never right, as published
+    return record_of(document, asking, str(chosen), "likelihood", grade, grade, 0.0)
