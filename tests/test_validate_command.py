@@ -192,26 +192,6 @@ def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_pa
     assert not re.search(r">\s*own\b", page)
 
 
-def test_files_of_before_name_the_built_in_set_as_those_of_today(
-    command: Command, tmp_path: Path
-) -> None:
-    """It was called own: such files are read and compared with new ones."""
-    new, old = tmp_path / "new.json", tmp_path / "old.json"
-    assert command("--judge", "lexical", "-o", new).exit_code == 0
-    old.write_text(new.read_text().replace('"built-in"', '"own"'))
-    assert old.read_text().count('"own"') == 2
-    assert read_validity(old) == read_validity(new)
-    done = command("--compare", old, new)
-    assert done.exit_code == 0, done.output
-    assert "built-in: " in done.output
-    assert "only one of the files" not in done.output
-    # Data of your own may have this name.
-    own = json.loads(old.read_text())
-    own["sets"][0]["layout"] = "rows"
-    old.write_text(json.dumps(own))
-    assert read_validity(old).sets[0].name == "own"
-
-
 @table(
     "arguments, status, said",
     (["--data", "nowhere"], 2, "does not exist"),
