@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -17,8 +16,7 @@ VERSION = 1
 BUILT_IN = "built-in"
 """Name and layout of the labelled steps that come with the package."""
 
-_FORMERLY = "own"
-_LARGEST = 500_000_000
+_REMEDY = "pass a file that lmms-rpts validate -o wrote"
 
 
 class ValidityError(UserError):
@@ -188,14 +186,6 @@ class ValidatedSet(Model):
         Several[JudgedChain], Field(description="labels and scores of each chain, without texts")
     ] = ()
 
-    @model_validator(mode="before")
-    @classmethod
-    def _renamed(cls, found: Any) -> Any:
-        # Files of older versions call the built-in set so.
-        if isinstance(found, dict) and found.get("name") == found.get("layout") == _FORMERLY:
-            return found | {"name": BUILT_IN, "layout": BUILT_IN}
-        return found
-
     @model_validator(mode="after")
     def _distinct(self) -> ValidatedSet:
         if len({(chain.stratum, chain.id) for chain in self.chains}) < len(self.chains):
@@ -234,21 +224,25 @@ def read_validity(path: Path) -> Validity:
     Raises:
         ValidityError: with the file and the error.
     """
-    remedy = "pass a file that lmms-rpts validate -o wrote"
-    # A pipe or a device would be read forever.
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise ValidityError(f"{path} is not a file: {remedy}")
+    return parse_validity(path, read_bytes(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a validity file; raises as ``read_validity``."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise ValidityError(f"{path} is larger than 500 MB: {remedy}")
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        raise ValidityError(f"Cannot read {path} ({error.strerror}): {remedy}") from None
+        raise ValidityError(f"Cannot read {path} ({error.strerror}): {_REMEDY}") from None
+
+
+def parse_validity(path: Path, content: bytes) -> Validity:
+    """The content of a validity file as an object; raises as ``read_validity``."""
     try:
         found = Validity.model_validate_json(content)
-    except (ValidationError, RecursionError) as error:
-        fault = first_fault(error) if isinstance(error, ValidationError) else "nested too deeply"
-        raise ValidityError(f"{path} is not a validity file: {fault}; {remedy}") from None
+    except ValidationError as error:
+        raise ValidityError(
+            f"{path} is not a validity file: {first_fault(error)}; {_REMEDY}"
+        ) from None
     if found.version != VERSION:
         raise ValidityError(
             f"{path} has version {found.version}; this lmms-rpts reads version {VERSION}"

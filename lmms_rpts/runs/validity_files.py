@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from lmms_rpts.runs.validity import VERSION, Validity, ValidityError, read_validity
+from lmms_rpts.runs.validity import (
+    VERSION,
+    Validity,
+    ValidityError,
+    parse_validity,
+    read_bytes,
+)
 from lmms_rpts.schema import Model, Text, shown
 from lmms_rpts.settings import Jury
 
@@ -102,12 +110,9 @@ def read_validity_file(path: Path) -> ValidityFile:
     Raises:
         ValidityError: with the file and the error.
     """
-    validity = read_validity(path)
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:  # it was removed meanwhile
-        raise ValidityError(f"Cannot read {path} ({error.strerror}): pass it again") from None
-    return ValidityFile(path, digest, validity)
+    content = read_bytes(path)
+    digest = hashlib.sha256(content).hexdigest()
+    return ValidityFile(path, digest, parse_validity(path, content))
 
 
 def read_validity_files(paths: Iterable[Path]) -> tuple[ValidityFile, ...]:
@@ -124,15 +129,15 @@ def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:
     held = usage.get(KEY) if isinstance(usage, Mapping) else None
     try:
         named, validity = _Named.model_validate(held), Validity.model_validate(held)
-    except (ValidationError, RecursionError):
+    except ValidationError:
         return None
     if validity.version != VERSION:
         return None
     path = Path(named.file)
-    try:
-        whole = read_validity_file(path)
-    except (ValidityError, ValueError):  # a path with a null character
-        whole = None
-    if whole is not None and whole.sha256 == named.sha256:
-        return whole
+    # A results file of others may name a device. os.path: False for any text.
+    if os.path.isfile(path):
+        with suppress(ValidityError):
+            whole = read_validity_file(path)
+            if whole.sha256 == named.sha256:
+                return whole
     return ValidityFile(path, named.sha256, validity)

@@ -53,7 +53,8 @@ class Fields:
     key: str = ""
 
     def __contains__(self, name: str) -> bool:
-        return self.value.get(name) is not None
+        # Without a name: pandas writes an index as the field "".
+        return bool(name) and self.value.get(name) is not None
 
     @property
     def place(self) -> str:

@@ -171,13 +171,11 @@ def first_error(
         sound = field in row.value and value in none
         if verdict is not None:
             name, right, wrong = verdict
-            if row.read(name, choice({right: True, wrong: False})):
-                if value is not None and not sound:
-                    raise RowError(
-                        field, f"is {shown(value)}, but the solution is marked as correct"
-                    )
-                return (True,) * steps
-        elif sound:
+            marked = value is not None and not sound
+            sound = row.read(name, choice({right: True, wrong: False}))
+            if sound and marked:
+                raise RowError(field, f"is {shown(value)}, but the solution is marked as correct")
+        if sound:
             return (True,) * steps
         at = step_number(row.read(field, whole), steps, field, base=base)
         return (*(True,) * at, False, *(None,) * (steps - at - 1))

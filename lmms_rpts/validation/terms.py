@@ -93,9 +93,6 @@ METRICS: Mapping[str, Metric] = {
     name: metric for group in METRIC_GROUPS.values() for name, metric in group.items()
 }
 
-METRIC_HELP: Mapping[str, str] = {name: metric.help for name, metric in METRICS.items()}
-"""One-line explanation of each metric."""
-
 BASELINE_HELP: Mapping[str, str] = {
     "shortness": "shorter steps score higher",
     "place": "earlier steps of a chain score higher",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,14 +33,6 @@ def write(path: Path, change: Change) -> Path:
     change(found)
     path.write_text(json.dumps(found), encoding="utf-8")
     return path
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "v.json")
-    for path in (tmp_path / "v.json", tmp_path):
-        with pytest.raises(ValidityError, match="is not a file"):
-            read_validity(path)
 
 
 def of_second(**fields: Any) -> Change:

@@ -1,6 +1,7 @@
 """Layouts of published step labels: the publishers' rows, counted by independent code.
 
-Each expected figure is calculated here from the raw objects, as their papers describe them.
+Each expected figure is calculated here from the raw objects, as their papers describe them. The
+other sets are counted in test_reference_figures.
 """
 
 from __future__ import annotations
@@ -43,30 +44,11 @@ def up_to(first: int | None, steps: int) -> Counted:
     return (steps, 0) if first is None else (first, 1)
 
 
-def processbench(row: Raw) -> Counted:
-    return up_to(None if row["label"] < 0 else row["label"] + 1, len(row["steps"]))
-
-
-def bigbench_mistake(row: Raw) -> Counted:
-    marked = row["mistake_index"]
-    return up_to(None if marked is None else marked + 1, len(row["steps"]))
-
-
 def mr_ben(row: Raw) -> Counted:
     """Steps are the lines that begin with a number; the label uses this number."""
     first = row["Model_Solution_First_Error_Step"]
     numbered = [line for line in row["Model_Solution_Steps"] if re.match(r"Step \d", line)]
     return up_to(None if first == "N/A" else int(first), len(numbered))
-
-
-def stepverify(row: Raw) -> Counted:
-    return up_to(row["incorrect_index"] + 1, len(row["student_incorrect_solution"]))
-
-
-def parc(row: Raw) -> Counted:
-    levels = row["error_annotation"]["error_annotations"]["step_level"]
-    kinds = [{each["error_type"] for each in level["errors"]} for level in levels]
-    return len(row["steps"]), sum(bool(each - {"Accumulation_Error"}) for each in kinds)
 
 
 def prmbench(row: Raw) -> Counted:
@@ -77,10 +59,6 @@ def vlrmbench(row: Raw) -> Counted:
     return len(row["task_gt"]), sum(row["task_gt"])
 
 
-def folio(row: Raw) -> Counted:
-    return 1, row["label"] != "True"
-
-
 def prm800k(row: Raw) -> Counted:
     found = [each for step in row["label"]["steps"] for each in step["completions"]]
     return len(found), sum(each["rating"] == -1 for each in found)
@@ -89,14 +67,9 @@ def prm800k(row: Raw) -> Counted:
 # set, counting function of a row -> chains, labelled steps, wrong ones; rows left out
 @table(
     "name, count, whole, left_out",
-    ("processbench", processbench, (200, 892, 127), 0),
-    ("bigbench_mistake", bigbench_mistake, (291, 1796, 225), 0),
     ("mr_ben", mr_ben, (180, 717, 119), 17),
-    ("stepverify", stepverify, (150, 387, 150), 0),
-    ("parc", parc, (300, 1791, 300), 0),
     ("prmbench", prmbench, (133, 2012, 278), 5),
     ("vlrmbench", vlrmbench, (80, 1109, 180), 0),
-    ("folio", folio, (150, 150, 93), 0),
     ("prm800k", prm800k, (3, 34, 7), 0),
 )
 def test_counts(

@@ -6,14 +6,11 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import lmms_rpts
-from lmms_rpts.filters import score
-from lmms_rpts.judging.backends.lexical import RESTATES_ABOVE, similarity
-from lmms_rpts.reasoning import InferenceQuery, parse_chain, plan_steps, repair_chain
 from lmms_rpts.validation import own_steps
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.own_steps import GOLD, KINDS, REPHRASED, own_chains, own_variants
@@ -83,27 +80,6 @@ def test_variants(variant: own_steps.Variant) -> None:
         assert variant.text != told
 
 
-@table("variant", *own_variants())
-def test_a_run_keeps_the_step(variant: own_steps.Variant) -> None:
-    """A step that only restates its single cited clue is dropped, and is never judged."""
-    doc = DOCS[variant.instance]
-    reasoning = list(doc["reasoning"])
-    premises = reasoning[variant.step].partition("->")[0]
-    reasoning[variant.step] = f"{premises}-> {variant.text}"
-    chain = repair_chain(
-        parse_chain(reasoning, doc["language"]),
-        doc["textual_clue"],
-        lambda conclusion, clue: similarity(conclusion, clue) > RESTATES_ABOVE,
-        n_images=len(doc["visual_clue"]),
-    )
-    assert chain.steps[variant.step].conclusion.strip() == variant.text
-
-
-def test_no_duplicates() -> None:
-    texts = Counter(variant.text for variant in own_variants())
-    assert set(texts.values()) == {1}
-
-
 @table("chain", *own_chains())
 def test_chains(chain: LabelledChain) -> None:
     instance = int(chain.question.partition("-")[2])
@@ -130,22 +106,6 @@ def test_chains(chain: LabelledChain) -> None:
     assert len(changed) == (chain.stratum != GOLD)
     if chain.first_error is not None:
         assert changed == [chain.first_error]
-
-
-@table("chain", *GOLDS.values())
-def test_gold_premises_are_those_of_a_run(chain: LabelledChain) -> None:
-    doc = DOCS[int(chain.question.partition("-")[2])]
-    # The demo's gold chains need no clean-up.
-    plan = plan_steps(parse_chain(doc["reasoning"], doc["language"]), doc)
-    assert chain.asked == tuple(
-        at for at, query in enumerate(plan) if isinstance(query, InferenceQuery)
-    )
-    assert chain.premises is not None
-    for at in chain.asked:
-        query = plan[at]
-        assert isinstance(query, InferenceQuery)
-        assert chain.premises[at] == tuple(text.strip() for text in query.premises)
-        assert (chain.context, chain.steps[at]) == (query.context, query.conclusion.strip())
 
 
 @table(
@@ -207,20 +167,6 @@ def test_labels_cannot_be_guessed_from_surface_features(
         for label in (True, False)
     )
     assert 0.4 <= area(sound, wrong) <= 0.6, f"{name}: {area(sound, wrong):.3f}"
-
-
-def test_each_kind_stands_early_and_late() -> None:
-    """Except verdicts, which are always last."""
-    places = defaultdict(set)
-    for variant in own_variants():
-        last = len(gold_of(variant.instance).steps) - 1
-        places[variant.kind].add(variant.step == last)
-    assert places.pop("verdict") == {True}
-    assert all(each == {True, False} for each in places.values()), places
-
-
-def test_chains_are_cleaned_up_as_in_a_run() -> None:
-    assert own_steps.restates is score.restates
 
 
 def test_nothing_slow_is_imported() -> None:

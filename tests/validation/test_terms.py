@@ -7,7 +7,7 @@ from typing import Any
 from lmms_rpts.runs.validity import Interval, JudgedChain
 from lmms_rpts.runs.validity_figures import best_rival
 from lmms_rpts.validation.terms import (
-    METRIC_HELP,
+    METRICS,
     beaten,
     cost,
     doubts,
@@ -76,9 +76,9 @@ def test_judges_to_doubt(
 
 
 def test_every_metric_is_explained_in_a_line() -> None:
-    assert set(METRIC_HELP) == set(VALUES)
-    for name, said in METRIC_HELP.items():
-        assert 10 < len(said) < 100, name
+    assert set(METRICS) == set(VALUES)
+    for name, metric in METRICS.items():
+        assert 10 < len(metric.help) < 100, name
     assert title_of("some_new_metric") == "some new metric"
 
 
