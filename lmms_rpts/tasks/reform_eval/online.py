@@ -110,8 +110,9 @@ def doc_to_messages(
     round_idx: int | None = None,
     previous_output: Sequence[Any] | None = None,
     previous_round_info: Any = None,
+    prefill: bool = False,
 ) -> Any:
-    """A round as chat messages; arguments as for ``doc_to_text``.
+    """A round as chat messages; arguments as for ``doc_to_text`` and ``prompts.doc_to_messages``.
 
     Returns:
         For the first round, the messages; for others a tuple of messages, whether the dialogue is
@@ -119,8 +120,8 @@ def doc_to_messages(
     """
     outputs = list(previous_output or ())
     number = round_idx or 0
-    asked, is_over = _asked(doc, number, outputs, begun=False)
-    messages = prompts.doc_to_messages(asked)
+    asked, is_over = _asked(doc, number, outputs, begun=prefill)
+    messages = prompts.doc_to_messages(asked, prefill=prefill)
     return (messages, is_over, outputs, None) if number else messages
 
 

@@ -24,17 +24,21 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = 
 
 
 def doc_to_messages(
-    doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
+    doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None, prefill: bool = False
 ) -> list[dict[str, Any]]:
-    """The conversation as messages, for chat wrappers: the image is in the first one.
+    """The conversation as messages, for chat models: the image is in the first one.
 
-    The prompt does not begin the answer, since servers would reject that.
+    Args:
+        prefill: whether a last message of the assistant begins the answer, where the task does so.
+            Servers would reject that; ``hf_multimodal`` asks for it.
     """
     first, *rest = _turns(doc)
     first = f"{doc['instruct']} {first}".strip()
     messages = [_message("user", [{"type": "image", "url": image_of(doc)}, _text(first)])]
     for at, turn in enumerate(rest):
         messages.append(_message("user" if at % 2 else "assistant", [_text(turn)]))
+    if prefill and doc["begun"]:
+        messages.append(_message("assistant", [_text(PREFIX)]))
     return messages
 
 
