@@ -19,6 +19,7 @@ from typing import Any
 
 import wrapt
 
+from lmms_rpts.models.token_loss import read_response, unwrap_output, write_response
 from lmms_rpts.tasks.result_hooks import (
     consolidate_group_results,
     create_response_cache,
@@ -60,8 +61,6 @@ def register() -> None:
         "lmms_eval.verifiers": _add_verifiers,
         "lmms_eval.evaluator": _check_early,
         **dict.fromkeys(_WRAPPERS, _wrap_all),
-        "lmms_eval.api.instance": _keep_likelihoods,
-        "lmms_eval.caching.response_cache": _change_cache,
     }
     hooks |= dict.fromkeys(verifier_modules(), _add_late_verifier)
     for module, hook in hooks.items():
@@ -346,22 +345,6 @@ def _host_of_task(task: Any) -> Any:
     return _host_of(each for ensemble in ensembles for each in ensemble.filters)
 
 
-# --- responses -----------------------------------------------------------------------------------
-
-
-def _keep_likelihoods(module: ModuleType) -> None:
-    from lmms_rpts.models.token_loss import keep_likelihoods
-
-    keep_likelihoods(module)
-
-
-def _change_cache(module: ModuleType) -> None:
-    from lmms_rpts.models.token_loss import keep_totals
-
-    keep_totals(module)
-    _wrap_all(module)
-
-
 _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
     "lmms_eval.api.filter": {"FilterEnsemble.apply": _apply_ensemble},
     "lmms_eval.api.task": {
@@ -396,7 +379,10 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "WandbLogger.post_init": start_wandb,
         "WandbLogger.log_eval_samples": log_wandb_samples,
     },
+    "lmms_eval.api.instance": {"unwrap_generation_output": unwrap_output},
     "lmms_eval.caching.response_cache": {
+        "_serialize_response": write_response,
+        "_deserialize_response": read_response,
         "ResponseCache.create": create_response_cache,
         "ResponseCache.execute": execute_cached,
     },

@@ -88,10 +88,9 @@ def _check_hf(model: str, settings: Settings) -> str | None:
 
 
 def _sees_hf(model: str, settings: Settings) -> bool:
-    from lmms_rpts.judging.backends.hf_model import model_path
-    from lmms_rpts.judging.backends.hf_sight import sees_hf
+    from lmms_rpts.judging.backends.hf import sees_hf
 
-    return sees_hf(model_path(model.strip()))
+    return sees_hf(model)
 
 
 def _open_hf(model: str, settings: Settings) -> Judge:

@@ -9,7 +9,9 @@ import inspect
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -17,39 +19,35 @@ from accelerate import Accelerator
 from lmms_eval.api.model import lmms
 from lmms_eval.api.registry import register_model
 from loguru import logger
+from PIL import Image
 from tqdm import tqdm
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from lmms_rpts.models.hf_options import (
-    batch_size_of,
-    cut,
-    device_of,
-    dtype_of,
-    generation_options,
-    stop_strings,
+from lmms_rpts.judging.backends.transformers_model import (
+    Chat,
+    ChatModel,
+    Prompt,
+    Turn,
+    best_device,
+    template_of,
 )
-from lmms_rpts.models.hf_prompts import PromptBuilder, ReadyPrompt, read_images
 from lmms_rpts.models.token_loss import TokenLoss
 
-_MERGED = 4
-"""Number of prompt tokens that an answer may change before a warning is logged."""
-_NO_LIKELIHOOD = {"paligemma": "its prompt attends to later tokens"}
+_PLACEHOLDER = "<image>"
+"""Placeholder for an image in prompts of lmms-eval."""
+_MAX_NEW_TOKENS = 1024
+_PASSED_ON = (
+    *("num_beams", "repetition_penalty", "no_repeat_ngram_size", "length_penalty"),
+    *("early_stopping", "use_cache"),
+)
+_OF_SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """A prompt with an answer, and the tokens of the prompt only."""
-
-    number: int
-    whole: ReadyPrompt
-    prompt_ids: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     number: int
-    prompt: ReadyPrompt
+    prompt: Prompt
     settings: Mapping[str, Any]
 
 
@@ -69,6 +67,10 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
     Runs on any device, and on several processes, each with the whole model and a share of the
     documents; ``device_map=auto`` spreads one model over all GPUs of one process.
+
+    The prompt is one user message with the text of the task, its images first or at its ``<image>``
+    placeholders. If the task's ``doc_to_messages`` takes ``prefill``, the prompt is its messages:
+    real turns, of which the last may begin the answer.
 
     Args:
         pretrained: name on the Hub, or folder.
@@ -98,11 +100,15 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         max_batch_size: int | None = None,
     ) -> None:
         super().__init__()
-        self.batch_size = batch_size_of(batch_size)
+        if not str(batch_size).isdecimal() or int(batch_size) < 1:  # such as lmms-eval's "auto"
+            raise ValueError(
+                f"hf_multimodal: batch_size={batch_size!r} should be a whole number from 1"
+            )
+        self.batch_size = int(batch_size)
         self.accelerator = Accelerator()
         self._rank = self.accelerator.process_index
         self._world_size = self.accelerator.num_processes
-        self.device = device_of(device, self.accelerator)
+        self.device = _device(device, self.accelerator)
         # lmms-eval parses arguments as numbers if it can, but a folder may be called 2024.
         source: dict[str, Any] = {
             "pretrained_model_name_or_path": str(pretrained),
@@ -111,35 +117,43 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         }
         load_model: Any = AutoModelForImageTextToText.from_pretrained
         load_processor: Any = AutoProcessor.from_pretrained
-        self._model = load_model(
+        model = load_model(
             **source,
-            dtype=dtype_of(torch_dtype or dtype),
+            dtype=torch_dtype or dtype,
             attn_implementation=attn_implementation,
             device_map=device_map or {"": self.device},
-        ).eval()
+        )
         if device_map:
-            self.device = self._model.device
+            self.device = model.device
         processor = load_processor(**source)
         self.tokenizer = processor.tokenizer
-        self.prompts = PromptBuilder(processor, chat_template)
-        self.chat_template = self.prompts.template
+        self.chat_template = (
+            template_of(self.tokenizer, processor)
+            if chat_template is None
+            else _given_template(chat_template)
+        )
+        if self.chat_template is None:
+            logger.warning(
+                "The checkpoint has no chat template: prompts are passed to the model unchanged. "
+                "If the model was trained on chats, set --model_args chat_template=FILE."
+            )
+        self._chat = Chat(self.tokenizer, processor, self.chat_template)
+        self._model = ChatModel(model, self._chat)
         self.use_cache = use_cache
-        self._warned = False
 
     @property
     def config(self) -> Any:
         """The transformers config of the model."""
-        return self._model.config
+        return self._model.model.config
 
     # --- likelihood ------------------------------------------------------------------------------
 
     def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[TokenLoss, bool]]:
         """Compute the likelihood of each continuation after its context, given the images.
 
-        Context and continuation are tokenized together; the continuation's tokens are those after
-        the tokens of the context alone. If the two tokenizations differ, their longest common
-        prefix counts as the context. No end of turn is added. White space between the template's
-        end and the continuation is not doubled.
+        No end of turn is added. White space between the prompt's end and the continuation is not
+        doubled, as it would be with lmms-eval's delimiter ``" "`` after a template that ends in a
+        new line.
 
         Args:
             requests: with ``args`` (context, continuation or a function of the document,
@@ -152,103 +166,33 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         Raises:
             NotImplementedError: for models whose next token depends on later tokens.
         """
-        self._check_causal()
         results: list[tuple[TokenLoss, bool]] = [(TokenLoss(0.0, 0), False)] * len(requests)
         with self._progress(len(requests)) as bar:
             rows = self._scored(requests)
-            for batch in _batches(rows, self.batch_size, lambda row: len(row.whole.images)):
-                found = self._score(batch)
-                for row, each in zip(batch, found, strict=True):
-                    results[row.number] = each
+            for batch in _batches(rows, self.batch_size, lambda row: len(row[1].images)):
+                found = self._model.likelihoods([row[1:] for row in batch])
+                for (number, *_), (total, tokens, greedy) in zip(batch, found, strict=True):
+                    results[number] = TokenLoss(total, tokens), greedy
                 bar.update(len(batch))
         return results
 
-    def _check_causal(self) -> None:
-        kind = getattr(self.config, "model_type", "")
-        reason = _NO_LIKELIHOOD.get(kind)
-        if is_encoder_decoder(self.config):
-            reason = "it has an encoder and a decoder"
-        if reason is not None:
-            raise NotImplementedError(f"hf_multimodal has no likelihoods for {kind}: {reason}")
-
-    def _scored(self, requests: Sequence[Any]) -> Iterator[_Scored]:
-        last: tuple[Hashable, ReadyPrompt, Sequence[int]] | None = None
+    def _scored(self, requests: Sequence[Any]) -> Iterator[tuple[int, Prompt, Sequence[int]]]:
+        """Numbers of requests, prompts with an answer, and the tokens of the prompts alone."""
+        last: tuple[Hashable, Prompt, Sequence[int]] | None = None
         for number, request in enumerate(requests):
             context, continuation, *place = request.args
             visual, *where = place or (None,)
             # The options of a document are adjacent, so its images are read once.
             key = (context, visual, *where)
             if last is None or last[0] != key:
-                prompt = self.prompts.prompt(context, self._images(visual, where))
-                last = key, prompt, self._prompt_ids(prompt)
+                prompt = self._prompt(context, visual, where)
+                last = key, prompt, self._chat.ids(prompt) if prompt.text else []
             if callable(continuation):
                 continuation = continuation(self._doc(*where))
-            whole = self.prompts.with_continuation(last[1], continuation)
-            yield _Scored(number, whole, last[2])
-
-    def _prompt_ids(self, prompt: ReadyPrompt) -> list[int]:
-        if not prompt.text:
-            return []
-        ids: list[int] = self.prompts.encode([prompt], "right")["input_ids"][0].tolist()
-        return ids
-
-    def _score(self, rows: Sequence[_Scored]) -> list[tuple[TokenLoss, bool]]:
-        scored = [row for row in rows if row.whole.text]
-        if len(scored) < len(rows):  # empty prompts would cause a warning
-            done = iter(self._score(scored) if scored else [])
-            return [next(done) if row.whole.text else (TokenLoss(0.0, 0), False) for row in rows]
-        # Padding is on the right, where a causal model's text does not attend to it.
-        inputs = self.prompts.encode([row.whole for row in rows], "right")
-        ids, mask = inputs["input_ids"], inputs["attention_mask"]
-        spans = [
-            self._span(row.prompt_ids, line[seen.bool()].tolist())
-            for row, line, seen in zip(rows, ids, mask, strict=True)
-        ]
-        width = ids.shape[1]
-        first = min(start for start, _ in spans) - 1
-        logits = self._logits(inputs, width - first)
-        return [
-            _likelihood(logits[number, start - 1 - first : end - 1 - first], line[start:end])
-            for number, ((start, end), line) in enumerate(zip(spans, ids, strict=True))
-        ]
-
-    def _span(self, prompt: Sequence[int], whole: Sequence[int]) -> tuple[int, int]:
-        """Start and end of the continuation's tokens."""
-        ends = set(self.tokenizer.all_special_ids)
-        after = 0  # tokens that the tokenizer adds after each text, such as an end of sequence
-        while after < min(len(prompt), len(whole)) and (
-            prompt[-1 - after] == whole[-1 - after] and whole[-1 - after] in ends
-        ):
-            after += 1
-        prompt, end = prompt[: len(prompt) - after], len(whole) - after
-        start = 0
-        while start < min(len(prompt), end) and prompt[start] == whole[start]:
-            start += 1
-        if len(prompt) - start > _MERGED and not self._warned:
-            self._warned = True
-            logger.warning(
-                "An answer changes the last {} tokens of its prompt; they count as answer tokens",
-                len(prompt) - start,
-            )
-        # The first token has no preceding token, so it has no probability.
-        start = max(start, 1)
-        return start, max(start, end)
-
-    def _logits(self, inputs: Any, count: int) -> torch.Tensor:
-        """The logits of the last ``count`` positions: (rows, count, vocabulary)."""
-        known = inspect.signature(self._model.forward).parameters
-        options: dict[str, Any] = {"use_cache": False} if "use_cache" in known else {}
-        if "logits_to_keep" in known:
-            options["logits_to_keep"] = count  # logits of the images would fill the memory
-        width = inputs["input_ids"].shape[1]
-        with torch.inference_mode():
-            found: torch.Tensor = self._model(**self._on_device(inputs), **options).logits
-        if found.shape[1] not in (count, width):
-            raise NotImplementedError(
-                f"hf_multimodal cannot compute likelihoods of {self.config.model_type}: it has "
-                f"{found.shape[1]} positions for {width} tokens"
-            )
-        return found[:, -count:]
+            if last[1].text[-1:].isspace():
+                continuation = continuation.lstrip()
+            whole = last[1].text + self._chat.neutral(continuation)
+            yield number, Prompt(whole, last[1].images), last[2]
 
     # --- generation ------------------------------------------------------------------------------
 
@@ -266,8 +210,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         """
         results = [""] * len(requests)
         with self._progress(len(requests)) as bar:
-            rows = self._asked(requests)
-            for batch in _batches(rows, self.batch_size, _generation_key):
+            for batch in _batches(self._asked(requests), self.batch_size, _generation_key):
                 for row, text in zip(batch, self._generate(batch), strict=True):
                     results[row.number] = text
                 bar.update(len(batch))
@@ -281,29 +224,14 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         )
         for number in order:
             context, settings, visual, *where = requests[number].args
-            prompt = self.prompts.prompt(context, self._images(visual, where))
-            yield _Asked(number, prompt, settings)
+            yield _Asked(number, self._prompt(context, visual, where), settings)
 
     def _generate(self, rows: Sequence[_Asked]) -> list[str]:
-        inputs = self._on_device(self.prompts.encode([row.prompt for row in rows], "left"))
         settings = rows[0].settings
-        with torch.inference_mode():
-            output = self._model.generate(
-                **inputs,
-                **{"use_cache": self.use_cache, **generation_options(settings)},
-                pad_token_id=self.tokenizer.pad_token_id,
-                eos_token_id=self._ends() or None,
-            )
-        if not is_encoder_decoder(self.config):
-            output = output[:, inputs["input_ids"].shape[1] :]
-        texts = self.tokenizer.batch_decode(output, skip_special_tokens=True)
-        return [cut(text, stop_strings(settings)) for text in texts]
-
-    def _ends(self) -> list[int]:
-        """The ids that end a turn, from the tokenizer and the checkpoint's settings."""
-        listed = self._model.generation_config.eos_token_id
-        ids = listed if isinstance(listed, list) else [listed]
-        return sorted({each for each in (*ids, self.tokenizer.eos_token_id) if each is not None})
+        options = {"use_cache": self.use_cache, **generation_options(settings)}
+        found = self._model.generate(self._chat.inputs([row.prompt for row in rows]), **options)
+        texts = self.tokenizer.batch_decode(found, skip_special_tokens=True)
+        return [cut(text, settings.get("until")) for text in texts]
 
     def generate_until_multi_round(self, requests: Sequence[Any]) -> list[list[str]]:
         """Generate the responses in each round of conversations.
@@ -334,53 +262,136 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         for at, talk in enumerate(talks):
             context, settings, visual, doc_to_text, *where = talk.request.args
             if number == 0:
-                images = self._images(visual, where)
-            else:
-                visuals, context, talk.is_over, said, talk.info = doc_to_text(
-                    self._doc(*where),
-                    round_idx=number,
-                    previous_output=talk.said,
-                    previous_round_info=talk.info,
-                )
-                talk.said = list(said)
-                if talk.is_over:
-                    continue
-                images = read_images(visuals)
-            yield _Asked(at, self.prompts.prompt(context, images), settings)
+                yield _Asked(at, self._prompt(context, visual, where), settings)
+                continue
+            messages, doc = self._messages(visual), self._doc(*where)
+            *asked, talk.is_over, said, talk.info = (messages or doc_to_text)(
+                doc,
+                round_idx=number,
+                previous_output=talk.said,
+                previous_round_info=talk.info,
+            )
+            talk.said = list(said)
+            if not talk.is_over:
+                turns = _turns(asked[0]) if messages else [_one_turn(asked[1], asked[0])]
+                yield _Asked(at, self._chat.prompt(turns), settings)
 
     # --- shared ----------------------------------------------------------------------------------
 
-    def _images(self, visual: Callable[[Any], Any] | None, where: Sequence[Any]) -> list[Any]:
-        return [] if visual is None else read_images(visual(self._doc(*where)))
+    def _prompt(self, context: str, visual: Any, where: Sequence[Any]) -> Prompt:
+        messages = self._messages(visual)
+        if messages is not None:
+            return self._chat.prompt(_turns(messages(self._doc(*where))))
+        visuals = visual(self._doc(*where)) if visual is not None else None
+        return self._chat.prompt([_one_turn(context, visuals)])
+
+    def _messages(self, visual: Any) -> Callable[..., Any] | None:
+        """The task's function of messages, if it can begin the answer, and the model knows turns.
+
+        lmms-eval passes the task to simple models only by its method ``doc_to_visual``.
+        """
+        task = getattr(visual, "__self__", None)
+        build = getattr(getattr(task, "config", None), "doc_to_messages", None)
+        if self.chat_template is None or not callable(build):
+            return None
+        takes = inspect.signature(build).parameters
+        return partial(build, prefill=True) if "prefill" in takes else None
 
     def _doc(self, doc_id: int, task: str, split: str) -> Any:
         return self.task_dict[task][split][doc_id]
-
-    def _on_device(self, inputs: Any) -> Any:
-        return inputs.to(self.device, self._model.dtype)
 
     def _progress(self, total: int) -> Any:
         return tqdm(total=total, disable=self.rank != 0, desc="Model Responding")
 
 
-def is_encoder_decoder(config: Any) -> bool:
-    """Whether a transformers model writes with an encoder and a decoder.
+def _turns(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
+    """Chat messages of lmms-eval as turns."""
+    turns = []
+    for message in messages:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        found = (
+            part["text"] if part["type"] == "text" else read_images([part.get("url")])[0]
+            for part in parts
+        )
+        turns.append(Turn(message["role"], tuple(found)))
+    return turns
 
-    BLIP-2 with FLAN-T5 says so only in the config of its text model.
+
+def _one_turn(context: str, visuals: Sequence[Any] | None) -> Turn:
+    """A user message with its images first, or at the ``<image>`` placeholders."""
+    images = read_images(visuals)
+    pieces = context.split(_PLACEHOLDER)
+    if not images or len(pieces) != len(images) + 1:
+        return Turn("user", (*images, context))
+    placed = [part for pair in zip(pieces, images, strict=False) for part in pair]
+    return Turn("user", (*placed, pieces[-1]))
+
+
+def read_images(visuals: Sequence[Any] | None) -> list[Image.Image]:
+    """The images of a document, from images or paths of images.
+
+    Raises:
+        ValueError: for videos and other media.
     """
-    found = getattr(config, "is_encoder_decoder", False)
-    return bool(found or getattr(getattr(config, "text_config", None), "is_encoder_decoder", False))
+    images = []
+    for visual in visuals or ():
+        try:
+            image = Image.open(visual) if isinstance(visual, str) else visual
+        except OSError as error:
+            raise ValueError(f"hf_multimodal takes images, not {visual!r} ({error})") from None
+        if not isinstance(image, Image.Image):
+            raise ValueError(f"hf_multimodal takes images, not {type(image).__name__}")
+        images.append(image.convert("RGB"))
+    return images
 
 
-def _likelihood(logits: torch.Tensor, ids: torch.Tensor) -> tuple[TokenLoss, bool]:
-    """Likelihood of ``ids`` (tokens) from the ``logits`` (tokens, vocabulary) that predict them."""
-    if not len(ids):
-        return TokenLoss(0.0, 0), False
-    ids = ids.to(logits.device)
-    logprobs = torch.log_softmax(logits.float(), dim=-1)
-    total = logprobs.gather(-1, ids[:, None]).double().sum()
-    greedy = bool((logprobs.argmax(dim=-1) == ids).all())
-    return TokenLoss(float(total), len(ids)), greedy
+def generation_options(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert lmms-eval's gen_kwargs to keywords of transformers' ``generate``."""
+    temperature = settings.get("temperature")
+    sample = bool(settings.get("do_sample")) if temperature is None else temperature > 0
+    options = {name: settings[name] for name in _PASSED_ON if settings.get(name) is not None}
+    # None for greedy decoding: the checkpoint's own settings would cause warnings.
+    options |= {name: settings.get(name) if sample else None for name in _OF_SAMPLING}
+    if sample:
+        options = {name: value for name, value in options.items() if value is not None}
+    return options | {
+        "do_sample": sample,
+        "max_new_tokens": int(settings.get("max_new_tokens") or _MAX_NEW_TOKENS),
+    }
+
+
+def cut(text: str, until: Any) -> str:
+    """The text up to the first stop string; ``until``: a string or a list of strings.
+
+    Raises:
+        ValueError: if ``until`` is anything else.
+    """
+    if not isinstance(until or [], str | list | tuple):
+        raise ValueError(f"until={until!r}: use a string or a list of strings")
+    for stop in [until] if isinstance(until, str) else until or []:
+        text = text.partition(stop)[0] if stop else text
+    return text
+
+
+def _given_template(given: str) -> str:
+    """A Jinja template, or the content of a file with one."""
+    if any(mark in given for mark in ("{{", "{%")):
+        return given
+    try:
+        return Path(given).expanduser().read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"chat_template={given!r} is neither a template nor a readable file: {error}"
+        ) from None
+
+
+def _device(name: str | None, accelerator: Accelerator) -> torch.device:
+    """The device of this process; with several GPUs, each process has its own."""
+    device = torch.device(best_device(None if name is None else str(name)))
+    if device.type == "cuda" and device.index is None and accelerator.num_processes > 1:
+        return torch.device("cuda", accelerator.local_process_index)
+    return device
 
 
 def _batches(rows: Iterator[T], size: int, key: Callable[[T], Hashable]) -> Iterator[list[T]]:

@@ -1,4 +1,4 @@
-"""Loss of an answer option with its sum and token count, and its handling in lmms-eval.
+"""Loss of an answer option with its sum and token count, and wraps that keep it in lmms-eval.
 
 lmms-eval's likelihood of an option is ``(mean token loss, is_greedy)``. The published ReForm-Eval
 uses the sum instead of the mean, and the sum cannot be computed from the mean.
@@ -6,14 +6,12 @@ uses the sum instead of the mean, and the sum cannot be computed from the mean.
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-_MARK = "_lmms_rpts_keeps_likelihoods"
 _TOTAL, _TOKENS, _GREEDY = "total_logprob", "tokens", "is_greedy"
 
 
@@ -44,46 +42,29 @@ class TokenLoss(float):
         return type(self), (self.total, self.tokens)
 
 
-def keep_likelihoods(module: Any) -> None:
-    """Make lmms-eval pass likelihoods through unchanged.
+def unwrap_output(original: Callable[[Any], tuple[Any, Any]], output: Any) -> tuple[Any, Any]:
+    """``unwrap_generation_output`` of lmms-eval, which lets likelihoods through unchanged.
 
     lmms-eval 0.7.3 converts every response to text, including ``(loss, is_greedy)``;
-    its multiple_choice then fails. Other responses are treated as before. Idempotent.
-
-    Args:
-        module: lmms_eval.api.instance, which has ``unwrap_generation_output``.
+    its multiple_choice then fails.
     """
-    original = module.unwrap_generation_output
-
-    def unwrap(output: Any) -> tuple[Any, Any]:
-        return (tuple(output), None) if _is_likelihood(output) else original(output)
-
-    _replace(module, "unwrap_generation_output", unwrap)
+    return (tuple(output), None) if _is_likelihood(output) else original(output)
 
 
-def keep_totals(module: Any) -> None:
-    """Make lmms-eval's response cache (``--use_cache``) keep the sum and the tokens; idempotent.
+def write_response(original: Callable[[Any], str], response: Any) -> str:
+    """A response for lmms-eval's cache (``--use_cache``), with the sum and the tokens of a loss."""
+    if not (_is_likelihood(response) and isinstance(response[0], TokenLoss)):
+        return original(response)
+    loss, greedy = response
+    return json.dumps({_TOTAL: loss.total, _TOKENS: loss.tokens, _GREEDY: bool(greedy)})
 
-    Args:
-        module: lmms_eval.caching.response_cache.
-    """
-    serialize, deserialize = module._serialize_response, module._deserialize_response
 
-    def write(response: Any) -> str:
-        if not (_is_likelihood(response) and isinstance(response[0], TokenLoss)):
-            text: str = serialize(response)
-            return text
-        loss, greedy = response
-        return json.dumps({_TOTAL: loss.total, _TOKENS: loss.tokens, _GREEDY: bool(greedy)})
-
-    def read(stored: str) -> Any:
-        found = deserialize(stored)
-        if isinstance(found, dict) and found.keys() == {_TOTAL, _TOKENS, _GREEDY}:
-            return TokenLoss(found[_TOTAL], found[_TOKENS]), found[_GREEDY]
-        return found
-
-    _replace(module, "_serialize_response", write)
-    _replace(module, "_deserialize_response", read)
+def read_response(original: Callable[[str], Any], stored: str) -> Any:
+    """A response from lmms-eval's cache."""
+    found = original(stored)
+    if isinstance(found, dict) and found.keys() == {_TOTAL, _TOKENS, _GREEDY}:
+        return TokenLoss(found[_TOTAL], found[_TOKENS]), found[_GREEDY]
+    return found
 
 
 def _is_likelihood(output: Any) -> bool:
@@ -93,11 +74,3 @@ def _is_likelihood(output: Any) -> bool:
     loss, greedy = output
     # Wrappers return numbers and booleans of other types, such as NumPy's.
     return isinstance(loss, Real) and not isinstance(greedy, str | dict | list | tuple)
-
-
-def _replace(module: Any, name: str, function: Callable[..., Any]) -> None:
-    original = getattr(module, name)
-    if not getattr(original, _MARK, False):
-        wrapped = functools.wraps(original)(function)
-        setattr(wrapped, _MARK, True)
-        setattr(module, name, wrapped)

@@ -19,10 +19,10 @@ import transformers as typed_transformers
 from loguru import logger
 from PIL import Image
 
-from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, open_engine, sees
-from lmms_rpts.judging.backends import hf, hf_model, hf_sight
-from lmms_rpts.judging.backends.hf import HFJudge, check_hf
-from lmms_rpts.judging.backends.hf_sight import sees_hf, vision_of
+from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, Usage, open_engine, sees
+from lmms_rpts.judging.backends import hf
+from lmms_rpts.judging.backends.hf import HFJudge, check_hf, sees_hf
+from lmms_rpts.judging.backends.transformers_model import Chat
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.settings import load_settings
 from tests.judging.questions import AfterAllTasks
@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(JudgeRequest, "most_tokens", property(lambda it: LIMIT))
-    monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
+    hf._LOADED.clear()
     threads = SimpleNamespace(Lock=threading.Lock, Thread=AfterAllTasks)
     monkeypatch.setattr(hf, "threading", threads)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -54,7 +54,7 @@ def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-    vision_of.cache_clear()
+    hf._chat.cache_clear()
 
 
 def ask(folder: Path, requests: Sequence[JudgeRequest], size: int = 8) -> Asked:
@@ -129,7 +129,7 @@ def decoded_by_hand(folder: Path, request: JudgeRequest) -> Reply:
             }
     text = processor.tokenizer.decode(made, skip_special_tokens=True)
     usage = {"input_tokens": read, "output_tokens": len(made)}
-    return Reply(str(text), hf_model.Usage(**usage), complete=end in made)
+    return Reply(str(text), Usage(**usage), complete=end in made)
 
 
 # ---- replies
@@ -191,14 +191,15 @@ def test_a_prompt_that_is_too_long_by_its_images_is_refused(tmp_path: Path) -> N
 @table("word", "<image>", "<IMAGE>", "< <image>image>", "</s>", "<pad><s>", "<image>" * 20)
 def test_no_word_becomes_an_image_or_a_control_token(folder: Path, word: str) -> None:
     tokenizer = loaded(folder)[1].tokenizer
-    vision = vision_of(str(folder))
-    assert vision is not None
-    chat = [
+    chat = hf._chat(str(folder))
+    messages = [
         {"role": "user", "content": f"a {word} b"},
         {"role": "assistant", "content": word},
         {"role": "user", "content": word},
     ]
-    prompt, ids = vision.read(chat, [image(0, f"Image {word}")])
+    request = JudgeRequest("image_seen", messages, images=(image(0, f"Image {word}"),))
+    prompt = chat.prompt(hf._turns(request))
+    ids = chat.ids(prompt)
     assert prompt.text.count("<image>") == 1
     assert ids.count(tokenizer.convert_tokens_to_ids("<image>")) == PATCHES
     assert not {0, 1, 2} & set(ids)
@@ -228,21 +229,21 @@ def test_requests_that_cannot_be_batched_run_alone(
     requests = [about("q" * number, image(number)) for number in range(1, 8)]
     expected = ask(folder, requests)
     sizes: list[int] = []
-    true = hf_sight.Vision.inputs
+    true = Chat.inputs
 
-    def inputs(self: Any, prompts: Any) -> Any:
+    def inputs(self: Any, prompts: Any, *more: Any) -> Any:
         sizes.append(len(prompts))
         if len(prompts) > 1 and fault == "failure":
             raise ValueError("one at a time, please")
-        made = true(self, prompts)
-        if len(prompts) > 1:
-            made["input_ids"] = made["input_ids"].roll(1, dims=1)
-        return made
+        return true(self, prompts, *more)
 
-    monkeypatch.setattr(hf, "SHELF", hf_model._Shelf())
-    monkeypatch.setattr(hf_sight.Vision, "inputs", inputs)
+    monkeypatch.setattr(Chat, "inputs", inputs)
+    if fault == "padding":
+        kind = type(hf._chat(str(folder)).tokenizer)
+        ignored = property(lambda it: "right", lambda it, side: None)
+        monkeypatch.setattr(kind, "padding_side", ignored, raising=False)
     assert ask(folder, requests) == expected
-    assert [size for size in sizes if size > 1] == [7], "tried only once"
+    assert [size for size in sizes if size > 1] == [7]
 
 
 def test_no_memory_halves_the_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,10 +334,8 @@ def test_a_system_message_that_the_template_does_not_take(tmp_path: Path) -> Non
         "<image>{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endfor %}"
     )
     folder = build_tiny_llava(tmp_path / "llava", template=strict)
-    vision = vision_of(str(folder))
-    assert vision is not None
     request = about("q", image(0), system="Judge.")
-    prompt, _ = vision.read(request.messages, request.images)
+    prompt = hf._chat(str(folder)).prompt(hf._turns(request))
     assert prompt.text == "user:Image 0:\n<image>\nJudge.\n\nq"
 
 

@@ -6,14 +6,13 @@ import copy
 import json
 import math
 import pickle
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from lmms_eval.api import instance
 from lmms_eval.caching import response_cache
 
-from lmms_rpts.models.token_loss import TokenLoss, keep_likelihoods, keep_totals
+from lmms_rpts.models.token_loss import TokenLoss
 from tests.support.tables import table
 
 
@@ -76,18 +75,3 @@ def test_the_cache_keeps_the_sum(total: float, tokens: int) -> None:
     written = response_cache._serialize_response((loss, np.bool_(True)))
     found, greedy = response_cache._deserialize_response(written)
     assert (found, found.total, found.tokens, greedy) == (loss, loss.total, tokens, True)
-
-
-def test_the_changes_are_made_once() -> None:
-    module = SimpleNamespace(
-        unwrap_generation_output=lambda output: (str(output), None),
-        _serialize_response=json.dumps,
-        _deserialize_response=json.loads,
-    )
-    keep_likelihoods(module)
-    keep_totals(module)
-    before = dict(vars(module))
-    keep_likelihoods(module)
-    keep_totals(module)
-    assert vars(module) == before
-    assert module.unwrap_generation_output((0.5, False)) == ((0.5, False), None)

@@ -167,6 +167,10 @@ def test_chat_wrappers_get_turns_and_simple_ones_the_text_form(folder: Path) -> 
     assert roles == ["User", "Bot"] * 3
     assert said.endswith("\nBot: The answer is")
     assert all(text in said for text in texts)
+    begun = [{"role": "assistant", "content": [{"type": "text", "text": "The answer is"}]}]
+    assert prompts.doc_to_messages(doc, prefill=True) == [*messages, *begun]
+    likely = as_doc(documents("visdial", "likelihood")[1])
+    assert prompts.doc_to_messages(likely, prefill=True) == prompts.doc_to_messages(likely)
 
 
 def test_every_task_has_documents_that_the_prompts_take(published: None) -> None:

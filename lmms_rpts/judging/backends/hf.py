@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.judging.backends.hf_chat import Chat, UnusableError, said
-from lmms_rpts.judging.backends.hf_model import (
-    SHELF,
-    Model,
+from loguru import logger
+
+from lmms_rpts.judging.backends.transformers_model import (
+    Chat,
+    ChatModel,
     Prompt,
-    architecture,
-    auto_class,
+    Turn,
+    UnusableError,
     best_device,
-    model_path,
+    template_of,
 )
-from lmms_rpts.judging.backends.hf_sight import with_template
-from lmms_rpts.judging.types import FatalJudgeError, JudgeRequest, RefusedError, Reply, digest
+from lmms_rpts.judging.types import (
+    FatalJudgeError,
+    JudgeRequest,
+    RefusedError,
+    Reply,
+    Usage,
+    digest,
+)
 
 _LINGER = 0.005
 """Seconds to wait for further requests before a batch is formed."""
 _GOODBYE = 5.0
 """Seconds that closing waits for a model that cannot stop, for example while it is loaded."""
-_WEIGHTS = (".safetensors", ".bin")
-_PARTS = (*_WEIGHTS, ".json", ".jinja", ".model", ".txt")
+_PARTS = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt")
+_THINKING = 4096
+"""Tokens for the thinking of a model, before its reply."""
+THOUGHT, _END_OF_THOUGHT = "<think>", "</think>"
+_THINKS = ("think", "<|channel|>")
+_SMALLER = "choose a smaller model, or free memory that other processes use"
 
 
 class HFJudge:
@@ -97,13 +109,13 @@ class HFJudge:
         time.sleep(_LINGER)
         while self._still_waiting():
             try:
-                with SHELF.use(self._name, self._device) as model:
+                with _loaded(self._name, self._device) as model:
                     # All waiting requests are answered before another judge may load its model.
                     while waiting := self._still_waiting():
-                        _answer(model, waiting, self._size)
+                        model.answer(waiting, self._size)
                     return
             except Exception as error:  # the boundary: no request may wait forever
-                reason = said(error)
+                reason = _said(error)
             for ask in self._still_waiting():
                 ask.settle(FatalJudgeError(reason))
 
@@ -117,9 +129,17 @@ class HFJudge:
 
 @dataclass(eq=False, slots=True)
 class _Ask:
+    """A request; its prompt, the tokens of the prompt and the token limit of its reply."""
+
     request: JudgeRequest
     future: Future[Reply] = field(default_factory=Future)
     prompt: Prompt | None = None
+    ids: list[int] = field(default_factory=list)
+    limit: int = 0
+
+    @property
+    def images(self) -> int:
+        return len(self.request.images)
 
     def settle(self, result: Reply | Exception) -> None:
         with suppress(InvalidStateError):  # it was cancelled or failed in the meantime
@@ -129,47 +149,275 @@ class _Ask:
                 self.future.set_result(result)
 
 
-def _answer(model: Model, waiting: Sequence[_Ask], size: int) -> None:
-    for ask in waiting:
-        if ask.prompt is None:
-            try:
-                ask.prompt = model.prompt(ask.request)
-            except RefusedError as error:
-                ask.settle(error)
-    ready = [(ask, ask.prompt) for ask in waiting if ask.prompt and not ask.future.done()]
-    if not ready:
-        return
-    most = min(size, model.most) if model.pads or not ready[0][1].images else 1
-    chosen = _batch([prompt for _, prompt in ready], most, model.context)
-    asks = [ready[place][0] for place in chosen]
-    prompts = [ready[place][1] for place in chosen]
-    replies = model.replies(prompts, lambda: all(ask.future.done() for ask in asks))
-    for ask, reply in zip(asks, replies, strict=True):
-        ask.settle(reply)
+class _Model:
+    """A loaded judge; ``most``: the rows that fit into memory at once, as far as known."""
+
+    def __init__(self, model: Any, chat: Chat) -> None:
+        from transformers import GenerationConfig
+
+        self._model, self._chat = ChatModel(model, chat), chat
+        # A new config: recommended sampling and penalties of the model do not apply to a judge.
+        settings: Any = GenerationConfig
+        model.generation_config = settings(do_sample=False, num_beams=1)
+        self.most = 2**30
+        self._thinks = any(mark in str(chat.template).lower() for mark in _THINKS)
+
+    def answer(self, waiting: Sequence[_Ask], size: int) -> None:
+        """Answer one batch of the waiting requests."""
+        for ask in waiting:
+            if ask.prompt is None:
+                try:
+                    self._prepare(ask)
+                except RefusedError as error:
+                    ask.settle(error)
+        ready = [ask for ask in waiting if ask.prompt and not ask.future.done()]
+        if ready:
+            self._answer(_batch(ready, min(size, self.most), self._model.context))
+
+    def _prepare(self, ask: _Ask) -> None:
+        if ask.images and not self._chat.sees:
+            raise RefusedError("the judge's model does not support images")
+        try:
+            ask.prompt = self._chat.prompt(_turns(ask.request))
+            ask.ids = self._chat.ids(ask.prompt)
+        except RefusedError:
+            raise
+        except Exception as error:  # templates and processors raise any exception
+            what = "processor rejects the images" if ask.images else "chat template rejects it"
+            raise RefusedError(f"the judge's {what}: {_said(error)}") from None
+        room = self._model.context - len(ask.ids)
+        if room < 1:
+            raise RefusedError(
+                f"the prompt has {len(ask.ids)} tokens, but the judge's model takes "
+                f"{self._model.context} including its reply: choose a model with a longer context"
+            )
+        ask.limit = min(room, ask.request.most_tokens + (_THINKING if self._thinks else 0))
+
+    def _answer(self, asks: Sequence[_Ask]) -> None:
+        """Answer a batch, in smaller ones if it does not fit into memory."""
+        try:
+            for ask, row in zip(asks, self._generate(asks), strict=True):
+                ask.settle(self._reply(ask, row))
+            return
+        except Exception as error:  # one failing request must not fail the others
+            memory, reason = _is_memory(error), _said(error)
+        # The traceback is released only here, and with it the GPU memory that it references.
+        if memory:
+            _free()
+            self.most = max(1, len(asks) // 2)
+            reason = f"the request of {len(asks[0].ids)} tokens does not fit in memory"
+        elif "CUDA error" in reason:
+            raise FatalJudgeError(f"the judge's GPU failed ({reason}): run the same command again")
+        if len(asks) == 1:
+            asks[0].settle(RefusedError(f"the judge's model failed: {reason}"))
+            return
+        while asks:
+            most = self.most if memory else 1  # memory may turn out to be even smaller
+            self._answer(asks[:most])
+            asks = asks[most:]
+
+    def _generate(self, asks: Sequence[_Ask]) -> list[list[int]]:
+        import torch
+
+        inputs = self._chat.inputs([ask.prompt for ask in asks if ask.prompt])
+        width = inputs["input_ids"].shape[1]
+        limits = torch.tensor([ask.limit for ask in asks], device=self._model.model.device)
+
+        def stop(ids: Any, scores: Any, **_: Any) -> Any:
+            """Stop each row at its own limit, and all rows if their replies are not needed."""
+            return (limits <= ids.shape[1] - width) | all(ask.future.done() for ask in asks)
+
+        return self._model.generate(
+            inputs, max_new_tokens=max(ask.limit for ask in asks), stopping_criteria=[stop]
+        )
+
+    def _reply(self, ask: _Ask, row: list[int]) -> Reply:
+        row = row[: ask.limit]
+        ended = bool(row) and row[-1] in self._model.ends
+        text = self._chat.tokenizer.decode(row[:-1] if ended else row, skip_special_tokens=True)
+        if not ended and THOUGHT in text:
+            self._thinks = True  # unknown from the template; the next call gets more tokens
+        return Reply(text, Usage(len(ask.ids), len(row)), complete=ended)
 
 
-def _batch(prompts: Sequence[Prompt], size: int, context: int) -> list[int]:
+def _turns(request: JudgeRequest) -> list[Turn]:
+    """The chat of a request; its images, each after its name, begin the first user message."""
+    shown: list[Any] = []
+    for image in request.images:
+        # Templates join parts without a separator.
+        shown += [f"{image.name}:\n", image.encoded().content, "\n"]
+    turns = []
+    for message in request.messages:
+        role, text = message["role"], message["content"]
+        if role == "assistant":  # thinking is not repeated
+            text = text.rpartition(_END_OF_THOUGHT)[2].partition(THOUGHT)[0]
+        turns.append(Turn(role, (*shown, text) if role == "user" else (text,)))
+        shown = [] if role == "user" else shown
+    return turns
+
+
+def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
     """Choose a batch: the request that waited longest, and those most similar to it.
 
     Similar means first the same limit, so that none waits for a longer reply, then a similar
     length, so that there is little padding. Padding counts as context, so the batch as a whole must
     fit. All have the same number of images, since not every processor pads images.
     """
-    first = prompts[0]
-
-    def unlikeness(place: int) -> tuple[bool, int]:
-        prompt = prompts[place]
-        return prompt.limit != first.limit, abs(len(prompt.ids) - len(first.ids))
-
-    alike = [place for place, prompt in enumerate(prompts) if prompt.images == first.images]
-    chosen: list[int] = []
+    first = ready[0]
+    alike = sorted(
+        (ask for ask in ready if ask.images == first.images),
+        key=lambda ask: (ask.limit != first.limit, abs(len(ask.ids) - len(first.ids))),
+    )
+    chosen: list[_Ask] = []
     width = limit = 0
-    for place in sorted(alike, key=unlikeness)[:size]:
-        width, limit = max(width, len(prompts[place].ids)), max(limit, prompts[place].limit)
+    for ask in alike[:size]:
+        width, limit = max(width, len(ask.ids)), max(limit, ask.limit)
         if chosen and width + limit > context:
             break
-        chosen.append(place)
+        chosen.append(ask)
     return chosen
+
+
+_ONE_AT_A_TIME = threading.Lock()
+_LOADED: dict[tuple[str, str | None], _Model] = {}
+"""The model used last."""
+
+
+@contextmanager
+def _loaded(name: str, device: str | None) -> Iterator[_Model]:
+    """A model, loaded if necessary, for one thread at a time.
+
+    Raises:
+        FatalJudgeError: if it cannot be loaded.
+    """
+    with _ONE_AT_A_TIME:
+        if (name, device) not in _LOADED:
+            if _LOADED:
+                _LOADED.clear()
+                _free()
+            _LOADED[name, device] = _load(name, device)
+        yield _LOADED[name, device]
+
+
+def _load(name: str, device: str | None) -> _Model:
+    import transformers
+
+    target = best_device(device)
+    logger.info(f"Loading the judge's model {name} onto {target}")
+    options: dict[str, Any] = {"dtype": "float32" if target == "cpu" else "auto"}
+    if target.startswith("cuda"):
+        # Directly to the GPU; to all of them if one is too small.
+        options["device_map"] = "auto" if device is None else {"": target}
+    try:
+        kind = getattr(transformers, _auto_class(_config(name)))
+        model = kind.from_pretrained(model_path(name), trust_remote_code=False, **options)
+        if not target.startswith("cuda"):
+            model = model.to(target)
+        return _Model(model, _chat(name))
+    except Exception as error:
+        reason, memory = _said(error), _is_memory(error)
+    _free()
+    hint = _SMALLER if memory else "check that its files are complete and transformers supports it"
+    raise FatalJudgeError(
+        f"the judge's model {name!r} cannot be loaded onto {target}: {reason}; {hint}"
+    )
+
+
+def check_hf(name: str) -> str | None:
+    """Why ``name`` cannot be a judge, and what to do; None if it can.
+
+    Loads the config, the tokenizer and the processor, no weights.
+    """
+    name = name.strip()
+    if not name:
+        return "add a model, such as hf:Qwen/Qwen2.5-7B-Instruct, or a folder"
+    if name.startswith((".", "/", "~")) and not Path(model_path(name)).is_dir():
+        return f"no such folder: {model_path(name)!r}"
+    try:
+        _auto_class(_config(name))
+        _chat(name)
+    except UnusableError as error:
+        return f"{error}: choose an instruction-tuned model"
+    except Exception as error:  # any error of a broken file or of the network
+        hint = "check the name, the connection to the Hub and your access to the model"
+        if "trust_remote_code" in str(error):
+            return f"{name!r} needs custom code, which lmms-rpts never runs: choose another model"
+        return f"the config or tokenizer of {name!r} cannot be loaded ({_said(error)}): {hint}"
+    return None
+
+
+def sees_hf(name: str) -> bool:
+    """Whether a model supports images, by its config and its processor; never raises."""
+    with suppress(Exception):  # check_hf reports errors
+        return _chat(name.strip()).sees
+    return False
+
+
+@lru_cache(maxsize=4)
+def _chat(name: str) -> Chat:
+    """The prompts of a model, with images if its config and processor have them; no weights."""
+    from transformers import AutoProcessor, AutoTokenizer
+
+    load: Any = AutoProcessor.from_pretrained
+    path = model_path(name)
+    if _is_multimodal(_config(name)):
+        try:
+            processor = load(path, trust_remote_code=False)
+            found = template_of(processor.tokenizer, processor)
+            chat = Chat(processor.tokenizer, processor, found, guarded=True)
+            if chat.sees:
+                return chat
+            reason = "its chat template or its processor takes no images"
+        except Exception as error:  # any error of a broken file or of the network
+            reason = _said(error)
+        logger.warning(f"The judge's model {name} cannot be used with images: {reason}")
+    tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    template = template_of(tokenizer)
+    if template is None:
+        raise UnusableError("it has no chat template")
+    return Chat(tokenizer, None, template, guarded=True)
+
+
+def _config(name: str) -> Any:
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(model_path(name), trust_remote_code=False)
+
+
+def _auto_class(config: Any) -> str:
+    """The class of transformers that loads such a model with its head.
+
+    Raises:
+        UnusableError: if it has none.
+    """
+    from transformers.models.auto import modeling_auto
+
+    built = set(config.architectures or ())
+    for names, kind in (
+        (modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, "AutoModelForCausalLM"),
+        (modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, "AutoModelForImageTextToText"),
+    ):
+        if built & set(names.values()) or (not built and config.model_type in names):
+            return kind
+    raise UnusableError(f"{(config.architectures or [config.model_type])[0]} generates no text")
+
+
+def _is_multimodal(config: Any) -> bool:
+    from transformers.models.auto import modeling_auto
+
+    names = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+    if getattr(config, "is_encoder_decoder", False):
+        return False
+    # transformers also lists some of these, such as Gemma 3, as language models.
+    built = set(config.architectures or ())
+    return bool(built & set(names.values())) if built else config.model_type in names
+
+
+@lru_cache
+def _commit(name: str) -> str | None:
+    with suppress(Exception):  # check_hf reports errors
+        return str(_config(name)._commit_hash or "") or None
+    return None
 
 
 def _revision(name: str) -> str | None:
@@ -181,68 +429,34 @@ def _revision(name: str) -> str | None:
     return _commit(name)
 
 
-@lru_cache
-def _commit(name: str) -> str | None:
-    from transformers import AutoConfig
-
-    with suppress(Exception):  # check_hf reports errors
-        commit = AutoConfig.from_pretrained(name, trust_remote_code=False)._commit_hash
-        return str(commit) if commit else None
-    return None
-
-
-def check_hf(name: str) -> str | None:
-    """Why ``name`` cannot be a judge, and what to do; None if it can.
-
-    Loads the config and the tokenizer, no weights. A positive result is not checked again.
-    """
-    try:
-        _check(name.strip())
-    except UnusableError as error:
+def _said(error: Exception) -> str:
+    """An exception on one line; without its type if it is one of this package."""
+    if isinstance(error, FatalJudgeError | UnusableError):
         return str(error)
-    return None
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return f"{type(error).__name__}: {first}"[:300] if first else type(error).__name__
 
 
-@lru_cache
-def _check(name: str) -> None:
-    if not name:
-        raise UnusableError("add a model, such as hf:Qwen/Qwen2.5-7B-Instruct, or a folder")
-    folder = Path(model_path(name))
-    if name.startswith((".", "/", "~")) or folder.is_dir():
-        if not folder.is_dir():
-            raise UnusableError(f"no such folder: {str(folder)!r}")
-        if not (folder / "config.json").is_file():
-            raise UnusableError(
-                f"the folder {str(folder)!r} contains no config.json: choose a folder that a model "
-                "was saved to, with adapters merged into the base model"
-            )
-        if not any(any(folder.glob(f"*{ending}")) for ending in _WEIGHTS):
-            raise UnusableError(
-                f"the folder {str(folder)!r} contains no weights ({', '.join(_WEIGHTS)})"
-            )
-    from transformers import AutoConfig, AutoTokenizer
+def _is_memory(error: Exception) -> bool:
+    import torch
 
-    config = _fetched(AutoConfig, name)
-    if auto_class(config) is None:
-        raise UnusableError(
-            f"{architecture(config)} generates no text: choose an instruction-tuned language model"
-        )
-    tokenizer = _fetched(AutoTokenizer, name)
-    try:
-        Chat(with_template(tokenizer, model_path(name)))
-    except Exception as error:  # tokenizers with several templates raise, too
-        raise UnusableError(f"the model {name!r} cannot be used for chat: {said(error)}") from None
+    if isinstance(error, torch.cuda.OutOfMemoryError | MemoryError):
+        return True
+    # The CPU, Apple's GPU and CUDA's libraries raise no specific exception for it.
+    words = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
 
 
-def _fetched(kind: Any, name: str) -> Any:
-    """A config or tokenizer."""
-    try:
-        return kind.from_pretrained(model_path(name), trust_remote_code=False)
-    except Exception as error:  # any error of a broken file or of the network
-        reason = said(error)
-        what = "config" if kind.__name__ == "AutoConfig" else "tokenizer"
-        hint = "check the name, the connection to the Hub and your access to the model"
-        if "trust_remote_code" in str(error):
-            reason = "it needs custom code, which lmms-rpts never runs"
-            hint = "choose a model that transformers supports"
-        raise UnusableError(f"the {what} of {name!r} cannot be loaded ({reason}): {hint}") from None
+def _free() -> None:
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    elif torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
+def model_path(name: str) -> str:
+    """The path of a local model, or its name on the Hub."""
+    return str(Path(name).expanduser()) if name.startswith("~") else name

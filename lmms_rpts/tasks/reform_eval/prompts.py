@@ -62,20 +62,23 @@ def doc_to_messages(
     round_idx: int | None = None,
     previous_output: Sequence[Any] | None = None,
     previous_round_info: Any = None,
+    prefill: bool = False,
 ) -> Any:
-    """The conversation as messages, for chat wrappers; arguments as for ``doc_to_text``.
+    """The conversation as messages, for chat models; other arguments as for ``doc_to_text``.
 
-    The prompt does not begin the answer, since servers would reject that.
+    Args:
+        prefill: whether a last message of the assistant begins the answer, where the task does so.
+            Servers would reject that; ``hf_multimodal`` asks for it.
 
     Returns:
         The messages, with the image in the first one; for later rounds a tuple of messages,
         whether the dialogue is over, the outputs so far, and None.
     """
     if "history" in doc:  # not a dialogue
-        return _messages_of(doc)
+        return _messages_of(doc, prefill)
     outputs, number = list(previous_output or ()), round_idx or 0
-    asked, is_over = _asked(doc, number, outputs, begun=False)
-    messages = _messages_of(asked)
+    asked, is_over = _asked(doc, number, outputs, begun=prefill)
+    messages = _messages_of(asked, prefill)
     return (messages, is_over, outputs, None) if number else messages
 
 
@@ -97,8 +100,8 @@ def _text_of(doc: Doc) -> str:
     return text_form(doc["instruct"] or None, _turns(doc), PREFIX if doc["begun"] else None)
 
 
-def _messages_of(doc: Doc) -> list[dict[str, Any]]:
-    texts = _turns(doc)
+def _messages_of(doc: Doc, prefill: bool) -> list[dict[str, Any]]:
+    texts = [*_turns(doc), *([PREFIX] if prefill and doc["begun"] else [])]
     texts[0] = f"{doc['instruct']} {texts[0]}".strip()
     messages: list[dict[str, Any]] = [
         {"role": "assistant" if at % 2 else "user", "content": [{"type": "text", "text": text}]}

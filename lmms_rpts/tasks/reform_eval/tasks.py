@@ -55,9 +55,8 @@ def _task(name: str, *, full: bool) -> dict[str, Any]:
     from lmms_rpts.tasks.reform_eval import dataset
 
     form = "online" if online else chosen.form
-    # Chat wrappers have no likelihoods.
-    last = "doc_to_choice" if likelihood else "doc_to_messages"
-    for function in ("doc_to_visual", "doc_to_text", "doc_to_target", last):
+    functions = ["doc_to_visual", "doc_to_text", "doc_to_messages", "doc_to_target"]
+    for function in [*functions, *(["doc_to_choice"] if likelihood else [])]:
         config[function] = resolve_name(f"{_HERE}.prompts:{function}")
     config["process_results"] = resolve_name(f"{_HERE}.results:process_{form}")
     config["metric_list"] = [
