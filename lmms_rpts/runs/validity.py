@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -58,7 +58,31 @@ class Usage(Model):
     found: Annotated[Whole, Field(description="number of cache hits")]
 
 
-class JudgedChain(Model):
+class Labelled:
+    """What follows from the labels of a chain, with or without its texts."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        labels: tuple[bool | None, ...]
+        places: tuple[int, ...]
+        path: tuple[int, ...]
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """Numbers of the labelled steps, which are the ones sent to a judge."""
+        return tuple(at for at, label in enumerate(self.labels) if label is not None)
+
+    @property
+    def on_path(self) -> tuple[int, ...]:
+        """Numbers of the steps that form the chain itself, in order."""
+        return self.path or tuple(range(len(self.labels)))
+
+    def place(self, step: int) -> int:
+        """Position of a step in the chain, from 0."""
+        return self.places[step] if self.places else step
+
+
+class JudgedChain(Labelled, Model):
     """The labels and scores of one chain, without its texts."""
 
     id: Annotated[Text, Field(description="id of the chain within its set")]
@@ -108,20 +132,6 @@ class JudgedChain(Model):
             return not wrong
         first = self.place(self.first_error)
         return self.labels[self.first_error] is not True and first <= min(wrong, default=first)
-
-    @property
-    def asked(self) -> tuple[int, ...]:
-        """Numbers of the labelled steps, which are the ones sent to a judge."""
-        return tuple(at for at, label in enumerate(self.labels) if label is not None)
-
-    @property
-    def on_path(self) -> tuple[int, ...]:
-        """Numbers of the steps that form the chain itself, in order."""
-        return self.path or tuple(range(len(self.labels)))
-
-    def place(self, step: int) -> int:
-        """Position of a step in the chain, from 0."""
-        return self.places[step] if self.places else step
 
 
 class PublishedFigure(Model):

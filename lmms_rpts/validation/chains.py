@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lmms_rpts.runs.validity import Labelled
+
 Labels = tuple[bool | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledChain:
+class LabelledChain(Labelled):
     """One solution, cut into steps, with a label for each step.
 
     Attributes:
@@ -49,23 +51,9 @@ class LabelledChain:
     images: tuple[str, ...] = ()
 
     @property
-    def asked(self) -> tuple[int, ...]:
-        """Numbers of the labelled steps, which are the ones sent to a judge."""
-        return tuple(at for at, label in enumerate(self.labels) if label is not None)
-
-    @property
     def has_error(self) -> bool:
         """Whether any step is wrong."""
         return False in self.labels
-
-    @property
-    def on_path(self) -> tuple[int, ...]:
-        """Numbers of the steps that form the chain itself, in order."""
-        return self.path or tuple(range(len(self.steps)))
-
-    def place(self, step: int) -> int:
-        """Position of a step in the chain, from 0."""
-        return self.places[step] if self.places else step
 
 
 def first_wrong(labels: Labels) -> int | None:
