@@ -15,7 +15,7 @@ from lmms_rpts.filters.responses import REQUEST_FAILED, Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.progress import standard_error
-from lmms_rpts.judging.registry import NOT_JUDGED
+from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.runs.record import JudgeGrade, Record
 
 T = TypeVar("T")

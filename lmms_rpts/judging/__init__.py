@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.judging.types import (
+    NO_JUDGE,
     AdaptedError,
     Backend,
     FatalJudgeError,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from lmms_rpts.judging.parsers.scores import parse_score
     from lmms_rpts.judging.registry import (
         BACKENDS,
-        NO_JUDGE,
         caveats,
         choices,
         comparable,
@@ -83,3 +83,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_LATE.get(name, 'registry')}"), name)
+
+
+def __dir__() -> list[str]:
+    """All names, for help() and completion, before their first use."""
+    return sorted({*globals(), *__all__})

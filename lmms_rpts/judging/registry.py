@@ -17,6 +17,8 @@ from loguru import logger
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.progress import NO_BOARD, Board
 from lmms_rpts.judging.types import (
+    NO_JUDGE,
+    NOT_JUDGED,
     Backend,
     Judge,
     JudgeConfigurationError,
@@ -29,11 +31,6 @@ from lmms_rpts.settings import Price, Settings, load_settings
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.engine import JudgeEngine
-
-NO_JUDGE = "none"
-"""The name for no judge: responses are saved and scored later."""
-
-NOT_JUDGED = "not judged: the judge is 'none'"
 
 ENTRY_POINTS = "lmms_rpts.judges"
 """The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""

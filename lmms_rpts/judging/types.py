@@ -20,6 +20,11 @@ from lmms_rpts.settings import Price, Settings
 BRIEF = 64
 """Maximum tokens of a reply that should hold only a score or a word."""
 
+NO_JUDGE = "none"
+"""The name for no judge: responses are saved and scored later."""
+
+NOT_JUDGED = "not judged: the judge is 'none'"
+
 _CHARACTERS = 4
 """Characters of a token, about."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -513,17 +512,12 @@ def test_a_call_that_failed_is_made_again_before_others_as_urgent(
 # ---- unreachable servers
 
 
-NEEDS_3_11 = pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="Python 3.10 does not know who cancelled a task"
-)
-GIVEN_UP = "the judge's client cancelled the call"
 DOWN = pytest.mark.parametrize(
     ("failure", "said", "given_up"),
     [
         (LOST, "lost", 0),
         (TransientError("loading", starting=True), "loading", 0),
         (ODD, "odd", 3),
-        pytest.param(asyncio.CancelledError(), GIVEN_UP, 3, marks=NEEDS_3_11),
     ],
 )
 
