@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import denies, gives_up, hedges, sentences
+from lmms_rpts.grading.statement import denies, gives_up, hedges, sentences
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.question import Question

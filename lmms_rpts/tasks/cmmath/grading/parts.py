@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from lmms_rpts.answers.final_statement import sentences
+from lmms_rpts.grading.statement import sentences
 from lmms_rpts.tasks.cmmath.grading.hedging import Verdict, holds_numbers
 from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.quantities import parse_quantity

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from lmms_rpts.answers.final_statement import Statement, find_statement
+from lmms_rpts.grading.statement import Statement, find_statement
 from lmms_rpts.tasks.cmmath.grading.equations import (
     Equation,
     Point,

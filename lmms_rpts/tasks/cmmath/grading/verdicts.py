@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lmms_rpts.answers.final_statement import denies, hedges, sentences
+from lmms_rpts.grading.statement import denies, hedges, sentences
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
