@@ -30,7 +30,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,7 @@ BATCH = 25
 LONGEST_SECONDS = 1.0
 MOST_GROWTH = 64 * 2**20
 DEMO = Path(__file__).parents[1] / "lmms_rpts" / "demo"
-FAMILIES = ("numbers", "choice_single", "choice_multi", "true_false", "equations", "intervals")
-FAMILIES += ("sets", "coordinates", "expressions", "statements", "blanks", "parts", "number_units")
+CORPUS = Path(__file__).parents[1] / "tests" / "grading" / "corpus.jsonl"
 
 
 class Pipelines:
@@ -89,24 +87,23 @@ class Pipelines:
 
 
 def _problems() -> Iterator[dict[str, Any]]:
-    """One document per question in the grading cases, which cover every type of answer."""
+    """One document per question of CMMaTH in the grading corpus, with every type of answer."""
     seen = set()
-    for family in FAMILIES:
-        module = import_module(f"tests.tasks.cmmath_cases.{family}")
-        for name in dir(module):
-            for case in getattr(module, name) if isinstance(getattr(module, name), list) else ():
-                if hasattr(case, "reference") and case.question not in seen:
-                    seen.add(case.question)
-                    yield {
-                        "id": str(len(seen)),
-                        "language": "zh",
-                        "question": case.question,
-                        "reference": case.reference,
-                        "form": "blank",
-                        "analysis": "",
-                        "knowledge_point": None,
-                        "img_path": [],
-                    }
+    for line in CORPUS.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        question = row.get("question", "")
+        if row["origin"] == "cmmath" and question not in seen:
+            seen.add(question)
+            yield {
+                "id": str(len(seen)),
+                "language": "zh",
+                "question": question,
+                "reference": row["gold"],
+                "form": "blank",
+                "analysis": "",
+                "knowledge_point": None,
+                "img_path": [],
+            }
 
 
 @contextmanager

@@ -1,15 +1,15 @@
-"""The grader of CMMaTH: manually graded tables, hostile texts, and harmless changes.
+"""The grader of CMMaTH: the corpus, hostile texts, and harmless changes.
 
-Each table test reports every row that fails.
+The tables of cases are rows of the grading corpus.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from itertools import chain
-from typing import get_args
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -18,151 +18,267 @@ from hypothesis import strategies as st
 from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, FAILED, Grade, Outcome, grade
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
-from tests.tasks.cmmath_cases import (
-    attacks,
-    blanks,
-    blind,
-    choice_multi,
-    choice_single,
-    circled,
-    coordinates,
-    equations,
-    expressions,
-    finals,
-    fractions_roots,
-    fresh,
-    harder,
-    hostile,
-    intervals,
-    misread,
-    number_units,
-    numbers,
-    parts,
-    realistic,
-    reviewed,
-    sets,
-    statements,
-    true_false,
-    values,
-)
-from tests.tasks.cmmath_cases.abstained import ABSTAINED
-from tests.tasks.cmmath_cases.case import NO, YES, Case
-from tests.tasks.cmmath_cases.plain import CLOSINGS, LEADS, NEITHER, PLAIN, STATEMENTS, TYPES, Plain
+from tests.support.tables import table
 
-FAMILIES = (
-    *(choice_single, choice_multi, true_false, numbers, number_units, fractions_roots),
-    *(expressions, equations, coordinates, intervals, sets, circled, statements, blanks),
-    *(parts, finals, reviewed, realistic, fresh, blind, harder, values, misread),
-)
-CASES: list[Case] = list(chain.from_iterable(family.CASES for family in FAMILIES))
+CORPUS = Path(__file__).parents[1] / "grading" / "corpus.jsonl"
 LONG = 1_000
 """Number of characters from which a text counts as long."""
+Given = tuple[str, str, str]
 
 
-def graded(question: str, reference_answer: str, response: str) -> Grade:
-    found = grade(question, reference_answer, response)
+@cache
+def rows() -> tuple[tuple[dict[str, Any], Given], ...]:
+    """The rows of CMMaTH in the grading corpus, and the arguments of ``grade``."""
+    found = map(json.loads, CORPUS.read_text(encoding="utf-8").splitlines())
+    return tuple(
+        (row, (row.get("question", ""), row["gold"], row["response"]))
+        for row in found
+        if row["origin"].startswith("cmmath")
+    )
+
+
+def graded(question: str, answer: str, response: str) -> Grade:
+    found = grade(question, answer, response)
     assert not found.rule.startswith(FAILED), found
     return found
 
 
-def told(case: Case, found: Grade) -> str:
-    return (
-        f"{case.name}: expected {case.expected}, got {found.outcome}; "
-        f"found {found.answer[:200]!a} by {found.rule!a} as {found.answer_type}; "
-        f"reference {case.reference[:200]!r}, response {case.response[-300:]!a}"
-    )
+def test_the_corpus_is_graded_as_before() -> None:
+    found = [(row, texts, graded(*texts)) for row, texts in rows()]
+    wrong, turned, undecided = [], [], 0
+    for row, texts, said in found:
+        before, now, expected = row.get("today", {}).get("cmmath"), said.outcome, row["expected"]
+        wrong += [(texts, said)] if now == "correct" and "correct" not in expected else []
+        both = "undecided" not in (before, now) and before is not None
+        turned += [(texts, said)] if both and now != before and now not in expected else []
+        undecided += now == "undecided" != before
+    assert {said.answer_type for *_, said in found} == set(ANSWER_TYPES)
+    assert not wrong
+    assert len(turned) <= 0.01 * len(found), turned
+    assert undecided <= 0.05 * len(found)
 
 
-def misjudged(cases: Iterable[Case]) -> str:
-    """A line for each case with a wrong grade."""
-    pairs = [(case, graded(case.question, case.reference, case.response)) for case in cases]
-    return "\n".join(told(*pair) for pair in pairs if not pair[0].allows(pair[1].outcome))
+BLANKS = "二次项系数是 $$\\underline{}$$ ，一次项系数是 $$\\underline{}$$ ．"
+PARTS = "计算：\n(1) $$(-3)+8$$\n(2) $$12\\div (-4)$$"
 
 
-def test_cases() -> None:
-    wrong = misjudged(case for case in CASES if case.name not in ABSTAINED)
-    assert not wrong, wrong
+@table(
+    "question, answer, response, outcome",
+    (BLANKS, "3；5", "②5；①3", "correct"),
+    (BLANKS, "3；5", "②3；①5", "incorrect"),
+    (BLANKS, "3；5", "第二空填5，第一空填3", "correct"),
+    (BLANKS, "3；5", "第二空填3，第一空填5", "incorrect"),
+    (PARTS, "(1)$$5$$\n(2)$$-3$$", "答案是(1)5\n(2)−3", "correct"),
+    (PARTS, "(1)$$5$$\n(2)$$-3$$", "答案是 1. 5\n2. −3", "correct"),
+    (PARTS, "(1)$$5$$\n(2)$$-3$$", "答案是(1)5\n(2)3", "incorrect"),
+)
+def test_labels_of_blanks_and_parts(
+    question: str, answer: str, response: str, outcome: str
+) -> None:
+    assert graded(question, answer, response).outcome == outcome
 
 
-def test_cases_that_are_left_undecided_are_few() -> None:
-    abstained = [case._replace(outcome="undecided") for case in CASES if case.name in ABSTAINED]
-    assert len(abstained) == len(ABSTAINED) < 0.02 * len(CASES)
-    assert not misjudged(abstained), "remove it from the list"
-
-
-def test_hostile_cases() -> None:
-    wrong = misjudged(hostile.CASES)
-    assert not wrong, wrong
-    for case in hostile.CASES:
-        found = graded(case.question, case.reference, case.response)
-        assert found.outcome in get_args(Outcome)
-        assert found.answer_type in ANSWER_TYPES
-
-
-def test_no_attack_is_graded_correct() -> None:
-    rows = [*attacks.attacks(), *attacks.lookalikes()]
-    assert len({row[1:] for row in rows}) == len(rows) >= 1_141
-    found = [(*row, graded(*row[1:])) for row in rows]
-    passed = [
-        f"{row[0]}: {row[3][:200]!a} by {row[4].rule!a}" for row in found if row[4].outcome == YES
-    ]
-    assert not passed, "\n".join(passed)
-
-
-def test_long_hostile_cases_take_linear_time() -> None:
-    for case in hostile.CASES:
-        given = (case.question, case.reference, case.response)
-        for at, text in enumerate(given):
+def test_long_rows_take_linear_time() -> None:
+    for _, texts in rows():
+        for at, text in enumerate(texts):
             if len(text) >= LONG:
                 assert_linear_in_text(
-                    lambda part, at=at, given=given: graded(*given[:at], part, *given[at + 1 :]),
+                    lambda part, at=at, texts=texts: graded(*texts[:at], part, *texts[at + 1 :]),
                     text,
                 )
 
 
-def test_the_tables_are_as_large_as_they_should_be() -> None:
-    names = [case.name for case in (*CASES, *hostile.CASES)]
-    assert len(set(names)) == len(names)
-    assert len(CASES) >= 1_900
-    assert len(hostile.CASES) >= 100
-    found = {graded(case.question, case.reference, case.response).answer_type for case in CASES}
-    assert found == set(ANSWER_TYPES)
-
-
-def test_answer_types() -> None:
-    found = [(*row, graded(row[0], row[1], "").answer_type) for row in TYPES]
-    assert not [row for row in found if row[2] != row[3]]
-
-
-def test_the_statement_that_is_graded() -> None:
-    found = [(*row, graded("", "7", row[0]).answer.strip(" 。")) for row in STATEMENTS]
-    assert not [row for row in found if row[1].strip(" 。") != row[2]]
-
-
-def test_what_is_neither_true_nor_false() -> None:
-    for truth in ("√", "×"):
-        found = [(text, graded(true_false.EVEN, truth, text)) for text in NEITHER]
-        assert not [row for row in found if row[1].outcome == YES]
-
-
 @pytest.mark.parametrize("name", ["graded.jsonl", "sample.json"])
-def test_no_case_is_copied(name: str) -> None:
+def test_no_row_is_copied(name: str) -> None:
     text = reference("cmmath", name).read_text(encoding="utf-8")
-    rows = json.loads(text) if name.endswith(".json") else map(json.loads, text.splitlines())
-    known = {squeezed(row[key]) for row in rows for key in ("question", "response") if key in row}
-    for case in (*CASES, *hostile.CASES):
-        texts = [case.question, case.response if len(case.response) > 20 else ""]
-        copied = [text for text in texts if text and squeezed(text) in known]
-        assert not copied, case.name
+    others = json.loads(text) if name.endswith(".json") else map(json.loads, text.splitlines())
+    known = {squeezed(row[key]) for row in others for key in ("question", "response") if key in row}
+    for _, (question, _, response) in rows():
+        texts = [question, response if len(response) > 20 else ""]
+        assert not [text for text in texts if text and squeezed(text) in known]
 
 
 def squeezed(text: str) -> str:
     return re.sub(r"[\s$]+", "", text)
 
 
-ALPHABET = "ABCDx12345.,，；()（）{}[]$\\^_/+-=<>≤√π°①② \n对错答案是不或"
-plain = st.sampled_from(PLAIN)
-leads = st.sampled_from(LEADS)
+GIRLS = (
+    "某班$$48$$名学生中，有$$\\frac{3}{8}$$是女生，则女生"
+    "有（   ）．\n"
+    "\n"
+    "A.$$16$$人\n"
+    "B.$$18$$人\n"
+    "C.$$20$$人\n"
+    "D.$$24$$人"
+)
+NEGATIVE = (
+    "（多选题）下列各式中，运算结果为负数的有（   ）．\n"
+    "\n"
+    "A.$$-(-2)$$\n"
+    "B.$$-\\left| -2 \\right|$$\n"
+    "C.$${{(-2)}^{3}}$$\n"
+    "D.$${{(-2)}^{2}}$$"
+)
+SQUARE = (
+    "（多选）下列关于正方形的说法中，正确的有（   ）．\n"
+    "\n"
+    "A.四条边都相等\n"
+    "B.对角线互相垂直\n"
+    "C.对角线不相等\n"
+    "D.有$$4$$条对称轴"
+)
+EVEN = "判断：所有的偶数都是合数．（   ）"
+DIAGONALS = "判断对错：平行四边形的对角线互相平分．（   ）"
+QUADRATIC = (
+    "二次函数图象如图所示，有下列结论：①$$abc<0$$；②$$b=2a$"
+    "$；③$$4a+c>0$$；④$${{b}^{2}}>4ac$$．其中正"
+    "确的是 $$\\underline{}$$ ．（填序号）"
+)
+
+# question, reference, the type of the reference
+TYPES: list[tuple[str, str, str]] = [
+    (GIRLS, "B", "choice_single"),
+    (NEGATIVE, "B,C", "choice_multi"),
+    (SQUARE, "A\nB\nD", "choice_multi"),
+    (EVEN, "×", "true_false"),
+    (DIAGONALS, "正确", "true_false"),
+    ("计算：$$-7+12=$$ $$\\underline{}$$ ．", "$$5$$", "number"),
+    ("求平均速度．", "$$40$$千米/时", "number_unit"),
+    ("概率是 $$\\underline{}$$ ．", "$$\\frac{1}{3}$$", "fraction"),
+    ("用含$$n$$的式子表示：$$\\underline{}$$ ．", "$$4n+1$$", "expression"),
+    ("解析式为 $$\\underline{}$$ ．", "$$y=3x-2$$", "equation"),
+    ("点$$P$$的坐标是 $$\\underline{}$$ ．", "$$\\left( -2,5 \\right)$$", "coordinate"),
+    ("解集是 $$\\underline{}$$ ．", "$$-3\\le x<1$$", "interval"),
+    ("则$$A\\cap B=$$ $$\\underline{}$$ ．", "$$\\left\\{ 1,4,6 \\right\\}$$", "set"),
+    (QUADRATIC, "①③④", "circled"),
+    ("其依据是 $$\\underline{}$$ ．", "同位角相等，两直线平行", "statement"),
+    ("周长是 $$\\underline{}$$ ，面积是 $$\\underline{}$$ ．", "$$26$$\n$$36$$", "multi_blank"),
+    ("(1) 求$$a$$．\n(2) 求$$b$$．", "(1)$$7$$．\n(2)$$9$$．", "multi_part"),
+    ("下列正确的是（   ）．\n\nA.$$1$$\nB.$$2$$", "B\n", "choice_single"),
+    ("下列正确的是（   ）．\n\nA.$$1$$\nB.$$2$$", "A\nB", "choice_multi"),
+    ("判断：（   ）", "×", "true_false"),
+    (r"它的长是 $$\underline{}$$ ．", "$$12$$", "number"),
+    (r"它的长是 $$\underline{}$$ ．", r"$$70{}^\circ $$", "number_unit"),
+    (r"长 $$\underline{}$$ cm．", "12", "number_unit"),
+    (r"它的长是 $$\underline{}$$ ．", r"$$-\frac{5}{12}$$", "fraction"),
+    (r"它的长是 $$\underline{}$$ ．", "$$m+n-180$$", "expression"),
+    (r"它的长是 $$\underline{}$$ ．", "$${{x}_{1}}=2$$，$${{x}_{2}}=3$$", "equation"),
+    (r"它的长是 $$\underline{}$$ ．", "无解", "equation"),
+    (r"它的长是 $$\underline{}$$ ．", r"$$\varnothing $$", "set"),
+    (r"它的长是 $$\underline{}$$ ．", "$$(4,0)$$或$$(-4,0)$$", "coordinate"),
+    (r"它的长是 $$\underline{}$$ ．", r"$$x\geqslant 2$$", "interval"),
+    (r"取值范围是 $$\underline{}$$", "$$(1,2)$$", "interval"),
+    (r"它的长是 $$\underline{}$$ ．", "$$(1,2)$$", "coordinate"),
+    (r"它的长是 $$\underline{}$$ ．", ",①,③,", "circled"),
+    (r"它的长是 $$\underline{}$$ ．", "稳定性", "statement"),
+    (r"它的长是 $$\underline{}$$ ．", "右\n下", "multi_blank"),
+    (r"$$\underline{}$$ 和 $$\underline{}$$", "3；4", "multi_blank"),
+    ("求．", "(1)$$a=1$$．\n(2)$$600$$．", "multi_part"),
+    ("下列正确的是（   ）．\n\nA.$$1$$\nB.$$2$$", "（1）$$x=1$$；（2）$$3$$.", "multi_part"),
+    # a question that states the unit
+    (r"则最短距离是 $$\underline{}$$ cm．", "5", "number_unit"),
+    ("AB是____cm,AC是____km", "5", "number_unit"), ("AB是____cm,AC是____", "5", "number"),
+    ("∠E=____°", "5", "number_unit"), (r"(度数是$$\underline{}$$)°．", "5", "number_unit"),
+    ("面积是____平方厘米", "5", "number_unit"), ("面积是____厘米", "5", "number_unit"),
+    ("长（   ）$${c}{{{m}}^{2}}$$．", "5", "number_unit"), ("长____(cm)", "5", "number_unit"),
+    ("共有(  )个三角形", "5", "number"), ("付____元", "5", "number_unit"),
+    ("付____元____角", "5", "number_unit"), ("∠1是____角", "5", "number"),
+    ("需要____小时", "5", "number_unit"), ("当x=____时,y最大", "5", "number"),
+    ("速度是____千米/时", "5", "number_unit"), ("收入____万元", "5", "number_unit"),
+    ("共____亿人", "5", "number"), ("长____m", "5", "number_unit"),
+    ("长____m^2", "5", "number_unit"), ("得____m+n", "5", "number"), ("得____mn", "5", "number"),
+    ("是____元一次方程", "5", "number"), ("是____次函数", "5", "number"),
+    ("转____次", "5", "number"), ("____ square units", "5", "number_unit"),
+    ("____%", "5", "number"), ("y=____x", "5", "number"),
+    ("则体积（单位：$${c}{{{m}}^{{3}}}$$）是（   ）", "5", "number_unit"),
+    ("如图(单位:cm),则周长是____", "5", "number_unit"),
+    ("如图(单位:cm),则体积是____", "5", "number"), ("则周长为____.(单位:cm)", "5", "number_unit"),
+    ("得分(单位:分).则x和y为(  )", "5", "number"), ("长____cm,宽", "5", "number_unit"),
+    ("圆的周长", "5", "number"), ("____", "5", "number"),
+    # several forms of one value count as one value
+    (r"它的长是 $$\underline{}$$ ．", "80°/ 80度", "number_unit"),
+    (r"概率是 $$\underline{}$$ ．", r"$$\frac{1}{2}$$或$$0.5$$", "fraction"),
+    (r"概率是 $$\underline{}$$ ．", "25%(0.25)", "number"),
+]  # fmt: skip
+
+
+@table("question, answer, answer_type", *TYPES)
+def test_answer_types(question: str, answer: str, answer_type: str) -> None:
+    assert graded(question, answer, "").answer_type == answer_type
+
+
+# a response, and the statement in it that is graded, or the content of its box
+STATEMENTS = [
+    ("计算得 x=3。\n答案：x=3。", "x=3"),
+    ("**答案：D**\n再算一遍。\n所以最终答案应为 C。", "C"),
+    ("因此选 B.", "B."),
+    ("故选：A．", "A．"),
+    ("答：一共 12 个。\n希望对你有帮助！", "一共 12 个"),
+    ("The answer is $7$. Let me know if you have questions.", "$7$"),
+    ("### 答案\n\n42", "42"),
+    ("所以面积为：\n\n$$\n12\n$$", "所以面积为： $$ 12 $$"),
+    ("先算 2+3=5。\n所以长度是 5 cm。\n经检验，符合题意。", "所以长度是 5 cm"),
+    ("<think>答案：9</think>所以是 8。", "所以是 8"),
+    ("<STEP1> 设 x。\n<STEP2> 得 x=1。", "得 x=1"),
+    ("综上所述，答案：①②", "①②"),
+    ("<answer>C</answer>", "C"),
+    ("答案：把 x 代入，得到：\n所以 k=1。", "所以 k=1"),
+    ("", ""),
+    ("<think>只有思考", ""),
+    (r"so $\boxed{\frac{1}{2}}$", r"\frac{1}{2}"),
+    (r"$\boxed{2}$ and $\boxed{3}$", "2; 3"),
+    ("\\boxed{old}\n\\boxed{new}", "new"),
+    (r"\boxed{never closed", "never closed"),
+]
+
+
+@table("response, statement", *STATEMENTS)
+def test_the_statement_that_is_graded(response: str, statement: str) -> None:
+    assert graded("", "7", response).answer.strip(" 。") == statement.strip(" 。")
+
+
+Plain = tuple[str, str, str, str]
+# question, reference, a right answer, a wrong one; none of them in LaTeX
+PLAIN: list[Plain] = [
+    (GIRLS, "B", "B", "C"),
+    (NEGATIVE, "B,C", "BC", "BD"),
+    (EVEN, "×", "错误", "正确"),
+    ("计算：$$-7+12=$$ $$\\underline{}$$ ．", "$$5$$", "5", "-5"),
+    ("如图，求$$\\angle 2$$的度数．", "$$65{}^\\circ $$", "65°", "115°"),
+    ("概率是 $$\\underline{}$$ ．", "$$\\frac{1}{3}$$", "1/3", "2/3"),
+    ("高为 $$\\underline{}$$ ．", "$$2\\sqrt{3}$$", "2√3", "3√2"),
+    ("用含$$n$$的式子表示：$$\\underline{}$$ ．", "$$4n+1$$", "4n+1", "4n-1"),
+    ("解析式为 $$\\underline{}$$ ．", "$$y=3x-2$$", "y=3x-2", "y=3x+2"),
+    ("点$$P$$的坐标是 $$\\underline{}$$ ．", "$$(-2,5)$$", "(-2,5)", "(5,-2)"),
+    ("不等式组的解集为 $$\\underline{}$$ ．", "$$-3\\le x<1$$", "-3≤x<1", "-3<x≤1"),
+    ("则$$A\\cap B=$$ $$\\underline{}$$ ．", "$$\\left\\{ 1,4,6 \\right\\}$$", "{1,4,6}", "{1,4}"),
+    (QUADRATIC, "①③④", "①③④", "①③"),
+    ("是 $$\\underline{}$$ 事件．（填“必然”“不可能”或“随机”）", "不可能", "不可能", "随机"),
+    (
+        "周长是 $$\\underline{}$$ ，面积是 $$\\underline{}$$ ．",
+        "$$26$$\n$$36$$",
+        "26；36",
+        "36；26",
+    ),
+]
+LEADS = [
+    "{}",
+    "答案：{}",
+    "故答案为：{}",
+    "解：由题意计算即可。\n\n因此，最终答案是 {} 。",
+    "The answer is {} .",
+    "**{}**",
+    "**答案：{}**",
+    "### 最终答案\n\n**{}**",
+    "最终答案：\n\n{}",
+]
+CLOSINGS = [
+    "\n\n希望对你有帮助！",
+    "\n\n如果还有其他问题，欢迎随时向我提问。",
+    "\n\n以上就是完整的解答过程。",
+    "\n\nI hope this helps! Let me know if you have any questions.",
+]
+THOUGHTS = ["<think>{}</think>\n\n", "<think>\n答案：{}\n</think>\n"]
 
 
 def boxed(text: str) -> str:
@@ -182,93 +298,44 @@ def spaced(text: str) -> str:
 
 def check(row: Plain, right: str, wrong: str) -> None:
     """Checks the grades of a response with the right answer and of one with the wrong answer."""
-    question, answer, *_ = row
-    for outcome, response in ((YES, right), (NO, wrong)):
-        found = graded(question, answer, response)
-        assert found.outcome == outcome, told(
-            Case("changed", question, answer, response, outcome), found
-        )
+    for outcome, response in (("correct", right), ("incorrect", wrong)):
+        found = graded(row[0], row[1], response)
+        assert found.outcome == outcome, (row, response, found)
 
 
-def test_a_plain_answer_under_any_lead_and_in_a_box() -> None:
+def test_a_plain_answer_in_a_box() -> None:
     for row in PLAIN:
-        for lead in LEADS:
-            check(row, lead.format(row[2]), lead.format(row[3]))
         check(row, boxed(row[2]), boxed(row[3]))
         check(row, f"所以\n\n{boxed(row[2])}\n\n{CLOSINGS[0]}", f"所以\n\n{boxed(row[3])}")
 
 
-@settings(max_examples=60, deadline=None)
-@given(plain, leads, st.sampled_from(CLOSINGS))
-def test_closing_chatter_changes_nothing(row: Plain, lead: str, closing: str) -> None:
-    check(row, lead.format(row[2]) + closing, lead.format(row[3]) + closing)
-
-
-@settings(max_examples=60, deadline=None)
-@given(plain, leads, st.sampled_from(["<think>{}</think>\n\n", "<think>\n答案：{}\n</think>\n"]))
-def test_thinking_is_not_graded(row: Plain, lead: str, thought: str) -> None:
-    right, wrong = lead.format(row[2]), lead.format(row[3])
-    check(row, thought.format(wrong) + right, thought.format(right) + wrong)
-
-
-@settings(max_examples=60, deadline=None)
-@given(plain, st.sampled_from(LEADS[:5]))
-def test_full_width_characters_change_nothing(row: Plain, lead: str) -> None:
-    check(row, lead.format(full_width(row[2])), lead.format(full_width(row[3])))
-
-
-@settings(max_examples=60, deadline=None)
-@given(plain, leads, st.sampled_from(["", " ", "  ", "\n", "\u3000", "\n\n"]))
-def test_spaces_change_nothing(row: Plain, lead: str, space: str) -> None:
-    right, wrong = lead.format(spaced(row[2])), lead.format(spaced(row[3]))
-    check(row, space + right + space, space + wrong + space)
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(PLAIN), st.sampled_from(LEADS), st.data())
+def test_harmless_changes(row: Plain, lead: str, data: st.DataObject) -> None:
+    closing = data.draw(st.sampled_from(["", *CLOSINGS, " ", "\n\n", "\u3000"]))
+    thought = data.draw(st.sampled_from(["", *THOUGHTS]))
+    written = data.draw(st.sampled_from([str, spaced, full_width if lead in LEADS[:5] else str]))
+    right, wrong = (lead.format(written(text)) + closing for text in row[2:])
+    check(row, thought.format(row[3]) + right, thought.format(row[2]) + wrong)
 
 
 @settings(max_examples=40, deadline=None)
-@given(plain)
+@given(st.sampled_from(PLAIN))
 def test_a_later_answer_replaces_an_earlier_one(row: Plain) -> None:
     turn = "答案：{}\n\n等等，上面算错了，重新计算。\n\n最终答案：{}"
     check(row, turn.format(row[3], row[2]), turn.format(row[2], row[3]))
 
 
-CERTAIN = [case for case in CASES if isinstance(case.outcome, str) and case.response.strip()]
-CHANGES = {
-    "closing chatter": "{}\n\n希望对你有帮助！如有疑问，欢迎继续提问。",
-    "thinking": "<think>\n先随便猜一个：A，或者 −1，或者 99。\n</think>\n\n{}",
-    "blank lines": "\n\n{}\n\n",
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_harmless_change_keeps_the_grade(change: str) -> None:
-    turned = []
-    for case in CERTAIN[:: len(CHANGES)]:
-        if "think" in case.response:
-            continue
-        before = graded(case.question, case.reference, case.response)
-        response = CHANGES[change].replace("{}", case.response)
-        after = graded(case.question, case.reference, response)
-        if before.outcome != after.outcome:
-            turned.append(told(case, after))
-    assert not turned, "\n".join(turned[:10])
-
-
+ALPHABET = "ABCDx12345.,，；()（）{}[]$\\^_/+-=<>≤√π°①② \n对错答案是不或"
 any_text = st.text(alphabet=st.sampled_from(ALPHABET), max_size=60)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.sampled_from(PLAIN), any_text)
-def test_any_text_has_a_grade(row: Plain, text: str) -> None:
-    found = graded(row[0], row[1], text)
-    assert found.outcome in get_args(Outcome)
-    assert found == grade(row[0], row[1], text)
-
-
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.sampled_from(PLAIN), any_text, any_text)
-def test_any_text_is_a_question_or_a_reference(row: Plain, question: str, text: str) -> None:
-    graded(row[0], text, row[2])
-    graded(question, text, text)
+def test_any_text_has_a_grade(row: Plain, question: str, text: str) -> None:
+    for texts in ((row[0], row[1], text), (row[0], text, row[2]), (question, text, text)):
+        assert graded(*texts).outcome in get_args(Outcome)
+        assert graded(*texts) == grade(*texts)
 
 
 REPEATED = (

@@ -7,6 +7,8 @@ from typing import Literal
 
 from loguru import logger
 
+from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.words import OR
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     NO_ANSWER,
     Verdict,
@@ -14,7 +16,6 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     undermined,
 )
 from lmms_rpts.tasks.cmmath.grading.multiple_choice import choice_verdict
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.parts import blanks_verdict, parts_verdict
 from lmms_rpts.tasks.cmmath.grading.question import Question, is_open
 from lmms_rpts.tasks.cmmath.grading.response import Response, read_response
@@ -24,7 +25,6 @@ from lmms_rpts.tasks.cmmath.grading.target import (
     Target,
     read_target,
 )
-from lmms_rpts.tasks.cmmath.grading.text_answers import OR
 from lmms_rpts.tasks.cmmath.grading.verdicts import value_verdict
 
 __all__ = ["ANSWER_TYPES", "FAILED", "AnswerType", "Grade", "Outcome", "grade"]

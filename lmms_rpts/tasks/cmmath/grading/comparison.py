@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lmms_rpts.grading.equations import Equation, same_equations, same_points
 from lmms_rpts.grading.formulas import equal
-from lmms_rpts.tasks.cmmath.grading.equations import Equation, same_equations, same_points
-from lmms_rpts.tasks.cmmath.grading.normalization import all_of, same_items
-from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
+from lmms_rpts.grading.measures import same_quantity
+from lmms_rpts.grading.notation import all_of, same_items
+from lmms_rpts.grading.regions import same_region
+from lmms_rpts.grading.words import CIRCLED
 from lmms_rpts.tasks.cmmath.grading.question import Question
-from lmms_rpts.tasks.cmmath.grading.regions import same_region
 from lmms_rpts.tasks.cmmath.grading.response import Reading
-from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED
 
 _ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, unless a range is asked for
 _RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域|不等式")
@@ -37,7 +37,7 @@ def same_reading(said: Reading, wanted: Reading, question: Question) -> bool | N
         None if one of them can't be read as the other's type, or if it is uncertain.
     """
     if said.squeezed == wanted.squeezed and said.squeezed:
-        return None if question.form_is_wrong(said.text) else True
+        return True
     if said.nothing or wanted.nothing:
         other = wanted if said.nothing else said
         words = other.quantity is None and not re.search(r"\d", other.text)
@@ -88,8 +88,8 @@ def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | No
         return same
     if wanted.quantity.expression.decimals is not None and _WORKING.search(said.text):
         return None  # 6×7 for 42
-    if question.form_is_wrong(said.text):
-        return False
+    if question.form_is_other(said.text, wanted.text):
+        return None
     return None if question.is_unfinished(said.squeezed, wanted.squeezed) else True
 
 
@@ -101,7 +101,9 @@ def _regions(said: Reading, wanted: Reading, question: Question) -> bool | None:
         return False if said.is_number or said.in_braces else None
     if said.region.name and wanted.region.name and said.region.name != wanted.region.name:
         return None  # y<0, but x is asked for
-    return same_region(said.region, wanted.region)
+    same = same_region(said.region, wanted.region)
+    in_one_unit = ("°" in said.text) == ("°" in wanted.text)
+    return same or (False if same is False and in_one_unit else None)  # 0<α<π/2, 0°<α<90°
 
 
 def _points(said: Reading, wanted: Reading, question: Question) -> bool | None:

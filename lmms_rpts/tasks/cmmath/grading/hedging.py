@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.statement import denies, gives_up, hedges, sentences
+from lmms_rpts.grading.words import BLANK, gloss, squeezed
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail
 from lmms_rpts.tasks.cmmath.grading.target import Target
-from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, gloss, squeezed
 
 
 class Verdict(NamedTuple):

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from lmms_rpts.grading.choice import SEVERAL, UNIDENTIFIED, read_choice
+from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.options import read_options
 from lmms_rpts.grading.statement import denies, gives_up
+from lmms_rpts.grading.words import OR, plain_words, states
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
@@ -17,11 +19,9 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     is_denied,
     without_answer,
 )
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response
 from lmms_rpts.tasks.cmmath.grading.target import Target
-from lmms_rpts.tasks.cmmath.grading.text_answers import OR, plain_words, states
 
 # "A. 16", "(B) 18", "Ｃ．20"
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")

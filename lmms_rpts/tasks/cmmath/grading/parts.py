@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.statement import sentences
+from lmms_rpts.grading.words import placed
 from lmms_rpts.tasks.cmmath.grading.hedging import Verdict, holds_numbers
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.quantities import parse_quantity
 from lmms_rpts.tasks.cmmath.grading.response import (
     Reading,
     Response,
@@ -22,9 +22,7 @@ from lmms_rpts.tasks.cmmath.grading.target import (
     items_of_blanks,
     items_of_part,
     named_in,
-    split_parts,
 )
-from lmms_rpts.tasks.cmmath.grading.text_answers import gloss, placed
 from lmms_rpts.tasks.cmmath.grading.verdicts import unread, value_verdict
 
 _SAID = 800
@@ -64,7 +62,8 @@ def parts_verdict(response: Response, target: Target) -> Verdict:
     found = _given_verdict(listed, target) if listed else None
     if found and found.same is not None and (found.same or _below_heading(spoken, total)):
         return found
-    given = _parts(statement.boxed, total) or _parts(spoken, total)
+    below = statement.block if statement.marked else ""  # 答案是(1)7
+    given = _parts(statement.boxed, total) or _whole_parts(below, total) or _parts(spoken, total)
     if given:
         return _given_verdict(given, target)
     return _unmarked_verdict(response, target)
@@ -85,18 +84,6 @@ def _unmarked_verdict(response: Response, target: Target) -> Verdict:
     parts = [part for part in target.parts if not _PROOF.search(part.text)]
     if len(parts) == 1:
         return _part_verdict(response.statement.spoken, parts[0])
-    pieces = [
-        piece for piece in re.split(r"[，,；;。\n]", response.statement.text) if piece.strip()
-    ]
-    if len(pieces) == len(parts) and all(
-        _part_verdict(*pair).same for pair in zip(pieces, parts, strict=True)
-    ):
-        return Verdict(True, "each part")
-    items = [item for part in parts for item in items_of_part(part)]
-    if len(items) > len(parts):
-        found = _labelled_verdict(response.statement.spoken[-_SAID:], items, "value")
-        if found.same is not None:
-            return found
     rule = "the parts of the answer can't be separated"
     return unread(response, target.contents, rule)
 
@@ -117,15 +104,19 @@ def _part_verdict(answer: str, part: Target) -> Verdict:
 
 def _parts(text: str, total: int) -> dict[int, str]:
     """The last run of parts (1), (2), ... of a response: their texts by number."""
-    best: dict[int, str] = {}
+    runs = _runs([*_MARK.finditer(text)], text)
+    best = max(runs, key=len, default={})
+    enough = len(best) > 1 or total == 2
+    return _whole_parts(text, total) or (best if enough else {})
+
+
+def _whole_parts(text: str, total: int) -> dict[int, str]:
+    """As ``_parts``, if no part is missing."""
     for pattern in (_MARK, _LISTED):
-        runs = _runs([*pattern.finditer(text)], text)
-        whole = [run for run in runs if set(range(1, total + 1)) <= set(run)]
-        if whole:
-            return whole[-1]
-        if runs and not best:
-            best = max(runs, key=len)
-    return best if len(best) > 1 or (best and total == 2) else {}
+        for run in reversed(_runs([*pattern.finditer(text)], text)):
+            if len(run) >= total:
+                return run
+    return {}
 
 
 def _final_list(spoken: str, total: int) -> dict[int, str]:
@@ -222,10 +213,13 @@ def _last_verdict(item: Item, clauses: Sequence[str]) -> Verdict:
 
 # Blanks
 
-_ORDINAL = re.compile(  # 第一空：26, "the first blank"
-    r"第(?:[一二三四五六]|\d)个?(?:空|处|个)(?:应?填)?|(?:first|second|third|fourth)\sblank|空格?[①-⑥\d]",
-    re.IGNORECASE,
+_EDGES = " ：:。.，,；;*"
+# ②5, (2) 5, 第二空填5, "the second blank is 5"
+_PLACE = re.compile(
+    r"(?:^|(?<=[\s,，;；、。和]))(?:([①-⑥])(?![①-⑳])|[(（]([1-6])[)）]"
+    r"|第([一二三四五六1-6])个?(?:空|处|个)(?:应?填|是|为)?)",
 )
+_PLACES = "①②③④⑤⑥123456一二三四五六"
 _WORDS = re.compile(r"[\u4e00-\u9fff]{2}|(?<![\\A-Za-z])[A-Za-z]{4}")
 _LEAD = re.compile(  # A dash without a space after it is a sign.
     r"^\s{0,8}(?:[-•+*]\s{1,3}|\*\*|__)?(?:[①-⑥](?=[^①-⑳,，、])|[(（]\d[)）]|\d[)）、]|\d\.(?!\d))?\s{0,3}"
@@ -241,6 +235,10 @@ def blanks_verdict(response: Response, target: Target) -> Verdict:
         return Verdict(None, "too many blanks")
     items = items_of_blanks(target)
     first: Verdict | None = None
+    by_label = next(filter(None, (_by_label(text, count) for text in _texts(response))), None)
+    if by_label:
+        filled = zip(by_label, target.parts, strict=True)
+        return _all_of([_blank_verdict(*pair) for pair in filled], "blank")
     for pieces in _ways_to_split(response, count):
         if not _in_place(pieces, items):
             continue
@@ -254,8 +252,6 @@ def blanks_verdict(response: Response, target: Target) -> Verdict:
         return labelled
     if first is not None:
         return first
-    if _too_few(response, target):
-        return Verdict(False, "fewer answers than blanks")
     return unread(response, target.contents, f"the {count} answers can't be separated")
 
 
@@ -288,43 +284,48 @@ def _blank_verdict(piece: str, part: Target) -> Verdict:
     return value_verdict(read_response(piece) if several else part_of(piece), part)
 
 
-def _too_few(response: Response, target: Target) -> bool:
-    """Whether an answer gives values, and fewer than there are blanks."""
-    text, count = response.boxed or response.text, len(target.parts)
-    if not response.statement.marked or re.search(r"[\u4e00-\u9fff]|[A-Za-z]{3}", text):
-        numbers = all(Reading(part.text).is_number for part in target.parts)
-        return numbers and 0 < len(_NUMBER.findall(clean(response.statement.spoken))) < count
-    values = [piece for piece in re.split(r"[;,、\s]", text) if piece]
-    return 0 < len(values) < count and all(parse_quantity(each) for each in values)
+def _texts(response: Response) -> list[str]:
+    """The texts that may list the answers."""
+    statement = response.statement
+    unmarked = () if statement.marked else (statement.spoken[-_SAID:],)
+    texts = (statement.boxed, statement.text, statement.block, *unmarked)
+    return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
 def _ways_to_split(response: Response, count: int) -> Iterator[list[str]]:
-    statement = response.statement
     seen = []
-    texts = (statement.boxed, statement.text, statement.block)
-    for text in dict.fromkeys(texts if statement.marked else (*texts, statement.spoken[-_SAID:])):
-        for pieces in _splits(text, count) if text.strip() else ():
-            whole = [(_LEAD.sub("", piece) or piece).strip(" ：:。.，,；;*") for piece in pieces]
+    for text in _texts(response):
+        for pieces in _splits(text):
+            whole = [(_LEAD.sub("", piece) or piece).strip(_EDGES) for piece in pieces]
             whole = [piece for piece in whole if piece]
             if len(whole) == count and whole not in seen:
                 seen.append(whole)
                 yield whole
 
 
-def _splits(text: str, count: int) -> Iterator[Sequence[str]]:
-    yield [piece for piece in _ORDINAL.split(text)[1:] if piece.strip()]
-    yield split_parts(text)
+def _by_label(text: str, count: int) -> list[str]:
+    """The texts behind labels of all blanks, in the order of the blanks: ②5；①3 is 3 and 5."""
+    marks = list(_PLACE.finditer(text))
+    numbers = [_PLACES.find(next(filter(None, mark.groups()))[0].lower()) % 6 for mark in marks]
+    if sorted(numbers) != list(range(count)):
+        return []
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    pieces = {
+        number: text[mark.end() : end].strip(_EDGES)
+        for number, mark, end in zip(numbers, marks, ends, strict=True)
+    }
+    return [pieces[number] for number in range(count)] if all(pieces.values()) else []
+
+
+def _splits(text: str) -> Iterator[Sequence[str]]:
     yield re.split(r"[;；]", text)
-    yield [_LEAD.sub("", line) for line in text.split("\n") if line.strip(" *_$")[-1:] not in ":："]
+    yield [line for line in text.split("\n") if line.strip(" *_$")[-1:] not in ":："]
     if not re.search(r"[，,;；]", text):
         yield text.split()
     clause = part_of(text).clause
     tail = re.sub(r"^[^\n]*?(?:填|为|是|:|：)", "", text)
     for each in (text.replace("，", ",").replace("；", ";"), clause, tail):
         yield [member.text for member in Reading(each).members]
-    yield gloss(clean(text)).split("、")
     numbers = _NUMBER.findall(text)
     if len(numbers) == 1 and _BOTH.search(text):
-        yield numbers * count
-    if re.fullmatch(r"\W*\d{1,2}[:：]\d\d\W*", text):  # 7:45
-        yield numbers
+        yield numbers * 2  # both are 5

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 
+from lmms_rpts.grading.measures import Rounding
+from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.units import Unit, split_unit, unit_at
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.quantities import Rounding
-from lmms_rpts.tasks.cmmath.grading.text_answers import BLANK, squeezed
+from lmms_rpts.grading.words import BLANK, squeezed
 
 _OPEN = re.compile(  # 写出一个即可
     r"只需[填写]|写出一个|填一个|任写|答案不唯一|举(?:出)?一?[个例]|符合条件的一个|一个即可"
@@ -22,20 +20,13 @@ _PLACES = re.compile(r"保留|精确到|四舍五入|取整")
 _EXACT = re.compile(  # 结果保留π: no rounded value
     r"保留\s?\$*\s?(?:\\?pi|π|根号)|用分数|分数表示|最简|准确值|精确值|含\s?\$*\s?(?:\\?pi|π)"
 )
-_POWER_OF_TEN = re.compile(  # 5.2×10^{-4}
-    r"^([+-]?\d{1,30}(?:\.\d{1,30})?)\s?(?:×\s?10(?:\^\{[+-]?\d{1,6}\})?|[eE][+-]?\d{1,6})$"
+# forms of a number that a question asks for
+_FORM = re.compile(
+    r"带分数|假分数|(?:化成|写成|化为|改写成|用)\s?小数|最简(?:分数|整数比|比)|最简单的整数比"
+    r"|科学[记计]数法|scientific\snotation",
+    re.IGNORECASE,
 )
-_FORMS = {  # forms that a question asks for
-    "小数": re.compile(r"(?:化成|写成|化为|改写成|用)\s?小数"),
-    "最简": re.compile(r"最简(?:分数|整数比|比)|最简单的整数比"),
-    "科学": re.compile(r"科学[记计]数法|scientific\snotation", re.IGNORECASE),
-}
-_DECIMAL = re.compile(r"^[+-]?\d{1,30}(?:\.\d{1,30})?(?![\d/%])")
-# 2\frac{3}{4}, 二又四分之三
-_MIXED = re.compile(r"^-?\d{1,9}\s?(?:\\frac|又|\s\d{1,9}/)|^[一二三四五六七八九十]{1,3}又")
-_IMPROPER = re.compile(r"^-?\\frac|^-?\d{1,9}/\d")  # \frac{11}{4}
-# 2/4, 4:6
-_SIMPLE = re.compile(r"^-?(?:\\frac\{(\d{1,15})\}\{(\d{1,15})\}|(\d{1,15})\s?[/:]\s?(\d{1,15}))$")
+_SLASH = re.compile(r"(\d{1,15})\s?/\s?(\d{1,15})")
 # an equal answer may not be finished
 _SIMPLIFIED = re.compile(r"化简|计算|展开|整理|合并|因式分解|分解因式")
 # (a+b) that could be expanded
@@ -109,28 +100,13 @@ class Question:
         patterns = (_ROUNDED, _PLACES, _EXACT)
         return Rounding(*(pattern.search(self.raw) is not None for pattern in patterns))
 
-    def form_is_wrong(self, answer: str) -> bool:
-        """Whether the answer, equal as a number, lacks a requested form."""
-        answer = answer.strip()
-        if "小数" in self._forms and not _DECIMAL.match(answer):
-            return True
-        if "带分数" in self._forms:
-            return _MIXED.match(answer) is None
-        if "假分数" in self._forms:
-            return _IMPROPER.match(answer) is None
-        simple = _SIMPLE.match(answer) if "最简" in self._forms else None
-        if simple is not None and math.gcd(*(int(term) for term in simple.groups() if term)) > 1:
-            return True
-        if "科学" not in self._forms:
-            return False
-        found = _POWER_OF_TEN.match(split_unit(answer)[0].strip())
-        return found is None or not 1 <= abs(Fraction(found[1])) < 10
+    def form_is_other(self, answer: str, target: str) -> bool:
+        """Whether a form is asked for, and an equal answer may lack it: 4/6, 0.5, 52×10^{3}."""
+        return self._form_asked and _number_text(answer) != _number_text(target)
 
     @cached_property
-    def _forms(self) -> frozenset[str]:
-        found = {form for form in ("带分数", "假分数") if form in self.raw}
-        found |= {form for form, pattern in _FORMS.items() if pattern.search(self.raw)}
-        return frozenset(found)
+    def _form_asked(self) -> bool:
+        return _FORM.search(self.raw) is not None
 
     def is_unfinished(self, answer: str, target: str) -> bool:
         """Whether an answer, equal in value, may lack the form that the question is about."""
@@ -171,6 +147,10 @@ class Question:
 def is_open(question: str, reference: str) -> bool:
     """Whether other answers than the reference may be right as well."""
     return _OPEN.search(question + reference) is not None
+
+
+def _number_text(text: str) -> str:
+    return squeezed(_SLASH.sub(r"\\frac{\1}{\2}", split_unit(text)[0]))
 
 
 def _plain_name(name: str) -> str:

@@ -7,20 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from lmms_rpts.grading.statement import Statement, find_statement
-from lmms_rpts.tasks.cmmath.grading.equations import (
+from lmms_rpts.grading.equations import (
     Equation,
     Point,
     Values,
-    near_points,
     parse_equations,
     parse_points,
     values_of,
 )
-from lmms_rpts.tasks.cmmath.grading.normalization import clean, pieces, signed
-from lmms_rpts.tasks.cmmath.grading.quantities import Quantity, parse_quantity, same_quantity
-from lmms_rpts.tasks.cmmath.grading.regions import Region, parse_region
-from lmms_rpts.tasks.cmmath.grading.text_answers import CIRCLED, circled_of, is_nothing, squeezed
+from lmms_rpts.grading.measures import Quantity, parse_quantity, same_quantity
+from lmms_rpts.grading.notation import clean, pieces, signed
+from lmms_rpts.grading.regions import Region, parse_region
+from lmms_rpts.grading.statement import Statement, find_statement
+from lmms_rpts.grading.words import CIRCLED, circled_of, is_nothing, squeezed
 
 # Values of a short text
 
@@ -39,9 +38,6 @@ _CLOCK = re.compile(  # 8:30, 下午3点, 8时30分, 8点半
     r"^(上午|下午|凌晨|晚上|早上)?\s?([01]?\d|2[0-4])\s?(?::|时|点)\s?(?:([0-5]\d|(?<![:])\d)分?|(半))?$"
 )
 _TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")  # 5=x
-_SOLVED = re.compile(
-    r"[a-z](?:_\{\d\})?\s?=\s?[^=a-z]{1,60}|[a-z](?:_\{\d\})?\s?=[^=]{0,9}\\(?:frac|sqrt)[^=]{1,60}"
-)
 _BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
 
 
@@ -183,7 +179,6 @@ _EQUALS = re.compile(r"(?<![<>≤≥≠])[=≡]")  # the last one of a chain giv
 _DOLLARS = re.compile(r"\$\$?([^$]{1,300})\$\$?|\\\(([^\n]{1,300}?)\\\)")
 # …,所以…; "…, so …"; ⇒
 _CLAUSE = re.compile(r"[,;。]\s?(?=[\u4e00-\u9fff∴]|\b(?:so|hence|thus|then|therefore)\b)|\n|⇒|∴")
-_ABOUT = re.compile(r"[,;(]?\s?(?:(?:大?约|近似)[是为]?|≈)\s?")
 _SPELLED_POINT = re.compile(  # 横坐标为-2,纵坐标为5
     r"横坐标[是为:=]?\s?([^,。;\u4e00-\u9fff]{1,40})[,且和\s]{0,3}纵坐标[是为:=]?\s?([^,。;\u4e00-\u9fff]{1,40})"
 )
@@ -273,22 +268,9 @@ class Response:
             yield from _of_text(clean(formulas[-1][0] or formulas[-1][1]), rounded)
 
     @cached_property
-    def exact(self) -> Reading | None:
-        """The exact point of "(-√13,0),约为(-3.6,0)", if the rounded one is close to it."""
-        text = self.boxed or self.text[-_LONGEST:]
-        exact, about, value = _last_split(_ABOUT, text)
-        found = _last_maths(exact, unit=False)
-        one = Reading(found[found.find("(") :] if "(" in found else found)
-        other = Reading(bare(value.rstrip(" )") + ")"))
-        if not about or not one.points or not other.points:
-            return None
-        return one if near_points(one.points, other.points) else None
-
-    @cached_property
     def relations(self) -> list[Reading]:
         """As ``values``, for texts that contain signs of equality or order themselves."""
         found = [f"({point[1]},{point[2]})" for point in _SPELLED_POINT.finditer(self.text)]
-        found += _solutions_behind_working(self.boxed or self.clause)
         lines = [] if self.statement.marked else self.statement.block.split("\n")
         if 1 < len(lines) < 5 and all("=" in line for line in lines):  # x=1 above y=-1
             found.append(bare(clean(",".join(lines))))
@@ -350,33 +332,12 @@ def _exact_and_rounded(text: str, rounded: bool) -> list[str]:
     return [value] if rounded else [bare(exact), bare(value)]
 
 
-def _last_split(pattern: re.Pattern[str], text: str) -> tuple[str, str, str]:
-    """The text before the last match, the match, and the text after it, like ``rpartition``."""
-    found = list(pattern.finditer(text))[-1:]
-    if not found:
-        return "", "", text
-    return text[: found[0].start()], found[0][0], text[found[0].end() :]
-
-
 def _after_last(pattern: re.Pattern[str], text: str) -> str:
     found = None
     for found in pattern.finditer(text):  # noqa: B007
         pass
     tail = text[found.end() :] if found else text
     return tail if tail is text or bare(tail) else text
-
-
-def _solutions_behind_working(text: str) -> list[str]:
-    """x=2,x=3 of (x-2)(x-3)=0,x=2,x=3: the solutions at the end of other equations."""
-    listed = pieces(text, thousands=False) or ()
-    if any(each.joined - {"list"} for each in listed):
-        return []
-    solved = [_SOLVED.fullmatch(each.text) is not None for each in listed]
-    at = solved.index(True) if True in solved else 0
-    if len(listed) < 3 or at in (0, len(listed) - 1) or not all(solved[at:]):
-        return []
-    worked = all("=" in each.text for each in listed[:at])
-    return [",".join(each.text for each in listed[at:])] if worked else []
 
 
 def _last_maths(text: str, *, unit: bool = True) -> str:

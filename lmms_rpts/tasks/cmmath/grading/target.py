@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
-from lmms_rpts.tasks.cmmath.grading.quantities import same_quantity
-from lmms_rpts.tasks.cmmath.grading.question import Question
-from lmms_rpts.tasks.cmmath.grading.response import Reading
-from lmms_rpts.tasks.cmmath.grading.text_answers import (
+from lmms_rpts.grading.measures import same_quantity
+from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.words import (
     BLANK,
     CIRCLED,
     CRITERIA,
@@ -20,6 +18,8 @@ from lmms_rpts.tasks.cmmath.grading.text_answers import (
     squeezed,
     truth_of,
 )
+from lmms_rpts.tasks.cmmath.grading.question import Question
+from lmms_rpts.tasks.cmmath.grading.response import Reading
 
 AnswerType = Literal[
     "choice_single", "choice_multi", "true_false", "number", "number_unit", "fraction",

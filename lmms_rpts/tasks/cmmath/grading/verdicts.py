@@ -5,7 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.statement import denies, hedges, sentences
+from lmms_rpts.grading.words import (
+    CRITERIA,
+    OR,
+    chosen_word,
+    gloss,
+    placed,
+    plain_words,
+    says_nothing,
+    squeezed,
+    states,
+    theorems_in,
+    truth_of,
+    vocabulary,
+)
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
     Verdict,
@@ -19,39 +34,15 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     undermined,
     without_answer,
 )
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
 from lmms_rpts.tasks.cmmath.grading.question import Question
 from lmms_rpts.tasks.cmmath.grading.response import Reading, Response, bare, value_tail, with_signs
 from lmms_rpts.tasks.cmmath.grading.target import Target
-from lmms_rpts.tasks.cmmath.grading.text_answers import (
-    CIRCLED,
-    CRITERIA,
-    OR,
-    azimuth_of,
-    called_alike,
-    called_so,
-    chosen_word,
-    compared,
-    core_words,
-    directions_of,
-    gloss,
-    names_opposite,
-    placed,
-    plain_words,
-    says_nothing,
-    squeezed,
-    states,
-    theorems_in,
-    truth_of,
-    vocabulary,
-)
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _LONGEST_SENTENCE = 240
 _ON_CONDITION = re.compile(r"当([^,。;\n当]{1,60})时,?([^,。;]{1,60})$")
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
 _WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
-_DIGITS = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 _NAME = 3
 """Maximum number of characters of a name in a reference: an answer with more text may deny it."""
 
@@ -65,7 +56,7 @@ def value_verdict(response: Response, target: Target) -> Verdict:
         response,
         target.question.raw,
         [each.text for each in target.alternatives],
-        deniable=target.type != "true_false" and verdict.rule != _CALLED,
+        deniable=target.type != "true_false",
     )
     if doubt is None and target.type == "statement" and offers_either(response, target):
         doubt = Verdict(False, "offers several answers")
@@ -84,7 +75,7 @@ def _value_verdict(response: Response, target: Target) -> Verdict:
         return _truth_verdict(response, target)
     if target.type == "statement":
         return _words_verdict(response, target)
-    found = _circled_verdict(response, target) if target.type == "circled" else None
+    found = _judged_verdict(response, target) if target.type == "circled" else None
     found = found or _read_verdict(response, target)
     if found is not None:
         return found
@@ -145,8 +136,6 @@ def _candidates(response: Response, target: Target) -> Iterable[Reading]:
     rounded = asked and re.fullmatch(r"-?\d+\.\d+", target.text) is not None
     if target.type == "set":
         return [*response.relations, *response.values(rounded=rounded)]
-    if target.type == "coordinate" and response.exact and not asked:
-        return [response.exact]
     return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
 
 
@@ -162,6 +151,8 @@ def _doubt(response: Response, target: Target) -> Verdict | None:
 
 
 def _other_value(response: Response, reading: Reading, target: Target) -> Verdict:
+    if target.type == "coordinate" and re.search("[≈约]", response.text):
+        return Verdict(None, "the exact point may stand before a rounded one")
     if re.search("每|时速", response.text) and _same_but_unit(reading, target):
         return Verdict(None, "the unit may be in words")
     if not offers_either(response, target) and stands_elsewhere(response, reading, target):
@@ -176,33 +167,18 @@ def _same_but_unit(reading: Reading, target: Target) -> bool:
 
 # Circled numbers
 
-_CALLED = "verdicts on circled numbers"
 _CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
-_TOLD = re.compile(r"不正确|不成立|错误|正确|成立")  # the verdict of a line
 _REST = re.compile(r"其余|其他|其它|others?\b|the rest")  # 只有②错误，其余都正确
 
 
-def _circled_verdict(response: Response, target: Target) -> Verdict | None:
-    """The verdict if the answer calls numbers right and wrong; None if it only names some."""
-    question = target.question.raw
-    rows = _rows_of_verdicts(response)
-    text = " ".join(f"{number}{verdict}" for number, verdict in rows) or response.text
-    called = called_so(text, question)
-    if called is not None:
-        return Verdict(called == target.alternatives[0].circled, _CALLED)
-    wrong = _CALLED_WRONG.search(response.clause) and not _CALLED_WRONG.search(question)
-    if rows or wrong or _REST.search(text):
+def _judged_verdict(response: Response, target: Target) -> Verdict | None:
+    """Undecided if the answer calls some of the circled numbers wrong: ①正确，②错误."""
+    statement = response.statement
+    text = response.text if statement.marked or response.concludes else statement.block
+    wrong = _CALLED_WRONG.search(text) and not _CALLED_WRONG.search(target.question.raw)
+    if wrong or _REST.search(response.text):
         return Verdict(None, "it is unclear which circled numbers are meant")
     return None
-
-
-def _rows_of_verdicts(response: Response) -> list[tuple[str, str]]:
-    """Circled numbers with their verdicts, if the statement ends with one line for each."""
-    if response.statement.marked or response.concludes or len(CIRCLED.findall(response.text)) > 1:
-        return []
-    lines = [line for line in response.statement.spoken[-800:].split("\n") if CIRCLED.search(line)]
-    told = [(CIRCLED.findall(line), _TOLD.findall(line)) for line in lines]
-    return [(each[0], said[-1] if said else "") for each, said in told] if len(lines) > 1 else []
 
 
 # No solution, true or false, words
@@ -278,9 +254,6 @@ def _first_truth(response: Response) -> bool | None:
 def _words_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response says the wanted words."""
     text, wanted = gloss(response.text), plain_words(target.text)
-    for read in (directions_of, azimuth_of):
-        if read(target.text) and read(text):
-            return Verdict(read(text) == read(target.text), "directions")
     words, given = vocabulary(target.question.raw, wanted)
     if words:
         return _closed_verdict(response, target.question, words, wanted, given=given)
@@ -291,7 +264,8 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
     if theorems and wanted in CRITERIA:
         same = True
     elif 1 <= len(wanted) <= _NAME:
-        same = _names(response, wanted, target.question)
+        said = (text, response.clause, value_tail(text), value_tail(response.clause))
+        same = any(plain_words(bare(each)).removesuffix("体") == wanted for each in said)
     elif len(response.statement.text) <= _LONGEST_SENTENCE:
         same = states(text, target.text)
     else:
@@ -318,51 +292,7 @@ def _other_words(response: Response, target: Target) -> Verdict:
         which = _WHICH.search(target.question.before) and not set(name) & set(wanted)
         if single or given or (which and _CHINESE_NAME.fullmatch(name)):
             return Verdict(False, "another name")
-    bare_words, numbers = _apart(target.text)
-    said, others = _apart(response.conclusion)
-    if numbers and bare_words in said and not set(numbers) <= set(others):
-        return Verdict(False, "the words of the reference with another number")
-    if names_opposite(response.conclusion, wanted):
-        return Verdict(False, "the counterpart of a word of the reference")
-    if len(wanted) > _NAME and _shares_nothing(wanted, response.statement.spoken):
-        return Verdict(False, "none of the words of the reference")
     return Verdict(None, "other words than the reference")
-
-
-def _apart(text: str) -> tuple[str, list[str]]:
-    """The words of a text with # for its numbers, and the numbers."""
-    words = core_words(text)
-    return _DIGITS.sub("#", words), _DIGITS.findall(words)
-
-
-def _shares_nothing(wanted: str, spoken: str) -> bool:
-    """Whether a Chinese answer has no two characters of Chinese words in common with ``wanted``."""
-    said = plain_words(clean(spoken))
-    chinese = re.findall("[\u4e00-\u9fff]", said)
-    pairs = [wanted[at : at + 2] for at in range(len(wanted) - 1)]
-    words = all(re.fullmatch("[\u4e00-\u9fff]{2}", pair) for pair in pairs)
-    return words and len(chinese) > len(said) / 2 and not any(pair in said for pair in pairs)
-
-
-def _names(response: Response, wanted: str, question: Question) -> bool:
-    """Whether a sentence gives a name as its answer, and says no more than the question does.
-
-    小红 and 小红跑得快 if the question asks who runs fast; not 小红跑得慢, 小红比小明跑得慢.
-    """
-    asked = plain_words(clean(question.raw))
-    glossed = gloss(response.text)
-    for text in (glossed, response.clause if glossed == response.text else glossed):
-        said = plain_words(bare(text))
-        tail = plain_words(bare(value_tail(text)))
-        if wanted in (said, tail, tail.removesuffix("体")):
-            return True
-    clauses = re.split("[,，;；]", glossed)
-    for clause in clauses:
-        before, found, after = plain_words(bare(clause)).partition(wanted)
-        alone = before or len(clauses) == 1
-        if found and alone and before in asked and after in asked:
-            return True
-    return False
 
 
 def _closed_verdict(
@@ -371,14 +301,12 @@ def _closed_verdict(
     sentence = gloss(response.text).rsplit("而是", 1)[-1]
     if words == frozenset("<>="):
         sentence = with_signs(sentence).replace("等于", "=")
-    chosen = compared(response.clause, question.words, words) or chosen_word(
-        response.clause.rsplit("而是", 1)[-1], words
-    )
+    chosen = chosen_word(response.clause.rsplit("而是", 1)[-1], words)
     chosen = chosen or chosen_word(sentence, words)
-    if chosen is None and called_alike(response.clause, words):
-        return Verdict(False, "several of the given words")
     if words == frozenset("<>=") and len(squeezed(sentence)) > 1:
-        chosen = _sign_in_order(sentence, question)
+        before = re.escape(squeezed(question.before)[-4:])  # √10>3.1 for √10____3.1
+        order = re.search(f"{before}([<>=])", squeezed(with_signs(sentence)))
+        chosen = order[1] if order and before else None
     rest = gloss(response.conclusion).rsplit("而是", 1)[-1][-_LONGEST_SENTENCE:]
     for word in words:
         rest = rest.replace(word, " ")
@@ -388,13 +316,3 @@ def _closed_verdict(
     none = given and chinese and not any(word in plain_words(sentence) for word in words)
     rule = "none of the given words" if none else "it is unclear which of the given words is meant"
     return without_answer(response) or Verdict(False if none else None, rule)
-
-
-def _sign_in_order(sentence: str, question: Question) -> str | None:
-    """The sign of order after the same text as before the question's blank."""
-    before = squeezed(question.before)[-4:]
-    said = with_signs(sentence)
-    for found in re.finditer(r"[<>=]", said):
-        if before and squeezed(said[: found.start()]).endswith(before):
-            return found[0]
-    return None

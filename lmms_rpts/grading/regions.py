@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from lmms_rpts.grading.formulas import Expression, equal, parse
-from lmms_rpts.tasks.cmmath.grading.normalization import Joiner, all_of, pieces, same_items, signed
+from lmms_rpts.grading.notation import Joiner, all_of, pieces, same_items, signed
 
 
 class UnknownOrderError(ValueError):
@@ -22,10 +22,6 @@ class Cut(NamedTuple):
 
     at: Expression | None
     side: int
-
-    @property
-    def in_radians(self) -> Cut:
-        return self._replace(at=self.at and parse(f"\\frac{{({self.at.text})π}}{{180}}"))
 
 
 class Interval(NamedTuple):
@@ -108,7 +104,7 @@ def _same_intervals(one: Intervals, other: Intervals) -> bool | None:
         return all_of([_same_interval(*pair) for pair in zip(one, other, strict=True)])
     # Unions of several intervals with unknowns may be equal for some values of the unknowns.
     found = same_items(one, other, _same_interval)
-    return None if found is False and not (_is_plain(one) and _is_plain(other)) else found
+    return None if found is False and max(len(one), len(other)) > 1 else found
 
 
 def _same_interval(one: Interval, other: Interval) -> bool | None:
@@ -121,11 +117,6 @@ def _same_cut(one: Cut, other: Cut) -> bool | None:
     return equal(one.at, other.at)
 
 
-def _is_plain(intervals: Intervals) -> bool:
-    ends = sorted((each.low.at is None, each.high.at is None) for each in intervals)
-    return len(intervals) == 1 or ends == [(False, True), (True, False)]
-
-
 # Reading
 
 RELATION = re.compile("[<>≤≥≠=∈]")
@@ -135,7 +126,6 @@ _REALS = re.compile(  # x为全体实数, all real numbers, R
 )
 # ❴x∈R|x≠1❵
 _SET = re.compile(r"❴(?P<head>[^|:;❴❵]{1,40})[|:;](?P<condition>.{1,1500})❵", re.DOTALL)
-_LISTED = re.compile(r"❴([^|❴❵]{1,400})❵")  # ❴1,2❵
 _FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "="}
 _VARIABLES = "xyztuvw"
 _DEEPEST = 3
@@ -146,11 +136,10 @@ Kind = Literal["interval", "inequality", "unequal", "equal"]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of the number line, never empty: its variable, its parts, and their unit."""
+    """A part of the number line, never empty: its variable and its parts."""
 
     name: str | None
     intervals: Intervals
-    degrees: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +149,6 @@ class _Part:
     name: str | None
     intervals: Intervals
     kind: Kind
-    degrees: bool = False
     joined: frozenset[Joiner] = frozenset()
 
 
@@ -179,13 +167,9 @@ def parse_region(text: str) -> Region | None:
 def same_region(one: Region, other: Region) -> bool | None:
     """Whether two regions contain the same numbers; a region without a name matches any name.
 
-    None if the names differ, but not the numbers, and if only the sign ° differs.
+    None if the names differ, but not the numbers.
     """
     same = _same_intervals(one.intervals, other.intervals)
-    if one.degrees != other.degrees and not same:
-        degrees, plain = (one, other) if one.degrees else (other, one)
-        radians = tuple(Interval(*(cut.in_radians for cut in each)) for each in degrees.intervals)
-        same = _same_intervals(radians, plain.intervals) or None
     named = one.name is not None and other.name is not None
     return None if same and named and one.name != other.name else same
 
@@ -206,7 +190,7 @@ def _region(text: str, depth: int) -> Region | None:
     intervals = _together(parts)
     if not intervals or (intervals == LINE and any(part.kind == "unequal" for part in parts)):
         return None  # x≠1或x≠2 says nothing
-    return Region(next(iter(names), None), intervals, any(part.degrees for part in parts))
+    return Region(next(iter(names), None), intervals)
 
 
 def _together(parts: Sequence[_Part]) -> Intervals:
@@ -267,15 +251,7 @@ def _part(text: str, relations: Sequence[str], depth: int) -> _Part | None:
 
 
 def _set(text: str, depth: int) -> _Part | None:
-    """❴x|x>2❵, ❴x∈R|x≠1❵, or the numbers of ❴1,2❵."""
-    numbers = _LISTED.fullmatch(text)
-    if numbers:
-        listed = [parse(piece.text) for piece in pieces(numbers[1]) or ()]
-        known = [each for each in listed if each is not None and each.number is not None]
-        if not known or len(known) < len(listed):
-            return None
-        points = tuple(Interval(Cut(each, -1), Cut(each, 1)) for each in known)
-        return _Part(None, _union(points), "equal")
+    """❴x|x>2❵, ❴x∈R|x≠1❵."""
     found = _SET.fullmatch(text)
     region = _region(found["condition"], depth + 1) if found else None
     if found is None or region is None:
@@ -285,7 +261,7 @@ def _set(text: str, depth: int) -> _Part | None:
         return None
     if head[1:] not in ([], ["R"], ["ℝ"]):
         return None
-    return _Part(region.name, region.intervals, "interval", region.degrees)
+    return _Part(region.name, region.intervals, "interval")
 
 
 def _member(text: str, depth: int) -> _Part | None:
@@ -332,14 +308,14 @@ def _bounded(name: str | None, relation: str, text: str) -> _Part | None:
         return _between(name, "-∞", text, (False, relation == "≤"))
     if relation in ">≥":
         return _between(name, text, "+∞", (relation == "≥", False))
-    end, degrees = _end(text)
+    end = _end(text)
     if end is None or name in end.names or (name is None and relation == "="):
         return None
     below, above = Cut(end, -1), Cut(end, 1)
     if relation == "=":
-        return _Part(name, (Interval(below, above),), "equal", degrees)
+        return _Part(name, (Interval(below, above),), "equal")
     rays = (Interval(LINE[0].low, below), Interval(above, LINE[0].high))
-    return _Part(name, rays, "unequal", degrees)
+    return _Part(name, rays, "unequal")
 
 
 def _chain(text: str) -> _Part | None:
@@ -360,7 +336,6 @@ def _between(
 ) -> _Part | None:
     """The region between two ends; None if they are not ends, or the region is empty."""
     cuts: list[Cut] = []
-    some_degrees = False
     for text, infinite, side, held in (
         (low, ("-∞",), -1, holds[0]), (high, ("+∞", "∞"), 1, holds[1])
     ):  # fmt: skip
@@ -369,22 +344,18 @@ def _between(
                 return None
             cuts.append(Cut(None, side))
             continue
-        end, degrees = _end(text)
+        end = _end(text)
         if end is None or name in end.names:
             return None
         cuts.append(Cut(end, side if held else -side))
-        some_degrees = some_degrees or degrees
     interval = Interval(*cuts)
-    return None if interval.empty else _Part(name, (interval,), kind, some_degrees)
+    return None if interval.empty else _Part(name, (interval,), kind)
 
 
-def _end(text: str) -> tuple[Expression | None, bool]:
-    """An end, and whether it is in degrees; None for an end without a value."""
-    found, degrees = parse(text), False
-    if found is None and text.endswith("°"):
-        found, degrees = parse(text[:-1]), True
-    valued = found is not None and (found.number is not None or found.names)
-    return found if valued else None, degrees
+def _end(text: str) -> Expression | None:
+    """An end with a value, perhaps in degrees."""
+    found = parse(text.removesuffix("°"))
+    return found if found is not None and (found.number is not None or found.names) else None
 
 
 def _variable(text: str) -> str | None:

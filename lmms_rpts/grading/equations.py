@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 from lmms_rpts.grading.formulas import Expression, equal, parse, same_equation
-from lmms_rpts.tasks.cmmath.grading.normalization import (
+from lmms_rpts.grading.notation import (
     MOST,
     all_of,
     pieces,
@@ -258,21 +256,3 @@ def _same_place(one: Point, other: Point) -> bool | None:
     if len(one.coordinates) != len(other.coordinates):
         return False
     return _all_equal(one.coordinates, other.coordinates)
-
-
-def near_points(one: Sequence[Point], other: Sequence[Point]) -> bool:
-    """Whether the numbers of two lists of points differ only by rounding."""
-    ends = [
-        [end.number for point in points for end in point.coordinates] for points in (one, other)
-    ]
-    pairs = list(zip(*ends, strict=False))
-    return len(ends[0]) == len(ends[1]) and all(_is_near(*pair) for pair in pairs)
-
-
-def _is_near(one: Fraction | float | None, other: Fraction | float | None) -> bool:
-    if one is None or other is None:
-        return False
-    try:
-        return math.isclose(float(one), float(other), rel_tol=0.02, abs_tol=0.06)
-    except OverflowError:
-        return False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from itertools import pairwise
 
-from lmms_rpts.tasks.cmmath.grading.normalization import clean
+from lmms_rpts.grading.notation import clean
 
 BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
 """A blank for an answer in a question."""
@@ -183,39 +182,6 @@ def gloss(text: str) -> str:
 
 # Directions
 
-_STEP = re.compile(  # 向右平移4个单位
-    r"(?:向|往)?([上下左右东南西北])(?:平移|移动|移|走|行驶|行|飞|爬)?了?\s?(\d{1,6}(?:\.\d{1,3})?)\s?"
-    r"(?:个?单位|个?格|米|m|厘米|cm|千米|km)"
-)
-_BEARING = re.compile(r"([东南西北])偏([东南西北])\s?(?:约)?(\d{1,2}(?:\.\d{1,3})?)\s?[°度]")
-_BETWEEN = re.compile(r"(?<!偏)(东北|东南|西北|西南)")
-_AZIMUTH = {
-    "北": 0,
-    "东": 90,
-    "南": 180,
-    "西": 270,
-    "东北": 45,
-    "东南": 135,
-    "西南": 225,
-    "西北": 315,
-}
-
-
-def directions_of(text: str) -> frozenset[tuple[str, str]]:
-    """The steps of a move, in any order: 先向右平移4个单位，再向上平移2个单位."""
-    return frozenset(_STEP.findall(text))
-
-
-def azimuth_of(text: str) -> tuple[float, ...]:
-    """The bearings of a text in degrees from north: 北偏东30° is 30, 东北 is 45."""
-    found = []
-    for one, other, angle in _BEARING.findall(text):
-        turn = (_AZIMUTH[other] - _AZIMUTH[one] + 180) % 360 - 180
-        if abs(turn) != 90:
-            return ()
-        found.append((_AZIMUTH[one] + math.copysign(float(angle), turn)) % 360)
-    return tuple(found or (float(_AZIMUTH[each]) for each in _BETWEEN.findall(text)))
-
 
 def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
     """The words that exclude the wanted one, and whether the question offers them as a choice."""
@@ -232,16 +198,6 @@ def theorems_in(said: str, wanted: str) -> frozenset[str]:
     family = next((each for each in _THEOREMS if any(word in wanted for word in each)), frozenset())
     own = {word for word in family if word in wanted}
     return frozenset("" if word in own else word for word in _words_in(said, family))
-
-
-def names_opposite(said: str, wanted: str) -> bool:
-    """Whether a sentence has the counterpart of a word of the wanted text: 递减 for 单调递增."""
-    for family in _CLOSED:
-        words = frozenset(word for word in family if len(word) > 1)
-        own, named = _words_in(wanted, words), _words_in(said, words)
-        if len(own) == 1 and named and own[0] not in named:
-            return True
-    return False
 
 
 def chosen_word(said: str, words: frozenset[str]) -> str | None:
@@ -263,22 +219,6 @@ def _words_in(said: str, words: frozenset[str]) -> list[str]:
             found.append(f"不{word}" if denied else word)
             rest = rest.replace(word, " ")
     return found
-
-
-def compared(said: str, asked: str, words: frozenset[str]) -> str | None:
-    """Which word a comparison is about: 甲 of 甲比乙稳定, if the question asks for 稳定."""
-    names = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-    pattern = (
-        rf"({names})[^,，。比]{{0,8}}比({names})[^,，。]{{0,8}}?更?([\u4e00-\u9fff]{{2}})\W{{0,3}}$"
-    )
-    found = re.search(pattern, said[-60:])
-    return found[1] if found and found[1] != found[2] and found[3] in asked else None
-
-
-def called_alike(said: str, words: frozenset[str]) -> bool:
-    """Whether a clause says the same of several of the words: 甲和乙一样稳定."""
-    held = [word for word in words if word in said]
-    return len(held) > 1 and re.search("一样|相同|同样", said) is not None
 
 
 # True or false
@@ -348,14 +288,6 @@ _AFTER = re.compile(  # ①③都正确
 )
 # ①, 、③, ①~③
 _MEMBER = re.compile(r"(?:[\s,、;.。和与及]|以及|and){0,6}([①-⑳])(?:(?:\s?[~-]\s?|至|到)([①-⑳]))?")
-_CIRCLED_ROW = r"[①-⑳](?:[\s,、和与及]{0,3}[①-⑳]){0,19}"
-_JUDGED = re.compile(  # ①③正确
-    rf"({_CIRCLED_ROW})(?:(?:的?(?:{_STATEMENT}))|都|均|是|为|\s){{0,3}}(不正确|不成立|错误?|正确|成立|对)"
-)
-_NAMED = re.compile(  # 正确的结论有①③
-    rf"(不正确|不成立|错误|正确|成立)的?(?:{_STATEMENT}|的?序号)?(?:分别)?(?:有|是|为|:){{1,2}}\s?({_CIRCLED_ROW})"
-)
-_WRONG_ASKED = re.compile(r"(?:错误|不正确|不成立)的")  # 其中错误的是
 
 
 def circled_of(text: str) -> frozenset[int] | None:
@@ -378,22 +310,6 @@ def circled_of(text: str) -> frozenset[int] | None:
         at = member.end()
     rest = text[at:].strip(" \n,、;.。和与及")
     return frozenset(found) if found and (not rest or _AFTER.fullmatch(text, at)) else None
-
-
-def called_so(text: str, question: str) -> frozenset[int] | None:
-    """The circled numbers that a cleaned text calls right, or wrong if those are asked for.
-
-    None if it says both, or nothing, about any number that it names.
-    """
-    said = [*_JUDGED.findall(text), *((row, word) for word, row in _NAMED.findall(text))]
-    right: set[int] = set()
-    wrong: set[int] = set()
-    for row, word in said:
-        (wrong if re.search("不|错", word) else right).update(map(_number, CIRCLED.findall(row)))
-    named = set(map(_number, CIRCLED.findall(text)))
-    if not said or right & wrong or right | wrong != named:
-        return None
-    return frozenset(wrong if _WRONG_ASKED.search(question) else right) or None
 
 
 def _number(character: str) -> int:
