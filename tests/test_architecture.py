@@ -40,7 +40,7 @@ FLOORS = (
     ("tasks",),
     ("filters",),
     ("runs",),
-    ("models", "judging", "answers"),
+    ("models", "judging"),
     ("grading",),
     ("settings",),
     ("reasoning", "stats", "files", "variables", "schema", "terminal"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lmms_rpts.late_names import late_names
 
 if TYPE_CHECKING:
-    from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer, stated_words
+    from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
     from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
     from lmms_rpts.reasoning.extraction import Extraction, extract_chain
     from lmms_rpts.reasoning.guarded import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lmms_rpts.reasoning.tree import InvalidReference, ReasoningTree, build_tree
 
 _MODULES = {
-    "answers": ("Answer", "find_answer", "find_marked_answer", "stated_words"),
+    "answers": ("Answer", "find_answer", "find_marked_answer"),
     "clues": ("Clue", "ReasoningChain", "Step"),
     "extraction": ("Extraction", "extract_chain"),
     "guarded": (
@@ -100,7 +100,6 @@ __all__ = [
     "repair_chain",
     "rpts_score",
     "select_reasoning",
-    "stated_words",
 ]
 
 __getattr__, __dir__ = late_names(__name__, _PLACES)

@@ -10,7 +10,6 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, get_args
 
-from lmms_rpts.answers.grading import AnswerKind, answer_fault, infer_kind
 from lmms_rpts.escaping import storable
 from lmms_rpts.filters.documents import (
     LANGUAGE,
@@ -25,6 +24,7 @@ from lmms_rpts.filters.documents import (
     is_text,
     is_texts,
 )
+from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.schema import shown
 from lmms_rpts.tasks.own.prompts import lettered
 
@@ -222,7 +222,7 @@ def _value_faults(record: Mapping[str, Any], form: str) -> Iterator[str]:
         graded = infer_kind(written(answer), [written(each) for each in record.get("options", ())])
     if graded is not None:
         options = [written(each) for each in record.get("options", ())]
-        fault = answer_fault(graded, written(answer), options)
+        fault = gold_fault(graded, written(answer), options)
         if fault:
             yield f"'answer' cannot be graded as a {form}: {fault}"
     images = image_names(record) or []

@@ -7,8 +7,8 @@ import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.answers.grading import answer_fault, infer_kind
 from lmms_rpts.filters.documents import STANCES
+from lmms_rpts.grading.grader import gold_fault, infer_kind
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own.data import Record, parsed
 from lmms_rpts.tasks.own.fields import FIELDS, written
@@ -127,11 +127,11 @@ def _is_place(answer: Any, options: Sequence[Any]) -> bool:
 def _is_option(answer: Any, options: Sequence[Any]) -> bool:
     if not options or not isinstance(options, list) or not _is_gradable(answer):
         return False
-    return answer_fault("choice", written(answer), [written(each) for each in options]) is None
+    return gold_fault("choice", written(answer), [written(each) for each in options]) is None
 
 
 def _is_number(answer: Any, options: Sequence[Any]) -> bool:
-    return _is_gradable(answer) and answer_fault("number", written(answer)) is None
+    return _is_gradable(answer) and gold_fault("number", written(answer)) is None
 
 
 def _is_letter(answer: Any, options: Sequence[Any]) -> bool:
