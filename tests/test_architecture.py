@@ -41,7 +41,7 @@ FLOORS = (
     ("filters",),
     ("runs",),
     ("models",),
-    ("judging", "answers"),
+    ("judging",),
     ("grading",),
     ("settings", "rows"),
     ("reasoning", "stats", "files", "schema", "terminal"),

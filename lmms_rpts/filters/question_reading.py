@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from lmms_rpts.answers.answer_lines import is_answer_line, without_answer
 from lmms_rpts.filters.documents import as_texts
 from lmms_rpts.filters.response_reading import UNDETERMINED, FinalAnswer, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc
+from lmms_rpts.grading.answer_lines import is_answer_line, without_answer
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_yes_no
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
@@ -61,7 +61,7 @@ class QuestionReading(Reading):
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
         """The final answer of a response; hidden thinking does not count as an answer."""
-        from lmms_rpts.answers.grading import find_final_answer
+        from lmms_rpts.grading.grader import find_final_answer
 
         if self.grade is not None:
             value = find_final_answer(part.spoken) or UNDETERMINED
@@ -72,23 +72,23 @@ class QuestionReading(Reading):
         return self._graded(part.spoken, doc)
 
     def _graded(self, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
-        from lmms_rpts.answers.grading import grade_answer, infer_kind
+        from lmms_rpts.grading.grader import grade, infer_kind
 
         if (
             self.form == "none" or self.form == "agree"
         ):  # `read_answer` handles "none"; another class handles "agree"
             raise ValueError(f"Answers of the form {self.form!r} are not graded here")
         gold, options = str(doc["answer"]), as_texts(doc.get("options"))
-        found = grade_answer(
-            infer_kind(gold, options) if self.form == "mixed" else self.form,
+        found = grade(
             said,
             gold,
+            kind=infer_kind(gold, options) if self.form == "mixed" else self.form,
             options=options,
             tolerance=_tolerance(doc.get("tolerance")),
         )
-        value = found.value or UNDETERMINED
-        if found.correct is not None:
-            return _settled(FinalAnswer(value, found.correct))
+        value = found.answer or UNDETERMINED
+        if found.outcome != "undecided":
+            return _settled(FinalAnswer(value, found.outcome == "correct"))
         if not said.strip():
             return _settled(FinalAnswer(value, False))
         if not self.can_ask:

@@ -14,6 +14,7 @@ from lmms_rpts.filters.responses import (
     TransformedResponse,
     missing_response,
 )
+from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.scores import strip_thinking
 from lmms_rpts.judging.prompts import Prompts
@@ -23,11 +24,8 @@ from lmms_rpts.reasoning import (
     JudgedText,
     ReasoningChain,
     extract_chain,
-    find_answer,
-    find_marked_answer,
     parse_chain,
     select_reasoning,
-    stated_words,
 )
 from lmms_rpts.reasoning.answer_lines import is_answer_line
 from lmms_rpts.reasoning.casing import lower
@@ -122,11 +120,14 @@ class Reading:
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
         """The final answer of a response; called after its steps were parsed."""
-        answer = _answer_by_rule(part)
+        stance = read_stance(part.spoken)
+        answer = stance.answer
+        if answer is None and part.text is not part.spoken:
+            # Thinking contains tentative answers; only an answer marked as final counts.
+            answer = read_stance(part.text, marked_only=True).answer
         text = part.spoken if part.spoken.strip() else part.text
-        stated = None if answer or self.can_ask else stated_words(part.spoken)
-        if stated:
-            return FinalAnswer(None, None, error=f"{NOT_READ}: {shown(stated)}")
+        if answer is None and stance.words and not self.can_ask:
+            return FinalAnswer(None, None, error=f"{NOT_READ}: {shown(stance.words)}")
         if answer is not None or not self.can_ask or not text.strip():
             answer = answer or UNDETERMINED
             return FinalAnswer(answer, answer == doc["answer"])
@@ -193,14 +194,6 @@ def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
         answer_by="rule",
         error=reason,
     )
-
-
-def _answer_by_rule(part: JudgedText) -> Answer | None:
-    answer = find_answer(part.spoken)
-    if answer is None and part.text is not part.spoken:
-        # Thinking contains tentative answers; only an answer marked as final counts.
-        answer = find_marked_answer(part.text)
-    return answer
 
 
 def _chain_from(lines: str, doc: Doc) -> ReasoningChain:

@@ -97,9 +97,9 @@ class TransformFilter(JudgingFilter):
         faults = list(super().document_faults(doc))
         yield from faults
         if not faults and self.grade is None:
-            yield from self.answer_faults(doc)
+            yield from self.gold_faults(doc)
 
-    def answer_faults(self, doc: Doc) -> Iterator[str]:
+    def gold_faults(self, doc: Doc) -> Iterator[str]:
         """Why the rules cannot grade answers to a document."""
         if self.form == "agree":
             is_valid, wanted = STANCE
@@ -136,11 +136,11 @@ class TransformFilter(JudgingFilter):
 
 
 def _ungradable(form: AnswerForm, doc: Doc) -> str | None:
-    from lmms_rpts.answers.grading import answer_fault
+    from lmms_rpts.grading.grader import gold_fault
 
     if form not in ("choice", "number", "text"):
         return None
-    return answer_fault(form, str(doc["answer"]), as_texts(doc.get("options")))
+    return gold_fault(form, str(doc["answer"]), as_texts(doc.get("options")))
 
 
 def _report_answers(results: Sequence[TransformedResponse]) -> None:

@@ -180,9 +180,6 @@ def gloss(text: str) -> str:
     return text if _NEGATION.search(rest) and not re.search("[不非无没否]", said) else said
 
 
-# Directions
-
-
 def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
     """The words that exclude the wanted one, and whether the question offers them as a choice."""
     for found in _FILLED.finditer(question):

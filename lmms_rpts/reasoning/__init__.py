@@ -1,6 +1,6 @@
 """The reasoning core: chains, trees and their score. Pure functions that accept any text."""
 
-from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer, stated_words
+from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
 from lmms_rpts.reasoning.guarded import (
@@ -59,5 +59,4 @@ __all__ = [
     "repair_chain",
     "rpts_score",
     "select_reasoning",
-    "stated_words",
 ]

@@ -86,7 +86,7 @@ _STANCE_WORD = re.compile(
     r"(?P<word>disagree|agree|同意(?!见)|反对)",
     re.IGNORECASE,
 )
-_OPTIONS = re.compile(
+OPTIONS = re.compile(
     r"agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|disagree)"
     r"|disagree\W{0,12}(?:or|/)\W{0,12}(?:final answer\W{0,8})?agree"
     r"|同意\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?(?:不同意|反对)"
@@ -107,7 +107,7 @@ _SECOND_THOUGHTS = re.compile(
     r"|更正|修正|等等|但|除非|如果|仅|错误|不成立|不支持|不对|不正确|[（(]否[)）]",
     re.IGNORECASE,
 )
-_MARKER = re.compile(
+MARKER = re.compile(
     r"(?<![A-Za-z])(?:final (?:answer|verdict|stance|decision|judge?ment)|answer|verdict|stance)"
     r"[*_\"'` ]{0,4}(?:is\b:?|[:：])"
     r"|(?:最终答案|最终回答|最终结论|答案|回答)[*_\"'` ]{0,4}(?:[:：]|是|为)"
@@ -125,29 +125,7 @@ _OF_OTHERS = re.compile(
 _GOES_ON = re.compile(
     r"(?:[:：,，]|(?<![A-Za-z])(?:that|if|whether|not)|不能说|认为)[ \t]*$", re.IGNORECASE
 )
-# "Final answer: the claim holds", "I would agree.", "Yes, the claim is right.", "判断:正确"
-_SIDE = re.compile(
-    r"(?<![a-z])(?:dis)?agree(?:s|d|ment)?(?![a-z])|同意(?!见)|赞[同成]|认同|反对", re.I
-)
-_VERDICT = (
-    r"(?:true|false|(?:in)?correct|right|wrong|(?:in)?valid|holds?|supports?|supported|contradict\w*"
-    r"|refuted?|yes|no)(?![A-Za-z])|不?(?:正确|成立|属实|支持|对)|错误?"
-)
-_OF_THE_STATEMENT = re.compile(
-    rf"(?=.*(?:statement|claim|陈述|说法|观点|命题)).*(?<![A-Za-z])(?:{_VERDICT})"
-    rf"|(?:[\w ]{{1,20}}[:：=→–—-]+ ?)?(?:{_VERDICT}|[是否真假])(?:$|[,，;])",
-    re.IGNORECASE,
-)
-# "Final answer: I don't know": what takes no side is no answer. "无法同意" takes one.
-_TAKES_NO_SIDE = re.compile(
-    r"\b(?:can(?:not|['’]t| not)|could(?:n['’]t| not)|unable to|(?:impossible|hard|difficult) to)"
-    r" (?:\w{1,12} ){0,2}?(?:tell|decide|say|determine|judge|know|conclude|verify|answer|help)"
-    r"|\b(?:whether|unclear|unknown|unsure|uncertain|insufficient|inconclusive|n/a|not enough"
-    r"|not sure|don['’]t know|do not know)\b|^none$|[?？]$"
-    r"|无法(?!支持|同意|赞|认同)|不确定|不能确定|不知道|信息不足|是否|还是",
-    re.IGNORECASE,
-)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？；\n]+")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？；\n]+")
 
 
 def find_answer(text: str) -> Answer | None:
@@ -173,50 +151,13 @@ def find_marked_answer(text: str) -> Answer | None:
     return _marked(fold_width(text))[1]
 
 
-def stated_words(text: str) -> str | None:
-    """The words of a final answer that ``find_answer`` need not be able to read.
-
-    Those after the last mark, in the last two sentences if they take a side, or a plain stance at
-    the beginning. Refusals, repeated questions and a mark with nothing after it state no answer.
-
-    Args:
-        text: the response of a model.
-
-    Returns:
-        The words; None if no answer is stated.
-    """
-    text = _OPTIONS.sub(" ", fold_width(text))
-    markers = list(_MARKER.finditer(text))
-    if markers:
-        mark = markers[-1]
-        words = text[mark.end() : mark.end() + 200].strip(_FRAME + ":\n").split("\n", 1)[0]
-        # "The answer is in Image 0, which shows a clock."
-        prose = re.fullmatch(r"(?:answer|verdict|stance).*is", mark[0], re.IGNORECASE)
-        in_prose = prose is not None and len(words.split()) > 2
-        if re.search(r"\w", words) and not _TAKES_NO_SIDE.search(words) and not in_prose:
-            return words
-    said = [part.strip(_FRAME) for part in _SENTENCE_END.split(text[-_TAIL:])]
-    last = next(filter(_takes_side, [part for part in said if part][-2:]), None)
-    first = _PLAIN.match(text[:200].lstrip(_FRAME + "\n"))
-    if last or first is None or first["undetermined"]:
-        return last
-    return first[0] if _REASON.match(first.string[first.end() :].split("\n", 1)[0]) else None
-
-
-def _takes_side(sentence: str) -> bool:
-    # "At first I was unsure, but I agree."
-    clause = re.split(r"\bbut\b|但", sentence)[-1]
-    found = _SIDE.search(clause) or _OF_THE_STATEMENT.match(clause)
-    return found is not None and not _TAKES_NO_SIDE.search(clause)
-
-
 def is_plain_stance(text: str) -> bool:
     """Whether a sentence states a stance and nothing else."""
     return _PLAIN.fullmatch(text.strip(_FRAME)) is not None
 
 
 def _marked(text: str) -> tuple[bool, Answer | None]:
-    markers = list(_MARKER.finditer(text))
+    markers = list(MARKER.finditer(text))
     if not markers:
         return False, None
     opening = _OPENING.match(text, markers[-1].end())
@@ -224,7 +165,7 @@ def _marked(text: str) -> tuple[bool, Answer | None]:
     line = text[start : start + 200].split("\n", 1)[0]
     stance = _PLAIN.match(line)
     around = text[max(0, markers[-1].start() - _BEFORE) : start] + line
-    if stance is None or _OPTIONS.search(around):
+    if stance is None or OPTIONS.search(around):
         return True, None
     closing = _CLOSING.match(line, stance.end())
     rest = line[closing.end() if closing else stance.end() :]
@@ -247,7 +188,7 @@ def _contradicts(text: str, answer: Answer) -> bool:
 
 
 def _last_sentence(text: str) -> Answer | None:
-    sentences = [part for part in _SENTENCE_END.split(text) if part.strip(_FRAME)]
+    sentences = [part for part in SENTENCE_END.split(text) if part.strip(_FRAME)]
     if not sentences or _OF_OTHERS.search(sentences[-1]):
         return None
     if len(sentences) > 1 and _GOES_ON.search(sentences[-2]):

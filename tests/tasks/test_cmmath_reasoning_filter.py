@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from lmms_rpts.answers.answer_lines import is_answer_line, without_answer
 from lmms_rpts.cli import app
 from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter
 from lmms_rpts.filters.response_reading import nothing_read
+from lmms_rpts.grading.answer_lines import is_answer_line, without_answer
 from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_steps
 from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.tasks.cmmath import grading as module

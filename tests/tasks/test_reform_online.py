@@ -172,7 +172,7 @@ def test_the_history_holds_the_models_answers_in_the_datas_order(
     # Chosen options, as the strict rules find them.
     ("(C)", "The answer is (C) Can't tell", "The answer is (C) Can't tell"),
     ("<think>(A)?</think>B", "The answer is (B) No", "The answer is (B) No"),
-    ("It says yes.", "The answer is (A) Yes", "The answer is (A) Yes"),
+    ("Yes, it does.", "The answer is (A) Yes", "The answer is (A) Yes"),
     # No option: the response itself.
     ("(Z) a sheet", "The answer is (Z) a sheet", "(Z) a sheet"),
     (" a sheet\n", "The answer is a sheet", "a sheet"),

@@ -16,9 +16,9 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.answers.grading import answer_fault, infer_kind
 from lmms_rpts.escaping import listed
 from lmms_rpts.filters.documents import STANCES
+from lmms_rpts.grading.grader import gold_fault, infer_kind
 from lmms_rpts.rows import Row, parse_json, read_rows, row_files
 from lmms_rpts.tasks.data import download
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
@@ -280,7 +280,7 @@ def _is_place(answer: Any, options: Sequence[Any]) -> bool:
 def _is_option(answer: Any, options: Sequence[Any]) -> bool:
     if not options or not isinstance(options, list) or not _is_gradable(answer):
         return False
-    return answer_fault("choice", written(answer), [written(each) for each in options]) is None
+    return gold_fault("choice", written(answer), [written(each) for each in options]) is None
 
 
 def _is_choice(answer: Any, options: Sequence[Any]) -> bool:
@@ -289,7 +289,7 @@ def _is_choice(answer: Any, options: Sequence[Any]) -> bool:
 
 
 def _is_number(answer: Any, options: Sequence[Any]) -> bool:
-    return _is_gradable(answer) and answer_fault("number", written(answer)) is None
+    return _is_gradable(answer) and gold_fault("number", written(answer)) is None
 
 
 def _is_gradable(answer: Any) -> bool:

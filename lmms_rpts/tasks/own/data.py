@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, PlainValidator, ValidationError
 
-from lmms_rpts.answers.grading import AnswerKind, answer_fault, infer_kind
 from lmms_rpts.escaping import storable
 from lmms_rpts.filters.documents import STANCES, gold_faults
+from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.rows import Row, read_rows
 from lmms_rpts.schema import Model, Share, Text, all_faults, shown, wrong
@@ -269,7 +269,7 @@ def _value_faults(instance: Instance, form: str) -> Iterator[str]:
         yield f"answer should be agree or disagree, not {shown(answer)}"
     graded = infer_kind(answer, options) if form == "mixed" else form
     kind = next((each for each in _GRADED_BY_RULES if each == graded), None)
-    if kind is not None and (fault := answer_fault(kind, answer, options)):
+    if kind is not None and (fault := gold_fault(kind, answer, options)):
         yield f"answer cannot be graded as a {form}: {fault}"
     yield from gold_faults({"reasoning": instance.reasoning, "visual_clue": instance.images})
 

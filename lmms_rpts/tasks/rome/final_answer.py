@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import Statement, find_statement
+from lmms_rpts.grading.statement import Statement, find_statement
 
 _LONGEST = 2000
 _SHORT_LINE = 200

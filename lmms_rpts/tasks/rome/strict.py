@@ -7,14 +7,17 @@ lists the differences from the published rules, with examples.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from lmms_rpts.answers.number_grading import stated_number
-from lmms_rpts.answers.plain_text import plain
+from lmms_rpts.grading.choice import read_choice
+from lmms_rpts.grading.number_grading import stated_number
+from lmms_rpts.grading.options import read_options
+from lmms_rpts.grading.plain_text import plain
 from lmms_rpts.grading.quantities import Quantity, canonical_unit
-from lmms_rpts.tasks.rome.choices import choice_set, label_letters, main_clause, sentence
+from lmms_rpts.tasks.rome.choices import label_letters, main_clause, sentence
 from lmms_rpts.tasks.rome.extraction import seconds
 from lmms_rpts.tasks.rome.final_answer import final_answer, whole_answer
 from lmms_rpts.tasks.rome.kwargs import required
@@ -93,11 +96,11 @@ def _gives_up(text: str, wanted: Sequence[str]) -> bool:
 
 def _choices(answer: str, label: str) -> bool:
     """Whether the letters that the answer chooses are exactly the label's."""
-    found = final_answer(answer).text
     wanted = label_letters(label)
     if not wanted:
-        return fold(found).text == fold(label).text != ""
-    return choice_set(found) == wanted
+        return fold(final_answer(answer).text).text == fold(label).text != ""
+    options = read_options((), marks=string.ascii_uppercase)
+    return read_choice(answer, options, several=len(wanted) > 1).marks == wanted
 
 
 def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:

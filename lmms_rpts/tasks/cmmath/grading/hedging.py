@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import denies, gives_up, hedges, sentences
 from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.statement import denies, gives_up, hedges, sentences
 from lmms_rpts.grading.words import BLANK, gloss, squeezed
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.question import Question

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import denies, gives_up
-from lmms_rpts.answers.option_letters import (
-    Chosen,
-    chosen_letters,
-    letters_by_rows,
-    names_alternatives,
-)
+from lmms_rpts.grading.choice import SEVERAL, UNIDENTIFIED, read_choice
 from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.options import read_options
+from lmms_rpts.grading.statement import denies, gives_up
 from lmms_rpts.grading.words import OR, plain_words, states
 from lmms_rpts.tasks.cmmath.grading.comparison import same_reading
 from lmms_rpts.tasks.cmmath.grading.hedging import (
@@ -21,7 +17,6 @@ from lmms_rpts.tasks.cmmath.grading.hedging import (
     holds,
     is_bounded,
     is_denied,
-    undermined,
     without_answer,
 )
 from lmms_rpts.tasks.cmmath.grading.question import Question
@@ -66,13 +61,42 @@ def choice_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response chooses the right options, by their letters or by their content."""
     question, several = target.question, target.type == "choice_multi"
     options = options_of(question.raw)
-    choice = _chosen(response, options, question, several=several, right=target.letters)
-    if choice.letters is not None:
-        return Verdict(choice.letters == target.letters, choice.rule)
-    if choice.rule != _UNTOLD or not options or _REST.search(response.text):
-        return Verdict(None, choice.rule)
+    choice = read_choice(
+        response.statement.spoken,
+        read_options(list(map(_in_words, options.values())), values=_values(options, question)),
+        several=several,
+        wrong_wanted=_WRONG_ASKED.search(question.raw) is not None,
+    )
+    found = _Choice(choice.marks, choice.rule)
+    if choice.marks is None and choice.rule == UNIDENTIFIED:
+        by_content = _several_by_content if several else _by_content
+        found = by_content(response, options, question)
+    elif choice.rule == SEVERAL:
+        found = _Choice(frozenset(), "offers several options")
+    if found.letters is not None:
+        return Verdict(found.letters == target.letters, found.rule)
+    if found.rule != _UNTOLD or not options or _REST.search(response.text):
+        return Verdict(None, found.rule)
     contents = " ".join(options[each].text for each in sorted(target.letters & options.keys()))
-    return Verdict(None if holds(response, contents) else False, choice.rule)
+    return Verdict(None if holds(response, contents) else False, found.rule)
+
+
+def _in_words(option: Reading) -> str:
+    """The text of an option if it is words or a name; a formula is compared by its value."""
+    text = option.text
+    words = len(_CHINESE.findall(text)) > 1 and not re.search(r"[0-9A-Za-z\\]", text)
+    return text if words or re.fullmatch("[A-Za-z]", text) else ""
+
+
+def _values(options: Options, question: Question) -> Callable[[str], frozenset[str] | None]:
+    """The reader of the values of options."""
+
+    def marks_of(text: str) -> frozenset[str] | None:
+        said = Reading(clean(text[:200]).strip(' .。、:,()）\n"”*'))
+        letter = _option_of(said, options, question) if said.text else None
+        return frozenset({letter}) if letter else None
+
+    return marks_of
 
 
 def options_of(question: str) -> dict[str, Reading]:
@@ -91,59 +115,6 @@ def options_of(question: str) -> dict[str, Reading]:
         letter: Reading(clean(question[end:stop]).strip(" .。;,\n"))
         for (letter, _, end), stop in zip(found, ends, strict=True)
     }
-
-
-def _chosen(
-    response: Response,
-    options: Options,
-    question: Question,
-    *,
-    several: bool,
-    right: frozenset[str],
-) -> _Choice:
-    text, statement = response.text, response.statement
-    if names_alternatives(_EQUATION.sub(" ", text)):
-        return _Choice(frozenset(), "offers several options")
-    if _NONE.search(text):
-        return _Choice(frozenset(), "says that no option is right")
-    wrong = _WRONG_ASKED.search(question.raw) is not None
-    rows = (
-        None if statement.marked else letters_by_rows(statement.spoken, options, wrong_wanted=wrong)
-    )
-    if rows:
-        return _Choice(rows, "letter")
-    found = chosen_letters(
-        text, response.boxed, marked=statement.marked, several=several, wrong_wanted=wrong
-    )
-    if found is None:
-        by_content = _several_by_content if several else _by_content
-        return by_content(response, options, question)
-    letters = found.letters
-    if _is_unsettled(text, letters) or undermined(response, question.raw, (), deniable=False):
-        return _Choice(None, "the letter is denied or not definite")
-    beside = _spelled_out(found, options, question) if len(letters) == 1 else None
-    if beside is not None and beside not in letters:
-        rule = f"the letter is {min(letters)}, the words match {beside}"
-        return _Choice(None if right & {*letters, beside} else letters, rule)
-    return _Choice(letters, "letter")
-
-
-def _is_unsettled(text: str, letters: frozenset[str]) -> bool:
-    """Whether a letter occurs only where it is denied: 答案不是A, "anything but A"."""
-    return any(
-        len(re.findall(rf"(?<![A-Za-z]){letter}(?![A-Za-z])", text)) == 1
-        and re.search(rf"{_DENIED_BEFORE}\W{{0,3}}(?:选项)?\W{{0,2}}{letter}(?![A-Za-z])", text)
-        for letter in letters
-    )
-
-
-def _spelled_out(chosen: Chosen, options: Options, question: Question) -> str | None:
-    """The option that the words after a letter spell out, if it is another one; else None."""
-    said = Reading(chosen.rest.strip(' .。、:,()）\n"”*'))
-    own = options.get(min(chosen.letters))
-    if not 0 < len(said.text) <= 200 or (own and same_reading(said, own, question)):
-        return None
-    return _option_of(said, options, question)
 
 
 def _option_of(said: Reading, options: Options, question: Question) -> str | None:
@@ -166,6 +137,8 @@ def _written_alike(said: Reading, options: Options) -> str | None:
 
 def _by_content(response: Response, options: Options, question: Question) -> _Choice:
     text = response.text
+    if _NONE.search(text):
+        return _Choice(frozenset(), "says that no option is right")
     if not options:
         return _Choice(None, "no letter, and the question lists no options")
     undetermined = any(gives_up(option.text) for option in options.values())  # 无法确定

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from lmms_rpts.answers.final_statement import sentences
 from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.statement import sentences
 from lmms_rpts.grading.words import placed
 from lmms_rpts.tasks.cmmath.grading.hedging import Verdict, holds_numbers
 from lmms_rpts.tasks.cmmath.grading.response import (

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from lmms_rpts.answers.final_statement import Statement, find_statement
 from lmms_rpts.grading.equations import (
     Equation,
     Point,
@@ -19,6 +18,7 @@ from lmms_rpts.grading.equations import (
 from lmms_rpts.grading.measures import Quantity, parse_quantity, same_quantity
 from lmms_rpts.grading.notation import clean, pieces, signed
 from lmms_rpts.grading.regions import Region, parse_region
+from lmms_rpts.grading.statement import Statement, find_statement
 from lmms_rpts.grading.words import CIRCLED, circled_of, is_nothing, squeezed
 
 # Values of a short text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lmms_rpts.answers.final_statement import denies, hedges, sentences
 from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.statement import denies, hedges, sentences
 from lmms_rpts.grading.words import (
     CRITERIA,
     OR,

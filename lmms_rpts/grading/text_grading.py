@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lmms_rpts.answers.plain_text import LONGEST, normal, plain, without_lead
-from lmms_rpts.answers.stated import Stated, Verdict
+from lmms_rpts.grading.plain_text import LONGEST, normal, plain, without_lead
+from lmms_rpts.grading.statement import Stated, Verdict
 
 _OPPOSITES = {
     "yes": "no", "true": "false", "correct": "incorrect", "right": "wrong", "是": "否", "对": "错",

@@ -6,16 +6,15 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from lmms_rpts.answers.final_statement import denies
-from lmms_rpts.answers.plain_text import plain, without_lead
-from lmms_rpts.answers.stated import Stated, Verdict
 from lmms_rpts.grading.numbers import NUMBER_WORD
+from lmms_rpts.grading.plain_text import plain, without_lead
 from lmms_rpts.grading.quantities import (
     Quantity,
     is_known,
     read_quantity,
     units_agree,
 )
+from lmms_rpts.grading.statement import Stated, Verdict, denies
 from lmms_rpts.reasoning.casing import lower
 
 # Signs that a statement has no single value: a bound, a range, a second value.

@@ -1,13 +1,12 @@
-"""Number words, final statements and option letters, in English and Chinese."""
+"""Number words and final statements, in English and Chinese."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.answers.final_statement import denies, find_statement, gives_up, hedges
-from lmms_rpts.answers.option_letters import chosen_letters, letters_by_rows, names_alternatives
 from lmms_rpts.grading.numbers import chinese_number, english_number
+from lmms_rpts.grading.statement import denies, find_statement, gives_up, hedges
 from tests.support.growth import assert_linear_in_text
 
 CHINESE = [
@@ -19,13 +18,6 @@ ENGLISH = [
     ("two hundred and five", 205), ("one thousand two hundred", 1200), ("ninety-nine", 99),
     ("a hundred", 100), ("two billion", 2 * 10**9), ("twenty eleven", None), ("five five", None),
     ("five apples", None), ("ten one", None),
-]  # fmt: skip
-# final statement, whether it is marked as final, the letters that it chooses
-LETTERS = [
-    ("B", True, "B"), ("(B)", True, "B"), ("B and C", True, "BC"), ("选项B和选项C", True, "BC"),
-    ("So the answer is B.", False, "B"), ("只能选B", False, "B"), ("C is wrong, so D", False, "D"),
-    ("Option B is correct", False, "B"), ("答案不是A,而是B", False, "B"),
-    ("A line has a slope", False, ""), ("垂足为点D", False, ""), ("AB=3", True, ""),
 ]  # fmt: skip
 # response, its final statement, whether it is withdrawn
 STATEMENTS = [
@@ -67,23 +59,6 @@ def _section(number: int) -> str:
 @given(st.integers(1, 10**12 - 1))
 def test_every_number_in_chinese(number: int) -> None:
     assert chinese_number(in_chinese(number)) == number
-
-
-def test_option_letters() -> None:
-    wrong = []
-    for text, marked, letters in LETTERS:
-        found = chosen_letters(text, "", marked=marked, several=True, wrong_wanted=False)
-        wrong += [] if (found.letters if found else frozenset()) == set(letters) else [text]
-    assert not wrong
-    rows = "A：正确；\nB：错误；\nC：正确。"
-    assert letters_by_rows(rows, "ABC", wrong_wanted=False) == {"A", "C"}
-    assert letters_by_rows(rows, "ABC", wrong_wanted=True) == {"B"}
-    assert letters_by_rows(rows, "ABCD", wrong_wanted=True) is None
-    assert names_alternatives("B或C")
-    assert names_alternatives("B or C")
-    assert names_alternatives("选项B看起来正确，但A也可能。")
-    assert names_alternatives("可能是B，也可能是C")
-    assert not names_alternatives("B")
 
 
 def test_final_statements() -> None:

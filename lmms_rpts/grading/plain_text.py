@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 LONGEST = 2_000
 """Maximum number of characters of an answer that are parsed."""
@@ -36,6 +37,7 @@ _DOLLAR = "\ue000"  # stands for a dollar sign escaped in LaTeX
 _CLASSES = {"¼", "½", "¾", *map(chr, range(0x2150, 0x215F))}
 
 
+@lru_cache(maxsize=2_048)
 def plain(text: str) -> str:
     """The first 2,000 characters of a text, in plain characters and on one line.
 
@@ -119,6 +121,7 @@ _ARTICLE = re.compile(
 _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
 
 
+@lru_cache(maxsize=2_048)
 def normal(text: str) -> str:
     """A plain text in the form for comparison: no upper case, articles, quotes or punctuation.
 

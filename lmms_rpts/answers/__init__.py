@@ -1,1 +1,0 @@
-"""Parsers of final answers, shared by the benchmarks; English and Chinese."""

@@ -1,0 +1,544 @@
+"""Options that an answer chooses: by mark, by text, or by value.
+
+What names an option is masked by tokens, and denials are removed. What is left is split into
+clauses, and a clause chooses an option only if nothing stands around its token but words that
+choose ("so the answer is", "is correct"). Other words leave it undecided.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lmms_rpts.grading.options import TOKEN, TOKENS, VERDICTS, Masked, Named, Options, plain_lines
+from lmms_rpts.grading.plain_text import plain
+from lmms_rpts.grading.statement import (
+    TAKEN_BACK,
+    Stated,
+    after_retraction,
+    read_stated,
+    retracts,
+)
+
+FOREIGN = "no option has this mark"
+SEVERAL = "several options"
+"""The rule of an answer that names alternatives."""
+UNIDENTIFIED = "no option can be identified in the answer"
+"""The rule of an answer that names no option."""
+_LONGEST_REPLACEMENT = 400
+_SHORT = 1_000
+_OTHER_WRONG = (
+    r"(?:[Oo]ption\s)?\(?\b[{others}]\b\)?\s(?:is|was)\s"
+    r"(?:wrong|incorrect|not\s(?:right|correct))\b"
+)
+_SAYS_EITHER = re.compile(
+    rf"\b(?:either|whether)\b|{TOKEN}\s?(?:\bor\b|或|还是|/)|任选|任意一", re.IGNORECASE
+)
+
+# What denies the token after it
+_NAMES = (
+    r"(?:\s?(?:\b(?:both|be|is|are|the|any|either|options?|choices?|choose|chose|select|pick|answers?|it|its"
+    r"|that|this|think|believe|right|correct|going|go|for|with|from|of|an?|possibly|really)\b|选项?|选择|项"
+    r"|[是为:：(（]|答案|可能|认为)){0,6}\s?"
+)
+_DENIES = re.compile(
+    r"(?:\b(?:not|neither|nor|never|cannot|hardly|rather\sthan|instead\sof|other\sthan|unlike|except"
+    r"|excepting|excluding|without|none\sof|neither\sof|eliminat\w+|exclud\w+|reject\w*|avoid\w*|ignor\w+"
+    r"|discard\w*|dismiss\w*|rul\w+\sout|(?:every|any|all)(?:thing|one|body)?(?:\s(?!but\b)[a-z]{1,12}){0,4}"
+    r"\sbut|as\sopposed\sto)\b|n't|而不是|不可能是|不能选|不应该?选|不会是|不要选|不选|别选|不是|并非|并不是|而非|排除"
+    r"|除了?|没有|[非不¬])"
+    rf"{_NAMES}(?P<what>{TOKEN}(?:(?:[\s,、]|\b(?:n?or|and|options?)\b|[和与及或]|选项){{1,6}}{TOKEN}){{0,25}})",
+    re.IGNORECASE,
+)
+_QUALIFIED = (
+    r"(?:\b(?:both|all|also|clearly|simply|obviously|definitely|really|just|certainly)\b\s?)?"
+)
+_WRONG = (
+    rf"(?:(?:\b(?:is|are|was|were|seems?|looks?|must\sbe)\b\s?)?{_QUALIFIED}(?:\b(?:wrong|incorrect|false"
+    r"|excluded|eliminated|ruled\sout|rejected|impossible|out)\b|不正确|不对|不符合(?:题意)?|不成立|错误?的?|错了)|[×✗])"
+)
+_NOT_SO = (
+    r"(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)(?:\s?n't|\snot\b)|\bcannot\b"
+    r"|不是|并非|不会|不(?!错))"
+)
+# "A, C and D are wrong", "A、B两项错误": what denies the tokens before it
+_BEFORE_VERDICT = (
+    rf"(?P<what>{TOKEN}(?:(?:[\s,、]|\band\b|[和与及])*{TOKEN}){{0,25}})\s?(?:\b(?:options?|choices?|one)\b|选?项|两项"
+    r"|[三四]项)?\s?(?:的?(?:说法|结论|判断|描述)|[:：-])?\s?(?:[都均也皆是]|是|:|：){0,2}\s?(?:故|所以)?"
+)
+_DENIED_AFTER = re.compile(
+    rf"{_BEFORE_VERDICT}(?:{_WRONG}|{_NOT_SO}[^{TOKEN[1:-1]},;，。；]{{0,60}})", re.I
+)
+_RIGHT = (
+    rf"(?:(?:\b(?:is|are|must\sbe|was)\b\s?)?{_QUALIFIED}(?:\b(?:the\s)?(?:most\s)?(?:correct|right|true)\b"
+    r"|(?<!不)(?:正确|成立|符合(?:题意)?)的?|对的?)|[√✓])"
+)
+_CALLED_RIGHT = re.compile(rf"{_BEFORE_VERDICT}{_RIGHT}", re.IGNORECASE)
+
+# Words that may stand before a token that is chosen.
+_HEAD = frozenset(
+    re.findall(
+        r"\w+",
+        "so therefore thus hence then finally overall and but rather instead while"
+        " yes i we am m d ll would will can must should have choose chose select pick go going"
+        " went with for say think believe conclude only both all just simply clearly definitely"
+        " certainly nothing the a an my our correct right best most final matching fitting"
+        " following shown remaining one answer answers option options choice choices letter letters"
+        " number ans result solution object assistant is are be it its s that this which",
+    )
+)
+_HEAD_ZH = re.compile(
+    r"因此|所以|因而|综上(?:所述)?|最终|最后|正确|应该|选项|选择|答案|本题|此题|我们?|认为|觉得|只[能有]|而是|可知|那么|结果|说法"
+    r"|结论|判断|符合题意|参考|应当|即|故|应|选|为|是|的|只|有|得|就|项|则|∴|填|入|也|都"
+)
+# Words that may stand after it.
+_TAIL = re.compile(
+    r"(?:\s?(?:选?项|两项|[三四]项))?\s?(?:的?(?:说法|结论|判断|描述|做法))?(?:(?:is|are|must\sbe|would\sbe|was)\s(?:(?:clearly|definitely|indeed|both)\s)?"
+    r"(?:the\s)?(?:(?:most\s)?(?:correct|right|best|true|one|final))\s?(?:answers?|options?|choices?|match|one|fit)?"
+    r"(?:\s?[:：]\s.{0,200})?"
+    r"|(?:[都均也]?[是]?(?:正确|对|符合题意|成立)的?(?:答案|选项)?)|remains?|fits(?:\sbest)?|matches(?:\sbest)?|as\swell"
+    r"|definitely|certainly|of\scourse|one|is\sleft|is\smy\s(?:final\s)?(?:answer|choice)|only|answer|option|选项"
+    r"|both)?[\s.。!*)\]>}\"'”’】」〕]*",
+    re.IGNORECASE,
+)
+_CLAUSES = re.compile(
+    r"[,;，；。!！\n]|(?<!\d)(?<!\bMr)(?<!\bDr)(?<!\bMs)(?<!\bSt)\.(?=\s|$)|(?<=\d)\.(?=\s|$)|[-=]{1,2}>|[→⇒⟶>]|\s[-–—]+\s|——"
+    r"|\b(?:and|but|so|because|since|while|whereas|although|though|as|due\sto)\b|而是|所以|因此|因为|由于|但是?|故"
+    r"|(?<=[\ue000-\uefff])\s?(?=[(（])",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(
+    r"(?<=[.!?。！？])(?<!\bMr\.)(?<!\bDr\.)(?<!\bSt\.)(?:\s+|(?<=[。！？]))|\n+"
+)
+_REASON = re.compile(
+    r"\b(?:because|since|as\s(?=it|the|there|shown|we|this|its|his|her|in|[\ue000-\uefff]))\b|\bdue\sto\b|因为|由于"
+    r"|\b(?:although|though|even\sthough|despite|while|whereas)\b|虽然|尽管",
+    re.IGNORECASE,
+)
+_EXPLAINS = re.compile(
+    r"(?:^|\n)\W{0,6}(?:explanations?|reason(?:ing|s)?|rationale|because|解释|理由|说明|解析|分析|因为)\W{0,4}[:：]",
+    re.IGNORECASE,
+)
+# After an answer, in its sentence: "B, which fails", "B, if it is red", "B, i.e. blue"
+_TAKES_AWAY = re.compile(
+    r"\b(?:if|unless|or|wrong|incorrect|false|neither|nor|either|except|possibly|perhaps|maybe|what|whether"
+    r"|eliminat\w*|rul\w+\s(?:it\s)?out|reject\w*|exclud\w*|fail\w*|discard\w*|dismiss\w*|removed|dropped"
+    r"|crossed|struck|hardly|never|unlikely|not|no|i\.e|e\.g|could|might|may|also|out|worse|worst|least)\b|n't"
+    r"|排除|淘汰|舍|错|不|如果|或|也|~~|^\W*(?:but|however)\b",
+    re.IGNORECASE,
+)
+# As above, after a mark with the text of its option: "(B) yes, it does not lie"
+_TAKES_AWAY_TEXT = re.compile(
+    r"\b(?:if|unless|or|wrong|incorrect|false|except|perhaps|maybe|whether|eliminat\w*|rul\w+\sout|reject\w*"
+    r"|exclud\w*|fails|discard\w*|i\.e|e\.g)\b|排除|淘汰|错|如果|或|~~|^\W*(?:but|however)\b",
+    re.IGNORECASE,
+)
+# A line of a list of options, and a verdict on one: "A. 错误", "选项B：正确"
+_ROW = re.compile(
+    r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（\[]?([A-Za-z])[)）\]]?\s?(?:选项)?[.．、:：)）*项\s]"
+)
+_LISTED = re.compile(r"^[\s*_#>\-]{0,6}[(\[]?([A-Za-z])[)\].:：、]\s?\S", re.MULTILINE)
+_TOLD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
+_WRONG_WORD = re.compile(r"[不错×✗]")
+# "(E)", "E. a dog" if E was not offered
+_FOREIGN = re.compile(
+    r"[\W_]{0,6}(?:[(\[【]\s?((?![Ii]\s?[)\]】])[A-Za-z0-9]{1,2})\s?[)\]】]|([B-HJ-Z])[.):](?=\s|$))"
+)
+_YES_OR_NO = re.compile(
+    r"[\W_]{0,6}(yes|no|true|false|是|否|对|错)(?=[,，.。!:]|的|\s-\s|\s(?:it|there|they|he|she|this|that|the|you)\b)"
+    r"(?P<rest>.{0,300})$",
+    re.IGNORECASE | re.DOTALL,
+)
+_LIMITS = re.compile(
+    r"\b(?:but|if|unless|except|however|or|only|although|though|maybe|and\sno)\b|^\W*no\b|[?？]|但|如果|除非|或|不过",
+    re.IGNORECASE,
+)
+# Words around the text of an option that may change what it says
+_NOT_QUIET = re.compile(
+    r"\b(?:if|unless|whether|claim\w*|say|said|think|thinks|thought|believes?|used|like|near|replica|no|not"
+    r"|never|would|could|might|may|one|student|everyone|people|some|want|opposite)\b|n't|如果|有人|不|没",
+    re.IGNORECASE,
+)
+_VERB = re.compile(
+    r"(?:^|\s)(?:is|are|was|were|be|costs?)\s?(?:to\s)?(?:an?\s|the\s)?$|[是为有](?:一?[只个张条辆位])?\s?$",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"\s?(?:$|[.!,，。;；)(]|(?:on|in|at|with|by)\s|的)")
+_COUNTS = re.compile(r"\W*(?:there\s(?:is|are)|i\s(?:see|count)|it\sshows|有|共)\s?", re.IGNORECASE)
+_OTHERS = re.compile(r"其余|其他|其它|\b(?:the\s)?others?\b|\bthe\srest\b", re.IGNORECASE)
+_LEADS_TO = re.compile(
+    r"[^不非错没无]{0,60}的(?:选项|说法|结论)?(?:分别)?[是为有][:：]?\s?(?:选项)?\s?"
+)
+_BETWEEN = re.compile(rf"\bbetween\s{TOKEN}(?:\s(?:and|or)\s{TOKEN})?[,:]?", re.IGNORECASE)
+_REASONS = frozenset(
+    ("because", "since", "as", "due to", "while", "whereas", "although", "though", "因为", "由于")
+)
+_CONCLUDES = re.compile(r"\s*(?:so|therefore|thus|hence|因此|所以|综上|故|∴)", re.IGNORECASE)
+
+
+class Choice(NamedTuple):
+    """The marks that an answer chooses, None if unclear; and the rule that decided."""
+
+    marks: frozenset[str] | None
+    rule: str
+
+
+def read_choice(
+    response: str, options: Options, *, several: bool = False, wrong_wanted: bool = False
+) -> Choice:
+    """The options that a response chooses.
+
+    Args:
+        response: any text; only its final answer counts.
+        options: the options of the question.
+        several: whether more than one option may be right.
+        wrong_wanted: whether the question asks for the wrong options.
+    """
+    reader = Reader(options, several=several, wrong_wanted=wrong_wanted)
+    return reader.read(read_stated(options.shielded(response)))
+
+
+class Reader:
+    """Reads statements about the options of one question."""
+
+    def __init__(
+        self, options: Options, *, several: bool = False, wrong_wanted: bool = False
+    ) -> None:
+        self.options, self.several, self.wrong_wanted = options, several, wrong_wanted
+
+    def read(self, stated: Stated, depth: int = 0) -> Choice:
+        """The choice of a statement, or of the one that replaces it."""
+        back = stated.doubt == TAKEN_BACK or retracts(plain(stated.text[1:]))
+        if back and depth > 2:
+            return Choice(None, TAKEN_BACK)
+        if back:
+            chosen = self._text(stated.text) if stated.marked else None
+            if chosen and chosen.marks:  # "B is wrong" does not take A back
+                others = "".join(mark for mark in self.options.marks if mark not in chosen.marks)
+                wrong = _OTHER_WRONG.format(others=re.escape(others or "-"))
+                again = read_stated(re.sub(wrong, " ", stated.spoken))
+                if not again.doubt and not retracts(plain(again.text[1:])):
+                    return self.read(again, depth + 1)
+            return self._replacement(stated, depth)
+        rows = None if stated.marked else self._rows(stated.spoken)
+        if rows is not None:
+            return Choice(rows, "letter")
+        if stated.doubt and stated.doubt != TAKEN_BACK:
+            masked = self.options.mask(plain(stated.text))
+            if len(masked.marks) > 1:
+                return Choice(None, SEVERAL)
+            return Choice(None, stated.doubt)
+        if stated.marked:
+            return self._marked(stated)
+        return self._unmarked(stated)
+
+    def _marked(self, stated: Stated) -> Choice:
+        choice = self._text(stated.text)
+        if choice.marks is None or self.several:
+            return choice
+        if stated.rival:
+            said = read_stated(stated.rival).text
+            other = self._text(said)
+            if other.marks is None:  # "答案是3，选B"
+                other = self._text(re.split("[,，]", said)[0])
+            if other.marks is not None and other.marks != choice.marks:
+                return Choice(None, "two final answers")
+        after = _EXPLAINS.split(stated.after)[0]
+        if self._other_below(after, choice.marks):
+            return Choice(None, "another option is named after the answer")
+        return choice
+
+    def _other_below(self, after: str, marks: frozenset[str]) -> bool:
+        """Whether a sentence after the answer names another option and does not deny it."""
+        for sentence in _SENTENCE.split(after)[:40]:
+            masked = self.options.mask(_REASON.split(sentence)[0])
+            kept = _DENIES.sub(" ", _DENIED_AFTER.sub(" ", masked.text))
+            # "A fits better", "I find that A fits"; but not "checked against Chart A"
+            named = masked.named(
+                "".join(
+                    found[0] for found in TOKENS.finditer(kept) if _is_led_to(kept[: found.start()])
+                )
+            )
+            others = _union(each.marks for each in named if not each.soft) - marks
+            if len(others) == 1 and "?" not in sentence:
+                return True
+        return False
+
+    def _unmarked(self, stated: Stated) -> Choice:
+        spoken = stated.spoken.strip()
+        lines = [line for line in spoken.split("\n") if line.strip()]
+        if len(set(_LISTED.findall("\n".join(lines[-3:])))) > 1 and not self.several:
+            return Choice(None, "a list of options")
+        if len(spoken) <= _SHORT:
+            choice = self._text(spoken)
+            if choice.marks is not None or len(lines) < 2:
+                return choice
+        for text in (stated.text, lines[-1] if lines else ""):
+            choice = self._text(text)
+            if choice.marks is not None:
+                return Choice(None, "denied") if choice.marks & self._denied(spoken) else choice
+        first = self._text(lines[0]) if len(lines) > 1 else choice
+        below = "\n".join(lines[1:])
+        listed = set(_LISTED.findall(below)) - (first.marks or set())
+        if first.marks and not listed and not self._other_below(below, first.marks):
+            return first
+        return choice
+
+    def _denied(self, text: str) -> frozenset[str]:
+        """The marks that the end of a text denies."""
+        masked = self.options.mask(plain_lines(text[-_SHORT:]))
+        kept = self._undenied(masked)
+        gone = set(TOKENS.findall(masked.text)) - set(TOKENS.findall(kept))
+        return _union(each.marks for each in masked.named("".join(gone)))
+
+    def _replacement(self, stated: Stated, depth: int) -> Choice:
+        """The choice of the text after the last retraction."""
+        rest = after_retraction(plain_lines(stated.spoken))
+        if not rest or len(rest) > _LONGEST_REPLACEMENT:
+            return Choice(None, TAKEN_BACK)
+        choice = self.read(read_stated(rest), depth + 1)
+        return choice if choice.marks is not None else Choice(None, TAKEN_BACK)
+
+    def _rows(self, spoken: str) -> frozenset[str] | None:
+        """The options that lines of verdicts call right, if there is a line for every option."""
+        said: dict[str, bool] = {}
+        for line in re.split(r"[\n。；;]", spoken[-3_000:]):
+            row = _ROW.match(line)
+            verdicts = _TOLD.findall(line) if row else []
+            if row and verdicts:
+                said[row[1].upper()] = _WRONG_WORD.search(verdicts[-1]) is not None
+        if set(said) != set(self.options.marks) or not self.options.texts:
+            return None
+        return frozenset(mark for mark, wrong in said.items() if wrong == self.wrong_wanted)
+
+    def _text(self, text: str) -> Choice:
+        """The choice of one or several sentences."""
+        text = plain_lines(text)
+        alone = self._alone(text)
+        if alone is not None:
+            return alone
+        foreign = _FOREIGN.match(text)
+        if foreign and (foreign[1] or foreign[2]).casefold() not in self.options.mark_of:
+            return Choice(None, FOREIGN)
+        verdict = self._verdict_first(text)
+        if verdict is not None:
+            return verdict
+        sentences = [each for each in _SENTENCE.split(text) if each.strip()]
+        asked = [each for each in sentences if each.rstrip(" \"'”)*").endswith(("?", "？"))]
+        told = [each for each in sentences if each not in asked]
+        if asked and (not told or sentences[-1] in asked):
+            return Choice(None, "a question")
+        return self._clauses(" ".join(told) if "\n" not in text else "\n".join(told))
+
+    def _verdict_first(self, text: str) -> Choice | None:
+        """The option yes or no that a text begins with: "No, there is no dog."."""
+        found = _YES_OR_NO.match(text)
+        marks = self.options.of_text(found[1]) if found else frozenset()
+        if not found or len(marks) != 1 or _LIMITS.search(found["rest"]):
+            return None
+        others = set(VERDICTS) - {found[1].lower(), "not", "no", "不", "有", "是"}
+        said = set(re.findall(r"[a-z]+", found["rest"].lower()))
+        return None if said & others else Choice(marks, "the option's text")
+
+    def _alone(self, text: str) -> Choice | None:
+        """The choice of a text that is nothing but a mark, or an option."""
+        bare = text.strip(" \t\n*_.。:：!！,，;；")
+        letter = re.fullmatch(r"[\W_]{0,8}([A-Za-z0-9]{1,3})(?:[\W_]{1,8}\1){0,20}[\W_]{0,8}", bare)
+        mark = self.options.mark_of.get(letter[1].casefold()) if letter else None
+        quoted = bare[:1] + bare[-1:] in ("''", '""', "<>", "‘’", "“”")
+        if mark and re.search(r"[=+%^#′'?~<>≠→×]|-$|^[-∠△¬]", bare[1:-1] if quoted else bare):
+            mark = None
+        same = self.options.of_text(bare)
+        if mark and same and same != {mark} and not re.search(r"[(\[{【「<]", bare):
+            # "a" is the option that says a, "A" is the first one
+            said = letter[1] if letter else ""
+            exact = said in self.options.shown
+            if exact and said != mark:
+                return (
+                    Choice(same, "the option's text")
+                    if len(same) == 1
+                    else Choice(None, "two options have this text")
+                )
+            if exact or not mark.isalpha():
+                return Choice(None, "letter or text")
+        if mark:
+            return Choice(frozenset({mark}), "letter")
+        if self.several:
+            parts = [each.strip("()[]") for each in re.split(r"[\s,、;；/&.．]+", bare)]
+            if len(parts) == 1 and parts[0].isalpha():
+                parts = list(parts[0]) if parts[0].islower() else parts
+            if len(parts) < 27 and all(each.casefold() in self.options.mark_of for each in parts):
+                return Choice(
+                    frozenset(self.options.mark_of[each.casefold()] for each in parts), "letter"
+                )
+        if len(same) > 1:
+            return Choice(None, "two options have this text")
+        return Choice(same, "the option's text") if same else None
+
+    def _clauses(self, text: str) -> Choice:
+        masked = self.options.mask(text)
+        hard = TOKENS.sub(
+            lambda each: "x" if masked.named(each[0])[0].soft else each[0], masked.text
+        )
+        if _SAYS_EITHER.search(hard):
+            return Choice(None, SEVERAL)
+        chosen: list[frozenset[str]] = []
+        kinds: set[str] = set()
+        unclear, explains, own, follows = "", False, False, False
+        for clause, joint in _split(_BETWEEN.sub(" ", self._undenied(masked))):
+            if joint == "new":
+                explains, own = False, False
+            named = masked.named(clause)
+            concludes = _CONCLUDES.match(joint) or _CONCLUDES.match(clause)
+            explains = not concludes and (explains or (bool(chosen) and joint in _REASONS))
+            if not named or all(each.soft for each in named):
+                takes_away = _TAKES_AWAY_TEXT if own else _TAKES_AWAY
+                others = _OTHERS.search(clause) is not None
+                if (
+                    not others
+                    and chosen
+                    and joint != "new"
+                    and not explains
+                    and takes_away.search(clause)
+                ):
+                    unclear = "text after the letter may contradict it"
+            if (
+                follows
+                and not named
+                and clause.strip()
+                and self._has_other_value(clause, chosen[-1])
+            ):
+                return Choice(None, "letter contradicts value")
+            found = self._clause(clause, named) if named else None
+            follows = isinstance(found, frozenset)
+            if isinstance(found, str) and not explains:
+                return Choice(None, found)
+            if isinstance(found, frozenset):
+                if concludes:
+                    chosen, unclear = [], ""
+                elif unclear.startswith("an option"):
+                    unclear = ""  # working before the answer
+                chosen.append(found)
+                own = any(each.own for each in named)
+                kinds |= {each.kind for each in named}
+            elif not explains and not all(each.soft for each in named):
+                unclear = "an option that is denied, left open, or part of another thing"
+        if unclear:
+            return Choice(None, unclear)
+        if not chosen:
+            return self._by_value(text)
+        if len(set(chosen)) > 1 and not self.several:
+            return Choice(None, SEVERAL)
+        rule = "letter" if kinds & {"mark", "row"} else "the option's text"
+        return Choice(_union(chosen), rule)
+
+    def _has_other_value(self, words: str, marks: frozenset[str]) -> bool:
+        """Whether the words after a mark are the value of another option: "B. 20"."""
+        same = self.options.values(words) if self.options.values is not None else None
+        return same is not None and bool(same) and not marks <= same
+
+    def _clause(self, clause: str, named: list[Named]) -> frozenset[str] | str | None:
+        """The marks that a clause chooses; a rule if it contradicts itself; None if unclear."""
+        if any(each.kind == "clash" for each in named):
+            return "letter contradicts text"
+        if any(each.kind == "either" for each in named):
+            return SEVERAL
+        marks = {each.marks for each in named}
+        if len(marks) > 1 and not self.several:
+            return None
+        places = list(TOKENS.finditer(clause))
+        head, tail = clause[: places[0].start()], clause[places[-1].end() :]
+        between = TOKENS.sub(" ", clause[places[0].end() : places[-1].start()])
+        leads = named[0].kind == "mark" and (named[0].bracketed or named[0].own)
+        if leads and len(marks) == 1 and self._is_head(head) and len(places) + named[0].own > 1:
+            rest = TOKENS.sub(" ", clause[places[0].end() :])
+            if not (_TAKES_AWAY_TEXT if named[0].own else _TAKES_AWAY).search(rest):
+                return named[0].marks
+        if not self._is_head(head) or not (self._is_head(between) or len(places) == 1):
+            return self._words_around(head, tail, named)
+        if not _TAIL.fullmatch(tail) and not self._follows(tail, named[-1]):
+            return self._words_around(head, tail, named)
+        if any(len(each.marks) > 1 and each.kind == "text" for each in named):
+            return "two options have this text"
+        return _union(marks)
+
+    def _is_head(self, head: str) -> bool:
+        head = head.replace("(s)", "")
+        words = re.findall(r"[a-z()]+", _HEAD_ZH.sub(" ", head).lower().replace("'", " "))
+        if _LEADS_TO.fullmatch(head):
+            return True
+        rest = re.sub(r"[A-Za-z()\s\W_]", "", _HEAD_ZH.sub(" ", head))
+        return not rest and all(word.strip("()") in _HEAD or word in _HEAD for word in words)
+
+    def _follows(self, tail: str, named: Named) -> bool:
+        """Whether a mark leads the words after it: "B. a dog", "(B) 42", unless another's."""
+        if named.kind not in ("mark", "row") or named.soft:
+            return False
+        found = re.match(
+            r"\s?(?:[.:：、)]|\s[-–—]\s)\s?(?P<words>\S.*)$|\s(?P<more>\S.*)$", tail, re.S
+        )
+        if not found or _TAKES_AWAY.search(tail) or TOKENS.search(tail):
+            return False
+        words = found["words"] or (found["more"] if named.bracketed else "")
+        if not words:
+            return False
+        if self.options.values is not None:
+            same = self.options.values(words)
+            if same:
+                return named.marks <= same
+        return not any(self.options.texts)
+
+    def _words_around(
+        self, head: str, tail: str, named: list[Named]
+    ) -> frozenset[str] | str | None:
+        """An option's text in a sentence: "The city is Paris", "It is a dog on a road"."""
+        kinds = {each.kind for each in named}
+        if kinds != {"text"} or len(named) > 1 or len(named[0].marks) > 1:
+            return None
+        text = named[0]
+        if _NOT_QUIET.search(f"{head} {tail}"):
+            return None
+        if text.long or (_VERB.search(head) and _ENDS.match(tail)):
+            return text.marks
+        if not head.strip(" \"'*(") and _ENDS.match(tail):
+            return text.marks
+        counts = (
+            self.options.numbers and not re.search(r"\d", head + tail) and len(tail.split()) < 5
+        )
+        if counts and (_COUNTS.fullmatch(head) or not head.strip()):
+            return text.marks
+        return None
+
+    def _by_value(self, text: str) -> Choice:
+        values = self.options.values(text) if self.options.values is not None else None
+        if values:
+            one = len(values) == 1
+            return Choice(values if one else None, "the option's value" if one else SEVERAL)
+        return Choice(None, UNIDENTIFIED)
+
+    def _undenied(self, masked: Masked) -> str:
+        """The text without the tokens that it denies."""
+        text = masked.text
+        if self.wrong_wanted:  # "C is wrong" chooses C
+            return re.sub(_WRONG, " ", _CALLED_RIGHT.sub(" ", text))
+        return _DENIES.sub(" ", _DENIED_AFTER.sub(" ", text))
+
+
+def _split(text: str) -> list[tuple[str, str]]:
+    """The clauses, each with what joins it to the one before; ``new``: it begins a sentence."""
+    parts, at, joint = [], 0, "new"
+    for found in _CLAUSES.finditer(text):
+        parts.append((text[at : found.start()], joint))
+        joint, at = "new" if found[0] in ".。\n!！" and found[0] else found[0].lower(), found.end()
+    return [*parts, (text[at:], joint)]
+
+
+def _union(marks: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*marks)
+
+
+def _is_led_to(before: str) -> bool:
+    """Whether the words before an option do not make it a part of a name or phrase."""
+    word = re.search(r"([A-Za-z]+)\W*$", before[-40:])
+    return word is None or word[1].lower() in _HEAD or _CLAUSES.search(word[0]) is not None

@@ -1,0 +1,249 @@
+"""Grading of a final answer by rules, as options, a number, a text or a stance; any text.
+
+The rules abstain rather than guess: an answer that is hedged, contradictory or in an unusual form
+is undecided, so that a judge can be asked. A hedged, denied or doubled answer is never correct, and
+a retracted one never counts; the one put in its place does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lmms_rpts.grading.choice import FOREIGN, SEVERAL, UNIDENTIFIED, Reader
+from lmms_rpts.grading.number_grading import gold_quantity, number_verdict, stated_number
+from lmms_rpts.grading.numbers import NUMBER_WORD
+from lmms_rpts.grading.options import Options, Values, gold_marks, read_options
+from lmms_rpts.grading.plain_text import LONGEST, plain
+from lmms_rpts.grading.quantities import read_quantity, units_agree
+from lmms_rpts.grading.stance import read_stance
+from lmms_rpts.grading.statement import Stated, Verdict, read_stated
+from lmms_rpts.grading.text_grading import gold_text, text_verdict
+
+AnswerKind = Literal["choice", "number", "text"]
+Kind = Literal["choice", "number", "text", "agree"]
+Outcome = Literal["correct", "incorrect", "undecided"]
+
+MOST_OPTIONS = 26
+SHOWN = 200
+"""Maximum length of an answer in a grade, in characters."""
+UNGRADABLE = "the gold answer can't be graded"
+
+_OUTCOMES: dict[bool | None, Outcome] = {True: "correct", False: "incorrect", None: "undecided"}
+_WORD = re.compile(r"[^\W_]|[√∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏🄰-🇿]")
+_LONGEST_LINE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The grade of a final answer.
+
+    Attributes:
+        outcome: ``undecided`` if the rules cannot be sure.
+        answer: the answer that was found, on one line, at most 200 characters: the marks of a
+            choice, ``agree``, ``disagree`` or ``undetermined``, else text; None if there is none.
+        rule: short name of the rule that decided, for records.
+    """
+
+    outcome: Outcome
+    answer: str | None
+    rule: str
+
+
+def grade(
+    response: str,
+    gold: str,
+    *,
+    kind: Kind,
+    options: Sequence[str] = (),
+    marks: Sequence[str] = (),
+    tolerance: float = 0.0,
+) -> Grade:
+    """Grade the final answer of a response by rules.
+
+    Args:
+        response: what a model wrote, any text; thinking (``<think>``) is not graded.
+        gold: a mark, several marks or the text of an option; a number with or without a unit; a
+            text; ``agree`` or ``disagree``.
+        kind: type of the gold answer.
+        options: the texts of the options; without options, A to J may be chosen.
+        marks: one mark for each option; A, B, C ... unless given.
+        tolerance: maximum relative error of a number.
+
+    Returns:
+        The grade; ``undecided`` also if the gold answer cannot be graded (see ``gold_fault``).
+    """
+    if kind == "agree":
+        return _stance_grade(response, gold)
+    many = len(options) > MOST_OPTIONS
+    if kind == "choice" and not many:
+        return _choice_grade(response, gold, read_options(options, marks, _values(options, marks)))
+    verdict_of = None if many else _grader(kind, gold, tolerance)
+    if verdict_of is None:
+        return Grade("undecided", find_final_answer(response) or None, UNGRADABLE)
+    return _value_grade(response, kind, gold, verdict_of)
+
+
+def find_final_answer(response: str) -> str:
+    """The final answer stated in a response, without label and markup.
+
+    One line of at most 200 characters; empty if there is none.
+    """
+    text = read_stated(response).text
+    return _shown(text) if _WORD.search(text) else ""
+
+
+def gold_fault(kind: Kind, gold: str, options: Sequence[str] = ()) -> str | None:
+    """Why a gold answer cannot be graded, for messages; None if it can."""
+    shown = repr(gold[:60])
+    if kind == "agree":
+        return None if gold in ("agree", "disagree") else f"{shown} is neither agree nor disagree"
+    if kind != "choice":
+        if _grader(kind, gold, 0.0) is not None:
+            return None
+        if kind == "number":
+            return f"{shown} is not a number such as 4, -3.5, 3/4, 50% or 12 cm"
+        if len(gold) > LONGEST:
+            return f"the answer has {len(gold)} characters; at most {LONGEST} can be graded"
+        return "the answer is empty" if not gold.strip() else f"{shown} has no letter or digit"
+    if len(options) > MOST_OPTIONS:
+        return f"{len(options)} options; at most {MOST_OPTIONS} can be graded"
+    read = read_options(options)
+    if len(gold_marks(gold, read)) == 1:
+        return None
+    letters = f"{read.marks[0]} to {read.marks[-1]}"
+    if not options:
+        return f"{shown} is not one of the letters {letters}, and there are no options"
+    return f"{shown} is neither one of the letters {letters} nor the text of exactly one option"
+
+
+def infer_kind(gold: str, options: Sequence[str] = ()) -> AnswerKind:
+    """The type of a gold answer: one of the options, a letter, a number, else a text."""
+    given = gold.strip()
+    if options and gold_fault("choice", given, options) is None:
+        return "choice"
+    if re.fullmatch("[A-J]", given):
+        return "choice"
+    return "number" if gold_fault("number", given) is None else "text"
+
+
+# Options
+
+
+def _values(options: Sequence[str], marks: Sequence[str]) -> Values | None:
+    """The reader of the values of options, if all of them are quantities."""
+    quantities = [read_quantity(plain(option)) for option in options]
+    if not quantities or None in quantities:
+        return None
+    named = marks or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    pairs = [(mark, each) for mark, each in zip(named, quantities, strict=False) if each]
+
+    def marks_of(text: str) -> frozenset[str] | None:
+        found = stated_number(plain(text).strip(" .。)"))
+        if found is None or found.about:
+            return None
+        equal = [(mark, each) for mark, each in pairs if each.value == found.quantity.value]
+        agree = all(units_agree(found.quantity, each) for _, each in equal)
+        return frozenset(mark for mark, _ in equal) if agree else None
+
+    return marks_of
+
+
+def _choice_grade(response: str, gold: str, options: Options) -> Grade:
+    right = gold_marks(gold, options)
+    reader = Reader(options, several=len(right) > 1)
+    stated = read_stated(options.shielded(response))
+    choice = reader.read(stated)
+    if choice.marks is not None:
+        answer = ", ".join(sorted(choice.marks))
+        if not right:
+            return Grade("undecided", answer, UNGRADABLE)
+        if len(choice.marks) > 1 and len(right) == 1:
+            return Grade("undecided", answer, SEVERAL)
+        return Grade(_OUTCOMES[choice.marks == right], answer, choice.rule)
+    answer = _shown(stated.text)
+    if not right:
+        return Grade("undecided", answer or None, UNGRADABLE)
+    if not _WORD.search(stated.text):
+        return Grade("incorrect", None, "no answer")
+    if choice.rule == UNIDENTIFIED and stated.gives_up and not options.mask(stated.end).tokens:
+        return Grade("incorrect", answer, "gives up")
+    if choice.rule == FOREIGN:
+        return Grade("incorrect", answer, choice.rule)
+    return Grade("undecided", answer, choice.rule)
+
+
+# Stances
+
+
+def _stance_grade(response: str, gold: str) -> Grade:
+    stance = read_stance(response)
+    if stance.answer in ("agree", "disagree"):
+        return Grade(_OUTCOMES[stance.answer == gold], stance.answer, "a plain stance")
+    if stance.answer is None and stance.words:
+        return Grade("undecided", _shown(stance.words), "a stance in other words")
+    return Grade("incorrect", stance.answer, "takes no side")
+
+
+# Numbers and texts
+
+_VerdictOf = Callable[[Stated], Verdict]
+
+
+def _grader(kind: Kind, gold: str, tolerance: float) -> _VerdictOf | None:
+    """The grader of a kind for a gold answer; None if the gold answer cannot be graded."""
+    if kind == "number":
+        wanted = gold_quantity(gold)
+        return None if wanted is None else lambda stated: number_verdict(stated, wanted, tolerance)
+    text = gold_text(gold)
+    return (lambda stated: text_verdict(stated, text)) if _WORD.search(text) else None
+
+
+def _value_grade(response: str, kind: Kind, gold: str, verdict_of: _VerdictOf) -> Grade:
+    stated = read_stated(response)
+    if not _WORD.search(stated.text):
+        return Grade("incorrect", None, "no answer")
+    verdict = _settled(stated, verdict_of)
+    first = _first_line(stated) if kind == "number" else None
+    if first is not None and not (verdict.value or verdict.correct):
+        stated, verdict = first, _settled(first, verdict_of)
+    if verdict.correct is None and stated.gives_up and not verdict.value:
+        silent = stated.doubt == "" and not _mentioned(kind, stated.end, gold)
+        return Grade("incorrect" if silent else "undecided", _shown(stated.text), "gives up")
+    value = _shown(verdict.value or stated.text)
+    if verdict.correct is not None and stated.doubt:
+        return Grade("undecided", value, stated.doubt)
+    return Grade(_OUTCOMES[verdict.correct], value, verdict.rule)
+
+
+def _settled(stated: Stated, verdict_of: _VerdictOf) -> Verdict:
+    """The verdict on a statement; undecided if a rival statement has a different verdict."""
+    verdict = verdict_of(stated)
+    if stated.rival and verdict.correct is not None:
+        other = verdict_of(read_stated(stated.rival))
+        if other.correct is not None and other.correct != verdict.correct:
+            return Verdict(None, "two final answers", verdict.value)
+    return verdict
+
+
+def _mentioned(kind: Kind, text: str, gold: str) -> bool:
+    """Whether a text that gives up nevertheless names a possible answer."""
+    if kind == "number":
+        return re.search(r"\d", text) is not None or NUMBER_WORD.search(text) is not None
+    return gold_text(gold) in gold_text(text)
+
+
+def _first_line(stated: Stated) -> Stated | None:
+    """The first line as the answer, if it is a number and an explanation follows; else None."""
+    first, _, rest = stated.spoken.strip().partition("\n")
+    if stated.marked or stated.doubt or not rest.strip() or len(first) > _LONGEST_LINE:
+        return None
+    line = plain(first)
+    stands = not re.search(r"[.)、:]$", line) and bool(read_quantity(line))
+    return read_stated(f"Answer: {stated.spoken.strip()}") if stands else None
+
+
+def _shown(text: str) -> str:
+    return " ".join(plain(text).split())[:SHOWN].strip()

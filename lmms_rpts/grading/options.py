@@ -1,0 +1,322 @@
+"""Options of a question, and the places where a text names them, by mark or by their text."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from lmms_rpts.grading.numbers import ENGLISH_WORDS
+from lmms_rpts.grading.plain_text import normal, plain
+
+Values = Callable[[str], "frozenset[str] | None"]
+"""The marks of the options that have the value of a text; None if the text has no value."""
+
+WITHOUT_OPTIONS = "ABCDEFGHIJ"
+"""Marks that may be chosen if the options are unknown."""
+TOKEN = "[\ue000-\uefff]"  # noqa: S105
+"""A character of a masked text that stands for an option."""
+TOKENS = re.compile(TOKEN)
+
+_FIRST = 0xE000
+_SHIELD = 0xF000  # and beyond, for options whose texts could be taken for doubt
+_SHIELDS = re.compile("[\uf000-\uf0ff]")
+_MOST_TOKENS = 2_000
+_DOUBTFUL = re.compile(
+    r"\b(?:not|no|cannot|can't|none|neither|unsure|uncertain|unknown|maybe|undetermined|unclear)\b"
+    "|不|无法|没有|未知|可能"
+)
+_WIDE = "\u3040-\u9fff\uac00-\ud7af"
+_OPEN, _CLOSE = "([{<【「〔❴\"'", ")]}>】」〕❵\"'"
+# Not part of a word, formula, name or range: AB, A', B=3, B+, ∠B, B-shaped, B.C.
+_ALONE_BEFORE = r"(?<![A-Za-z0-9_'′\\∠△⊙#$=+×÷])(?<![=+×÷]\s)(?<![A-Za-z]\.)(?<![A-Za-z0-9]-)"
+_ALONE_AFTER = r"(?![A-Za-z0-9_′'’+#^%=]|-[A-Za-z0-9]|\.[A-Za-z]\.|\s?[=≠±×÷+])"
+# "A cat", "I think": an article and a pronoun; but "A is right"
+_WORD_AFTER = r"is|was|are|and|or|because|since|as|would|must|should|fits|seems|looks|seem"
+_NOT_A_MARK = re.compile(
+    rf"\bA (?!(?:{_WORD_AFTER}|best|correctly|rather|instead|but|not|it|if|though|although)\b)"
+    r"(?=[a-z])"
+    r"|\bI (?=[a-z])|\bI'(?=[a-z])"
+)
+# Small letters and numbers are marks only after these words, or at the start
+_CHOOSING = (
+    r"(?:(?<=option )|(?<=answer is )|(?<=answer: )|(?<=choose )|(?<=choice )|(?<=选)|(?<=选项)|^)"
+)
+_JOIN = (
+    r"(?:[\s,、/&+]|\b(?:and|or|und)\b|[和与及或]|或者|还是|(?<=[)\]】])(?=[(\[【])"
+    r"|\b[Oo]ptions?\b|选项){1,8}"
+)
+_EITHER = re.compile(r"\bor\b|[/或]|还是", re.IGNORECASE)
+# Options that are answers only as the first or only word: "I have no idea" does not choose "no"
+VERDICTS = frozenset(
+    ("yes", "no", "maybe", "not", "none", "neither", "both", "true", "false", *"是否有无对错不")
+)
+_AFTER_VERDICT = (
+    r"(?=\s{0,3}(?:$|[,.;!:，。]|(?:it|there|they|he|she|this|that|the|you|是|的)\b|的))"
+)
+_OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
+
+
+_ONE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{1,3}(?![A-Za-z0-9])")
+_JOINERS = re.compile(r"\b(?:and|or|options?)\b", re.IGNORECASE)
+_WORDS_OF_NUMBERS = re.compile(
+    rf"\b(?:{'|'.join(word for word in ENGLISH_WORDS if word != 'one')})\b", re.IGNORECASE
+)
+
+
+_BESIDE = re.compile(r"[\s.:：,)、\-–—\"'*]{0,4}(?:\(\s?)?")
+
+
+class Named(NamedTuple):
+    """What a token stands for.
+
+    Attributes:
+        marks: the marks of the options that are named together.
+        kind: ``mark``, ``row`` (several marks), ``either`` (alternatives), ``text``, or ``clash``
+            (a mark beside the text of another option).
+        soft: letters that may be no marks, such as AB.
+        bracketed: whether the mark is in brackets.
+        own: a mark with the text of its option.
+        long: a text of more than one word.
+    """
+
+    marks: frozenset[str]
+    kind: str
+    soft: bool = False
+    bracketed: bool = False
+    own: bool = False
+    long: bool = False
+
+
+class Masked(NamedTuple):
+    """A text in which tokens stand for the options that it names."""
+
+    text: str
+    tokens: list[Named]
+
+    def named(self, text: str) -> list[Named]:
+        """What the tokens in a part of the text stand for."""
+        return [self.tokens[ord(each) - _FIRST] for each in TOKENS.findall(text)]
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """The marks of all options that the text names."""
+        return frozenset().union(*(each.marks for each in self.tokens))
+
+
+_Span = tuple[int, int, Named]
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a question: one mark for each, and their texts in normal form."""
+
+    marks: tuple[str, ...]
+    texts: tuple[str, ...]
+    shown: tuple[str, ...] = ()
+    given: bool = False
+    values: Values | None = field(default=None, compare=False)
+
+    def of_text(self, text: str) -> frozenset[str]:
+        """The marks of the options with this text, in plain characters."""
+        said = {normal(text), normal(text.strip(" .。"))} - {""}
+        return frozenset(
+            mark for mark, own in zip(self.marks, self.texts, strict=False) if own in said
+        )
+
+    @cached_property
+    def mark_of(self) -> dict[str, str]:
+        """The marks by their lower-case forms."""
+        return {mark.casefold(): mark for mark in self.marks}
+
+    @cached_property
+    def numbers(self) -> bool:
+        """Whether all options are numbers in digits."""
+        return bool(self.texts) and all(text.isdigit() for text in self.texts)
+
+    def shielded(self, response: str) -> str:
+        """The response with tokens for options that say that something is not sure or not so.
+
+        As options, "not sure" and "cannot be determined" are neither a hedge nor a refusal.
+        """
+        _, texts = _patterns(self.marks, self.texts)
+        if texts is None or not any(map(_DOUBTFUL.search, self.texts)):
+            return response
+        return texts.sub(self._shield, response)
+
+    def _shield(self, found: re.Match[str]) -> str:
+        marks = self.of_text(plain(found[0]))
+        if len(marks) != 1 or not _DOUBTFUL.search(found[0].lower()):
+            return found[0]
+        return chr(_SHIELD + self.marks.index(min(marks)))
+
+    def mask(self, text: str) -> Masked:
+        """The text with tokens for marks and options."""
+        if self.numbers:
+            text = _WORDS_OF_NUMBERS.sub(lambda found: str(ENGLISH_WORDS[found[0].lower()]), text)
+        text = TOKENS.sub(" ", text)
+        texts = [*self._shields(text), *self._texts(text)]
+        marks = [
+            span
+            for span in self._marks(text)
+            if not any(span[0] < end and start < span[1] for start, end, _ in texts)
+        ]
+        spans = _joined(text, sorted([*texts, *marks], key=lambda span: span[:2]))[:_MOST_TOKENS]
+        parts, at = [], 0
+        for number, (start, end, _) in enumerate(spans):
+            parts += [text[at:start], chr(_FIRST + number)]
+            at = end
+        return Masked("".join([*parts, text[at:]]), [named for _, _, named in spans])
+
+    def _shields(self, text: str) -> list[_Span]:
+        found = [(each.start(), ord(each[0]) - _SHIELD) for each in _SHIELDS.finditer(text)]
+        return [
+            (at, at + 1, Named(frozenset({self.marks[index]}), "text", long=True))
+            for at, index in found
+            if index < len(self.marks)
+        ]
+
+    def _texts(self, text: str) -> list[_Span]:
+        _, pattern = _patterns(self.marks, self.texts)
+        spans = []
+        for found in pattern.finditer(text) if pattern else ():
+            around = text[max(0, found.start() - 1) : found.end() + 1]
+            if (
+                found[0].casefold() in self.mark_of
+                and around[:1] in _OPEN
+                and around[-1:] in _CLOSE
+            ):
+                continue  # "(3)" is a mark, even if an option says 3
+            bare = re.sub(r"(?i)^(?:an?|the)\s", "", found[0])
+            marks = self.of_text(bare) or self.of_text(found[0])
+            long = len(bare.split()) > 1 or len(re.findall(f"[{_WIDE}]", bare)) > 2
+            if marks:
+                spans.append((*found.span(), Named(marks, "text", long=long)))
+        return spans
+
+    def _marks(self, text: str) -> list[_Span]:
+        pattern, _ = _patterns(self.marks, self.texts)
+        spans: list[_Span] = []
+        for found in pattern.finditer(_NOT_A_MARK.sub(lambda found: found[0].lower(), text)):
+            letters = found["compact"] or ""
+            if letters:
+                if len(set(letters)) == len(letters):
+                    spans.append((*found.span(), Named(frozenset(letters), "row", soft=True)))
+                continue
+            said = _ONE.findall(_JOINERS.sub(" ", found[0]))
+            marks = frozenset(filter(None, (self.mark_of.get(each.casefold()) for each in said)))
+            kind = "mark" if len(marks) == 1 else "row"
+            if len(marks) > 1 and _EITHER.search(found[0]):
+                kind = "either"
+            if marks:
+                named = Named(marks, kind, bracketed=found[0][0] in _OPEN)
+                spans.append((*found.span(), named))
+        return spans
+
+
+def read_options(
+    options: Sequence[str], marks: Sequence[str] = (), values: Values | None = None
+) -> Options:
+    """The options of a question; marks that stand before all of their own texts are dropped."""
+    shown = [plain(option) for option in options]
+    given = [_OWN_MARK.match(option) for option in shown]
+    if all(
+        own and own[1].upper() == mark
+        for own, mark in zip(given, string.ascii_uppercase, strict=False)
+    ):
+        shown = [option[own.end() :] for option, own in zip(shown, given, strict=True) if own]
+    marks_given = bool(marks)
+    marks = tuple(marks) or tuple(string.ascii_uppercase[: len(shown)] or WITHOUT_OPTIONS)
+    return Options(
+        tuple(map(str, marks)), tuple(map(normal, shown)), tuple(shown), marks_given, values
+    )
+
+
+def gold_marks(gold: str, options: Options) -> frozenset[str]:
+    """The marks of a gold answer: a mark, several of them, or the text of one option."""
+    text, marked = plain(gold[:2_000]).strip(), options.given
+    named = set(options.of_text(text))
+    same = {mark.casefold(): mark for mark in options.marks}
+    leading = re.match(r"[(\[<{]?\s?([A-Za-z0-9]{1,3})\s?[)\]>}]?(?:[.:,)、]\s?(.*))?$", text)
+    if leading and leading[1].casefold() in same:
+        mark = same[leading[1].casefold()]
+        if not leading[2] or mark in options.of_text(leading[2]):
+            named.add(mark)
+    if marked and text.casefold() in same:
+        return frozenset({same[text.casefold()]})
+    if not named:
+        letters = re.sub(r"[\s,，、;/&()]+", "", text)
+        if letters and all(each.casefold() in same for each in letters):
+            return frozenset(same[each.casefold()] for each in letters)
+    return frozenset(named) if len(named) == 1 else frozenset()
+
+
+@lru_cache(maxsize=256)
+def _patterns(
+    marks: tuple[str, ...], texts: tuple[str, ...]
+) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    """The pattern of marks and that of option texts."""
+    one = "|".join(sorted(map(re.escape, marks), key=len, reverse=True))
+    opening, closing = re.escape(_OPEN), re.escape(_CLOSE)
+    digits = marks[0].isdigit()
+    weak = rf"{_CHOOSING}(?:{one})(?=[\s.):,!。]{{0,4}}$|[):.](?=\s)|\)(?=\w))"
+    strong = rf"{_ALONE_BEFORE}(?:{one}){_ALONE_AFTER}" if not digits else r"(?!)"
+    single = rf"(?:[{opening}]\s?(?i:{one})\s?[{closing}]|(?-i:{strong})|(?i:{weak}))"
+    if digits or marks[0].islower():
+        single = rf"(?:[{opening}]\s?(?i:{one})\s?[{closing}]|(?i:{weak}))"
+        if not digits:
+            single = rf"(?:{single}|{_ALONE_BEFORE}(?:{one.upper()}){_ALONE_AFTER})"
+    row = rf"{single}(?:{_JOIN}{single}){{0,30}}"
+    letters = "".join(mark for mark in marks if len(mark) == 1 and mark.isalpha())
+    compact = f"[{letters}]{{2,10}}" if letters else "(?!)"
+    compact = rf"(?<![A-Za-z0-9_\\∠△])(?P<compact>{compact})(?![A-Za-z0-9_'=^])"
+    found = {text: _words(text) for text in sorted(set(texts), key=len, reverse=True)}
+    alternatives = "|".join(filter(None, found.values()))
+    return (
+        re.compile(f"{row}|{compact}", re.MULTILINE),
+        re.compile(alternatives, re.IGNORECASE) if alternatives else None,
+    )
+
+
+def _words(text: str) -> str:
+    """The pattern of an option's text in a sentence; empty if it is too short to be found there."""
+    if not text or (len(text) == 1 and text.isascii() and text.isalpha()):
+        return ""
+    inner = r"[\s\W]{1,3}(?:(?:an?|the)\s)?".join(map(re.escape, text.split()))
+    if text in VERDICTS:
+        return rf"(?:(?<=^)|(?<=[:：)\].]\s)|(?<=\bis\s)|(?<=\bsay\s)){inner}(?!\w){_AFTER_VERDICT}"
+    wide = re.match(f"[{_WIDE}]", text)
+    before = "" if wide else r"(?<![\w.$€£#+])(?<![\w]-)"
+    after = "" if re.search(f"[{_WIDE}]$", text) else r"(?![\w%°]|['’]\w|[.,]\d|-\w)"
+    article = "" if wide else r"(?:\b(?:an?|the)\s)?"
+    return f"{before}{article}{inner}{after}" if not wide else f"{inner}{after}"
+
+
+def plain_lines(text: str) -> str:
+    """A text in plain characters, line by line."""
+    return "\n".join(plain(line) for line in text[-8_000:].split("\n") if line.strip())
+
+
+def _joined(text: str, spans: list[_Span]) -> list[_Span]:
+    """Marks with the text of an option beside them as one token."""
+    joined: list[_Span] = []
+    for start, end, named in spans:
+        if joined:
+            begin, stop, before = joined[-1]
+            kinds = {before.kind, named.kind}
+            gap = text[stop:start]
+            if kinds == {"mark", "text"} and len(gap) < 6 and _BESIDE.fullmatch(gap):
+                shared = before.marks & named.marks
+                comma = gap.strip() == "," and not shared
+                if not comma and not (
+                    before.kind == "text" and gap.strip()[:1] != "(" and not shared
+                ):
+                    mark = before if before.kind == "mark" else named
+                    kind = "mark" if shared else "clash"
+                    joined[-1] = (begin, end, mark._replace(kind=kind, own=True))
+                    continue
+        joined.append((start, end, named))
+    return joined

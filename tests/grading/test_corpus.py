@@ -1,0 +1,128 @@
+"""The grading corpus: the tables of four former graders, graded by one core.
+
+Per former table right-or-not agrees in 99% of the rows that both decide, at most 5% of the rows are
+newly undecided, and no answer that is wrong is graded correct.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.grading import grade
+from lmms_rpts.tasks.cmmath.grading import grade as grade_cmmath
+from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
+from lmms_rpts.tasks.rome.strict import grade_strictly
+
+Row = dict[str, Any]
+GRADERS = {"answers": "own", "issue": "own", "agree": "agree", "rome": "rome", "reform": "reform"}
+DECIDED = ("correct", "incorrect")
+
+
+@cache
+def corpus() -> tuple[Row, ...]:
+    text = Path(__file__).with_name("corpus.jsonl").read_text(encoding="utf-8")
+    return tuple(json.loads(line) for line in text.splitlines())
+
+
+def table_of(row: Row) -> str:
+    """The former table of a row, and its grader."""
+    return str(row["origin"].split()[0].split("/")[0])
+
+
+def outcome(row: Row) -> str:
+    """The outcome of a row by the grader of its benchmark."""
+    benchmark, gold, response = row.get("benchmark", {}), row["gold"], row["response"]
+    if benchmark.get("task") == "cmmath":
+        return grade_cmmath(row.get("question", ""), gold, response).outcome
+    if "evaluator" in benchmark:
+        score = grade_strictly(benchmark["evaluator"], benchmark["kwargs"], response)
+        # A strict score of 0 may mean wrong or undecided.
+        return "correct" if score == (row.get("score") or 1.0) else "undecided"
+    if "answers" in benchmark:
+        words = benchmark["numbers_as_words"]
+        found = text_contains(response, benchmark["answers"], numbers_as_words=words)
+        return {True: "correct", False: "incorrect", None: "undecided"}[found]
+    options = row.get("options", ())
+    if benchmark.get("task") == "reform_eval":
+        marks = row.get("marks") or [chr(ord("A") + at) for at in range(len(options))]
+        index = chosen_option(response, options, marks).index
+        if index is None:
+            return "undecided"
+        return "correct" if gold in (marks[index], None) else "incorrect"
+    if gold is not None:
+        kind, tolerance = row["kind"], row.get("tolerance", 0.0)
+        return grade(response, gold, kind=kind, options=options, tolerance=tolerance).outcome
+    stances = [grade(response, each, kind="agree").outcome for each in ("agree", "disagree")]
+    return max(stances, key=("incorrect", "undecided", "correct").index)
+
+
+@cache
+def graded() -> tuple[tuple[Row, str], ...]:
+    return tuple((row, outcome(row)) for row in corpus())
+
+
+def shown(rows: list[tuple[Row, str]]) -> str:
+    return "\n".join(
+        f"{row['origin']} {row.get('note', '')}: gold {row['gold']!a}, {row['response'][:200]!a}: "
+        f"{found}, before {row['today']}, expected {row['expected']}"
+        for row, found in rows
+    )
+
+
+def test_no_wrong_answer_is_graded_correct() -> None:
+    wrong = [
+        (row, found)
+        for row, found in graded()
+        if found == "correct" and "correct" not in row["expected"]
+    ]
+    assert not wrong, f"{len(wrong)} rows\n{shown(wrong)}"
+
+
+def by_table(chosen: Callable[[Row, str, str], bool]) -> dict[str, list[tuple[Row, str]]]:
+    """The rows, by table, for which a condition on the grades before and now holds."""
+    rows = defaultdict(list)
+    for row, found in graded():
+        table = table_of(row)
+        before = row["today"].get(GRADERS.get(table, table), "undecided")
+        if table == "rome":
+            before = "undecided" if before == "incorrect" else "correct"
+        if chosen(row, before, found):
+            rows[table].append((row, found))
+    return rows
+
+
+def test_right_or_not_is_as_before() -> None:
+    both = by_table(lambda row, before, now: before in DECIDED and now in DECIDED)
+    turned = by_table(
+        lambda row, before, now: (
+            before in DECIDED and now in DECIDED and before != now and now not in row["expected"]
+        )
+    )
+    for table, rows in turned.items():
+        assert len(rows) <= 0.01 * len(both[table]), shown(rows)
+
+
+def test_few_rows_are_newly_undecided() -> None:
+    everything = by_table(lambda row, before, now: True)
+    undecided = by_table(
+        lambda row, before, now: (
+            now == "undecided" and before in DECIDED and (before in row["expected"])
+        )
+    )
+    for table, rows in undecided.items():
+        assert len(rows) <= 0.05 * len(everything[table]), shown(rows)
+
+
+@pytest.mark.parametrize("kind", ["choice", "agree"])
+def test_forms_that_several_graders_got_wrong(kind: str) -> None:
+    rows = [each for each in graded() if each[0]["origin"].startswith(f"issue {kind}")]
+    wrong = [each for each in rows if each[1] not in each[0]["expected"]]
+    assert rows
+    assert not wrong, shown(wrong)
