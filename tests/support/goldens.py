@@ -1,0 +1,116 @@
+"""What the commands print and write for the saved runs, and what they say of users' mistakes.
+
+``python -m tests.support.goldens`` writes tests/fixtures/goldens. Update it only for intended
+changes, and describe them in CHANGELOG.md.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from tests.support.environment import VARIABLES
+from tests.support.saved_runs import SAVED
+
+GOLDENS = Path(__file__).parents[1] / "fixtures" / "goldens"
+COMMANDS = {
+    "summarize.txt": "summarize careful lucky cmmath_rpts",
+    "summarize.md": "summarize careful lucky -o OUT",
+    "summarize.tex": "summarize careful lucky -o OUT",
+    "compare.txt": "compare careful lucky",
+    "compare.md": "compare careful lucky -o OUT",
+    "sweep.txt": "sweep careful",
+    "rome.txt": "rome rome --by language",
+    "rome.md": "rome rome -o OUT",
+    "cmmath.txt": "cmmath cmmath --tree",
+    "tree.svg": "tree careful --id 10 --gold --legend -o OUT",
+    "report.html": "report careful lucky -o OUT",
+    "report_rome.html": "report rome -o OUT",
+    "report_cmmath.html": "report cmmath cmmath_rpts -o OUT",
+}
+"""File -> command. ``OUT`` is the file that the command writes; without it, what it prints."""
+MISTAKES = (
+    "summarize nowhere",
+    "summarize careful --columns colour",
+    "summarize careful -o OUT.xlsx",
+    "agreement careful careful",
+    "compare careful",
+    "compare careful rome",
+    "report careful --image-size 1",
+    "tree careful --id 99999",
+    "tree careful",
+    "sweep careful --decay 2",
+    "export careful",
+    "export careful -o OUT.txt",
+    "score missing.jsonl",
+    "score careful --judge openai",
+    "score careful --judge nobody:model",
+    "validate --data missing.jsonl",
+    "validate --data nothing=careful",
+    "estimate nothing",
+    "init own --from missing.csv",
+    "agreement careful missing.json",
+    "agreement careful",
+    "rate careful --steps 0",
+    "summarise careful",
+)
+
+
+def made(name: str, folder: Path) -> str:
+    """What the command of the golden ``name`` gives; it writes to ``folder``."""
+    if name == "mistakes.txt":
+        shown = (f"$ {command}\n{_run(command, folder / 'out')}\n" for command in MISTAKES)
+        return "".join(shown)
+    file = folder / name
+    printed = _run(COMMANDS[name], file)
+    text = file.read_text(encoding="utf-8") if file.exists() else printed
+    return _Words(text).text if file.suffix == ".html" else text
+
+
+def _run(command: str, out: Path) -> str:
+    words = [word.replace("OUT", str(out)) for word in command.split()]
+    env = dict.fromkeys(VARIABLES) | {"COLUMNS": "160", "LMMS_RPTS_CACHE": "off"}
+    here = Path.cwd()
+    os.chdir(SAVED)
+    try:
+        done = CliRunner(env=env).invoke(app, words)
+    finally:
+        os.chdir(here)
+    lines = done.output.replace(str(out), "OUT").splitlines()
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+class _Words(HTMLParser):
+    """The text of a page, one line for each piece between two tags."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text, self._hidden = "", False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._hidden = tag in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden = False
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and not self._hidden:
+            self.text += f"{' '.join(data.split())}\n"
+
+
+def main() -> None:
+    """Writes all goldens."""
+    GOLDENS.mkdir(exist_ok=True)
+    for name in (*COMMANDS, "mistakes.txt"):
+        with tempfile.TemporaryDirectory() as folder:
+            (GOLDENS / name).write_text(made(name, Path(folder)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
