@@ -23,6 +23,7 @@ from lmms_rpts.judging.backends.transformers_model import (
     Turn,
     UnusableError,
     best_device,
+    is_encoder_decoder,
     template_of,
 )
 from lmms_rpts.judging.types import (
@@ -43,6 +44,9 @@ _THINKING = 4096
 """Tokens for the thinking of a model, before its reply."""
 THOUGHT, _END_OF_THOUGHT = "<think>", "</think>"
 _THINKS = ("think", "<|channel|>")
+_IMAGES = "IMAGE_TEXT_TO_TEXT"
+_CLASSES = {"CAUSAL_LM": "AutoModelForCausalLM", _IMAGES: "AutoModelForImageTextToText"}
+"""Classes of transformers by task; some models, such as Gemma 3, are listed for both."""
 _SMALLER = "choose a smaller model, or free memory that other processes use"
 
 
@@ -360,7 +364,8 @@ def _chat(name: str) -> Chat:
 
     load: Any = AutoProcessor.from_pretrained
     path = model_path(name)
-    if _is_multimodal(_config(name)):
+    config = _config(name)
+    if _is_listed(config, _IMAGES) and not is_encoder_decoder(config):
         try:
             processor = load(path, trust_remote_code=False)
             found = template_of(processor.tokenizer, processor)
@@ -378,6 +383,7 @@ def _chat(name: str) -> Chat:
     return Chat(tokenizer, None, template, guarded=True)
 
 
+@lru_cache(maxsize=4)
 def _config(name: str) -> Any:
     from transformers import AutoConfig
 
@@ -390,34 +396,18 @@ def _auto_class(config: Any) -> str:
     Raises:
         UnusableError: if it has none.
     """
-    from transformers.models.auto import modeling_auto
-
-    built = set(config.architectures or ())
-    for names, kind in (
-        (modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, "AutoModelForCausalLM"),
-        (modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, "AutoModelForImageTextToText"),
-    ):
-        if built & set(names.values()) or (not built and config.model_type in names):
+    for task, kind in _CLASSES.items():
+        if _is_listed(config, task):
             return kind
     raise UnusableError(f"{(config.architectures or [config.model_type])[0]} generates no text")
 
 
-def _is_multimodal(config: Any) -> bool:
+def _is_listed(config: Any, task: str) -> bool:
     from transformers.models.auto import modeling_auto
 
-    names = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
-    if getattr(config, "is_encoder_decoder", False):
-        return False
-    # transformers also lists some of these, such as Gemma 3, as language models.
+    names: dict[str, str] = getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES")
     built = set(config.architectures or ())
     return bool(built & set(names.values())) if built else config.model_type in names
-
-
-@lru_cache
-def _commit(name: str) -> str | None:
-    with suppress(Exception):  # check_hf reports errors
-        return str(_config(name)._commit_hash or "") or None
-    return None
 
 
 def _revision(name: str) -> str | None:
@@ -426,7 +416,9 @@ def _revision(name: str) -> str | None:
     if folder.is_dir():
         files = [(file.name, file.stat()) for file in folder.iterdir() if file.suffix in _PARTS]
         return digest(sorted([name, stat.st_size, stat.st_mtime_ns] for name, stat in files))
-    return _commit(name)
+    with suppress(Exception):  # check_hf reports errors
+        return str(_config(name)._commit_hash or "") or None
+    return None
 
 
 def _said(error: Exception) -> str:
