@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import (
     Clue,
     InferenceQuery,
@@ -19,7 +20,6 @@ from lmms_rpts.reasoning import (
     repair_chain,
     rpts_score,
     select_reasoning,
-    stated_words,
 )
 from tests.support.growth import FACTOR, assert_linear
 from tests.support.tables import table
@@ -54,7 +54,7 @@ def read_all(text: str) -> None:
     picked = select_reasoning(text)
     extract_chain(picked.text)
     find_answer(picked.spoken)
-    stated_words(picked.spoken)
+    read_stance(picked.spoken)
     if picked.spoken != text:
         find_answer(text)
 
