@@ -156,7 +156,7 @@ def parse_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column" if "\n" in text.strip() else "column"
-        raise ValueError(f"is not valid JSON: {error.msg} ({place} {error.colno})") from None
+        raise ValueError(f"is not valid JSON: {error.msg} ({place} {error.colno})") from error
     except RecursionError:
         raise ValueError("is not valid JSON: it is nested too deeply") from None
     except ValueError as error:
@@ -209,7 +209,7 @@ def _json(path: Path, file: BinaryIO) -> Iterator[Row]:
     except ValueError as error:
         # A damaged first line, not a damaged list.
         several = sum(map(_is_object, islice(content.split(b"\n"), 20))) > 1
-        if not content.lstrip().startswith(b"[") and (is_jsonl or several):
+        if several or (is_jsonl and not content.lstrip().startswith(b"[")):
             yield from _lines(path, io.BytesIO(content))
             return
         if isinstance(error, UnicodeDecodeError):
@@ -234,11 +234,26 @@ def _lines(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
             yield _row(path, f"line {at}", number, parse_json(line.decode().strip()))
         except ValueError as error:
             fault = str(error)
-            if line.lstrip().startswith(b"{") and not line.endswith((b"\n", b"}")):
+            if line.lstrip().startswith(b"{") and not line.endswith(b"\n") and _is_cut(error):
                 fault = CUT_SHORT
             elif isinstance(error, UnicodeDecodeError):
                 fault = "is not UTF-8: save the file as UTF-8, or copy it again"
             yield Row(path, f"line {at}", number, {}, fault=fault)
+
+
+def _is_cut(error: ValueError) -> bool:
+    """Whether a text ends where more was expected."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.end == len(error.object)
+    cause = error.__cause__
+    if not isinstance(cause, json.JSONDecodeError):
+        return False
+    if cause.pos >= len(cause.doc) or cause.msg.startswith("Unterminated string"):
+        return True
+    inside = cause.msg.startswith(("Invalid \\", "Expecting value"))  # an escape, "tru"
+    return not cause.doc.endswith("}") and (
+        inside or cause.pos >= len(cause.doc) - 2
+    )  # "0.", "1e-"
 
 
 def _listed(path: Path, value: Any) -> Iterator[Row]:

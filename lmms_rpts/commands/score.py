@@ -35,7 +35,7 @@ def score(
             help=(
                 "Samples of lmms-eval (--log_samples; files, or the folder of one run), or JSONL "
                 'of {"task", "doc_id" or "id", "response"} (also JSON, CSV, Parquet), or the '
-                "predictions of ROME's publishers."
+                "publishers' prediction files."
             ),
             show_default=False,
         ),

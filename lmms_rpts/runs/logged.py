@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.runs.json_lines import read_objects
+from lmms_rpts.rows import read_rows
 
 _SAMPLES = "_samples_"
 _QUESTIONS = ("question", "query", "problem", "prompt", "text")
@@ -35,12 +35,13 @@ def read_logged(
         wanted: tasks and numbers of the documents.
 
     Raises:
-        RunError: if a file can't be read.
+        ReadError: if a file can't be read.
     """
     found: dict[tuple[str, int], Logged] = {}
     for file in files:
         _, named, task = file.stem.partition(_SAMPLES)
-        for entry in read_objects(file):
+        for row in read_rows(file):
+            entry = row.fields
             doc_id = entry.get("doc_id")
             of = task if named else str(entry.get("task", "task"))
             # The type is checked because 1.0 and True equal 1.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,7 @@ from pydantic import ValidationError
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
-from lmms_rpts.rows import CUT_SHORT
+from lmms_rpts.rows import ReadError, parse_json, read_rows
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import Records, holds_schema, names_schema, other_reader
 from lmms_rpts.schema import (
@@ -63,8 +60,7 @@ def read_samples_of(
     _, found, task = file.stem.partition(_SAMPLES)
     responses: dict[int, list[R]] = {}
     others: dict[int, RunError] = {}
-    for number, entry in _entries(file, record.SCHEMA):
-        place = f"{file}, line {number}"
+    for place, entry in _entries(file):
         try:
             read = _read(record, entry, storable(task) if found else "", known)
         except FieldError as error:
@@ -111,59 +107,15 @@ def _is_number(value: object) -> bool:
     return type(value) is int
 
 
-def _entries(file: Path, schema: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a file with their places."""
     try:
-        # As bytes: lmms-eval writes characters such as U+2028, at which text would be split.
-        with file.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                if line.strip():
-                    yield number, _entry(line, f"{file}, line {number}", schema)
-    except OSError as error:
-        raise RunError(
-            f"Cannot read {file} ({error.strerror}): check its type and its permissions"
-        ) from None
-
-
-def _entry(line: bytes, place: str, schema: str) -> dict[str, Any]:
-    try:
-        text = line.decode("utf-8")
-        # Lines of other benchmarks are not checked for duplicate names.
-        entry = json.loads(text, object_pairs_hook=_unique if schema in text else None)
-    except (ValueError, RecursionError) as error:
-        raise RunError(f"{place} {_fault(line, error)}") from None
-    if not isinstance(entry, dict):
-        raise RunError(f"{place} is not a JSON object: {_WANTED}")
-    return entry
-
-
-def _fault(line: bytes, error: ValueError | RecursionError) -> str:
-    """The error of a line, and the remedy."""
-    if b"\0" in line:
-        return f"is not UTF-8 text: {_WANTED}"
-    broken = isinstance(error, json.JSONDecodeError) and error.msg != "Extra data"
-    broken |= isinstance(error, UnicodeDecodeError) and error.end == len(line)
-    if broken and line.lstrip().startswith(b"{") and not line.endswith(b"\n"):
-        return CUT_SHORT
-    if isinstance(error, UnicodeDecodeError):
-        return f"is not UTF-8 text (byte {error.start + 1} of the line): {_WANTED}"
-    return f"is not valid JSON ({_reason(error)}): {_WANTED}"
-
-
-def _reason(error: ValueError | RecursionError) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg.removesuffix(' at')} at character {error.pos + 1}"
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; raises for duplicate names, whose value is ambiguous."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        counts = Counter(name for name, _ in pairs)
-        twice = next(name for name in found if counts[name] > 1)
-        raise ValueError(f"{shown(twice)} occurs twice in one object")
-    return found
+        for row in read_rows(file):
+            if row.fault:
+                raise RunError(f"{row.where} {row.fault}: {_WANTED}")
+            yield row.where, row.fields
+    except ReadError as error:
+        raise RunError(f"{error}: {_WANTED}") from None
 
 
 def _read(record: type[R], entry: Mapping[str, Any], task: str, known: Records) -> list[R]:
@@ -201,10 +153,10 @@ def _loaded(record: type[R], written: object, task: str, known: Records) -> obje
     value = written
     if isinstance(written, str):
         try:
-            value = json.loads(written, object_pairs_hook=_unique)
-        except (ValueError, RecursionError) as error:
+            value = parse_json(written)
+        except ValueError as error:
             if names_schema(storable(written).encode(), record.SCHEMA):
-                raise FieldError(f"filtered_resps is not valid JSON ({_reason(error)})") from None
+                raise FieldError(f"filtered_resps {error}") from None
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != record.SCHEMA:
         named = f" of the task {task!r}" if task else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.runs.json_lines import read_objects
+from lmms_rpts.rows import read_rows
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
@@ -37,12 +37,13 @@ def read_task_grades(files: Iterable[Path], task: str) -> Grades:
         task: the task of the grades.
 
     Raises:
-        RunError: if a file cannot be read.
+        ReadError: if a file cannot be read.
     """
     grades: Grades = {}
     for file in files:
         _, found, named = file.stem.partition(_SAMPLES)
-        for entry in read_objects(file):
+        for row in read_rows(file):
+            entry = row.fields
             doc_id = entry.get("doc_id")
             of = entry.get("task", named if found else task)
             if type(doc_id) is int and of == task and not _holds_record(entry):

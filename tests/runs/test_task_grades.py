@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.runs.samples import RunError
+from lmms_rpts.rows import ReadError
 from lmms_rpts.runs.task_grades import metric_names, read_task_grades, write_task_grades
 from lmms_rpts.tasks.any_task.host import read_grades
 from lmms_rpts.tasks.data_errors import DataError
@@ -54,14 +54,14 @@ def row(doc_id: Any = 0, **more: Any) -> str:
         {1: {"acc": 1}},
     ),
     ([row("0", acc=1), row(None, acc=1), row(True, acc=1), row(1.0, acc=1)], {}),
-    ([DEEP, '{"doc_id": 0, "m": ' + DEEP, row(2, m=1)], {2: {"m": 1}}),
+    (['{"doc_id": 0, "m": ' + DEEP, row(2, m=1)], {2: {"m": 1}}),
     ([row(0, m="\u2028"), "\ufeff" + row(1, m=1)], {0: {"m": "\u2028"}}),
     (
         ['{"doc_id": 0, "m": NaN, "n": 1e999}'],
         {0: {"m": NOT_A_NUMBER, "n": math.inf}},
     ),
     (["\ufeff" + row(m=1)], {0: {"m": 1}}),
-    (['{"doc_id": 0, "m": "\ud800"}'], {0: {"m": "\ufffd" * 3}}),
+    (['{"doc_id": 0, "m": "\ud800"}', row(1, m=1)], {1: {"m": 1}}),
     (['{"doc_id": 1' + "0" * 5000 + "}", row(1, m=1)], {1: {"m": 1}}),
 )
 def test_grades_of_samples(tmp_path: Path, lines: list[str], grades: dict[int, Any]) -> None:
@@ -82,9 +82,9 @@ def test_files_of_other_tasks_hold_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="Cannot read"):
+    with pytest.raises(ReadError, match="Cannot read"):
         read_task_grades([tmp_path / "none.jsonl"], "t")
-    with pytest.raises(RunError, match="Cannot read"):
+    with pytest.raises(ReadError, match="Cannot read"):
         read_task_grades([tmp_path], "t")
 
 
@@ -133,17 +133,19 @@ JSON = st.recursive(
 )
 
 
-@given(st.lists(JSON.map(json.dumps) | st.text(st.characters(exclude_categories=["Cs"]))))
-def test_any_lines_are_read(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    path = samples(tmp_path_factory.getbasetemp() / "fuzz", *lines)
-    grades = read_task_grades([path], "t")
+@given(
+    st.lists(JSON.map(json.dumps) | st.text(st.characters(exclude_categories=["Cs"])))
+    | st.binary(max_size=200)
+)
+def test_any_lines_are_read(
+    tmp_path_factory: pytest.TempPathFactory, content: list[str] | bytes
+) -> None:
+    path = samples(tmp_path_factory.getbasetemp() / "fuzz", "")
+    path.write_bytes(content if isinstance(content, bytes) else "\n".join(content).encode())
+    try:
+        grades = read_task_grades([path], "t")
+    except ReadError:
+        return
     assert all(type(doc_id) is int for doc_id in grades)
     write_task_grades(path.with_name("grades"), {"t": grades})
     assert set(read_grades(path.with_name("grades"), "t")[0]) == set(grades)
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = samples(tmp_path_factory.getbasetemp() / "fuzz")
-    path.write_bytes(content)
-    read_task_grades([path], "t")

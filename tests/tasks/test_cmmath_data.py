@@ -137,9 +137,6 @@ def test_half_an_image(folder: Path) -> None:
     path = folder / "images" / "90004_b.png"
     path.write_bytes(path.read_bytes()[:60])
     assert f"problem '90004': cannot read the image {path}" in error_of()
-    path.unlink()
-    os.mkfifo(path)
-    assert f"problem '90004': cannot read the image {path} (it is not a file)" in error_of()
 
 
 def test_without_images_their_folder_is_not_needed(folder: Path) -> None:
@@ -154,12 +151,12 @@ def test_without_images_their_folder_is_not_needed(folder: Path) -> None:
 @table("identity", None, "", " ", True, 1.5, {}, "\ud83d")
 def test_a_problem_without_an_id_is_named_by_its_place(folder: Path, identity: Any) -> None:
     write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[0] | {"problem_id": identity}])
-    assert "cmmath.json, entry 6: 'problem_id' should be" in error_of()
+    assert "cmmath.json, row 6: 'problem_id' should be" in error_of()
 
 
 def test_entries_that_are_no_objects(folder: Path) -> None:
     write(folder / "cmmath.json", [*PROBLEMS, None])
-    assert "cmmath.json, entry 6: it should be an object, not None" in error_of()
+    assert "cmmath.json, row 6 should be a JSON object in braces, not None" in error_of()
 
 
 @table("identity", FIRST, 90001, "90005")
@@ -178,12 +175,11 @@ def test_many_faults_are_counted_not_listed(folder: Path) -> None:
 
 @table(
     "content, said",
-    ('[{"problem_id": ', "Cannot read cmmath.json (fix it): Expecting value"),
-    ("[" * 100_000, "Cannot read cmmath.json (fix it): maximum recursion depth"),
-    ("", "Cannot read cmmath.json (fix it): Expecting value"),
-    ('{"a": 1}', "Cannot read cmmath.json (fix it): it should be a list of problems"),
+    ('[{"problem_id": ', "cmmath.json is not valid JSON: Expecting value"),
+    ("[" * 100_000, "cmmath.json is not valid JSON: it is nested too deeply"),
+    ("", "cmmath.json is not valid JSON: Expecting value"),
     ("[]", "it contains no problem"),
-    ('[{"a": 1}]', "cmmath.json, entry 1: the field 'problem_id' is missing"),
+    ('[{"a": 1}]', "cmmath.json, row 1: the field 'problem_id' is missing"),
 )
 @pytest.mark.usefixtures("no_garbage_collection")
 def test_files_that_cannot_be_read(folder: Path, content: str, said: str) -> None:
@@ -195,7 +191,7 @@ def test_files_that_cannot_be_read(folder: Path, content: str, said: str) -> Non
 
 def test_a_file_of_another_encoding(folder: Path) -> None:
     (folder / "cmmath.json").write_bytes('["题"]'.encode("gb18030"))
-    assert "(fix it): 'utf-8' codec" in error_of()
+    assert "is not UTF-8" in error_of()
 
 
 def test_no_problem_with_an_answer(folder: Path) -> None:
@@ -268,7 +264,7 @@ def test_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_only_file_is_told_of_though_it_holds_no_problem(folder: Path) -> None:
     (folder / "cmmath.json").rename(folder / "mine.json")
     write(folder / "mine.json", "[1")
-    assert "Cannot read mine.json (fix it)" in error_of()
+    assert "mine.json is not valid JSON" in error_of()
 
 
 def hub(monkeypatch: pytest.MonkeyPatch, found: Callable[..., Any]) -> list[dict[str, Any]]:

@@ -204,12 +204,12 @@ def test_the_error_names_question_and_remedy(
 @table("identity", None, "", True, 1.5, {})
 def test_a_question_without_an_id_is_named_by_its_place(folder: Path, identity: Any) -> None:
     write(folder / "annotation.json", [*ENTRIES, ENTRIES[0] | {"question_id": identity}])
-    assert "annotation.json, entry 13: 'question_id' should be" in error_of("rome")
+    assert "annotation.json, row 13: 'question_id' should be" in error_of("rome")
 
 
 def test_entries_that_are_no_objects(folder: Path) -> None:
     write(folder / "annotation.json", [*ENTRIES, "question"])
-    said = "annotation.json, entry 13: it should be an object, not 'question'"
+    said = "annotation.json, row 13 should be a JSON object in braces, not 'question'"
     assert said in error_of("rome_geo")
 
 
@@ -259,17 +259,17 @@ def test_half_an_image(folder: Path) -> None:
     (
         "cut.json",
         '[{"question_id": ',
-        "cut.json (fix or move it): Expecting value",
+        "cut.json is not valid JSON: Expecting value",
     ),
     (
         "cut.jsonl",
         '{"a": 1}\n{"b": ',
-        "cut.jsonl (fix or move it): line 2: Expecting value",
+        "cut.jsonl, line 2 is ",
     ),
     (
         "deep.json",
         "[" * 100_000,
-        "deep.json (fix or move it): maximum recursion depth",
+        "deep.json is not valid JSON: it is nested too deeply",
     ),
 )
 @pytest.mark.usefixtures("no_garbage_collection")
@@ -281,7 +281,7 @@ def test_files_that_cannot_be_read(folder: Path, name: str, content: str, said: 
 
 def test_files_of_another_encoding(folder: Path) -> None:
     (folder / "latin.json").write_bytes(b'["caf\xe9"]')
-    assert "move it): 'utf-8' codec" in error_of("rome_geo")
+    assert "is not UTF-8" in error_of("rome_geo")
 
 
 def test_no_questions_at_all(folder: Path) -> None:

@@ -5,7 +5,6 @@ The layout is that of github.com/zzli2022/CMMaTH: one JSON file, a list of probl
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from lmms_rpts.filters.documents import FieldCheck, field_faults
+from lmms_rpts.rows import ReadError, read_rows
 from lmms_rpts.schema import shown
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.source_fields import (
@@ -100,20 +100,24 @@ class Problems:
 def read_file(path: Path) -> Problems:
     """The problems of a file; one that can't be read has a fault and no problem."""
     try:
-        entries = _entries(path)
-    except (OSError, ValueError, RecursionError) as error:
-        return Problems((), (Fault(f"Cannot read {path.name} (fix it): {error}"),), 0)
+        rows = list(read_rows(path))
+    except ReadError as error:
+        return Problems((), (Fault(f"{error} (fix it)"),), 0)
     problems: list[Problem] = []
     faults: list[Fault] = []
     seen: set[str] = set()
     left_out = 0
-    for at, entry in enumerate(entries, start=1):
-        identity = id_text(entry.get("problem_id")) if isinstance(entry, dict) else None
+    for row in rows:
+        if row.fault:
+            faults.append(Fault(f"{path.name}, {row.place} {row.fault}"))
+            continue
+        entry = row.fields
+        identity = id_text(entry.get("problem_id"))
         if identity is not None and identity in seen:
             faults.append(Fault(f"problem {identity!r} occurs more than once"))
             continue
         seen.add(identity or "")
-        name = f"problem {identity!r}" if identity else f"{path.name}, entry {at}"
+        name = f"problem {identity!r}" if identity else f"{path.name}, {row.place}"
         found = list(_faults(entry, name))
         faults.extend(found)
         if any(not fault.of_image for fault in found) or identity is None:
@@ -130,8 +134,8 @@ def read_file(path: Path) -> Problems:
 def holds_problems(path: Path) -> bool:
     """Whether a file is a list with a problem in it."""
     try:
-        return any(map(_is_problem, _entries(path)))
-    except (OSError, ValueError, RecursionError):
+        return any(all(field in row.fields for field in _REQUIRED) for row in read_rows(path))
+    except ReadError:
         return False
 
 
@@ -162,17 +166,6 @@ def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
     return {"1", "2"} <= set(pattern.findall(text))
 
 
-def _entries(path: Path) -> list[Any]:
-    content = json.loads(path.read_text(encoding="utf-8-sig"))
-    if not isinstance(content, list):
-        raise ValueError("it should be a list of problems")
-    return content
-
-
-def _is_problem(entry: object) -> bool:
-    return isinstance(entry, dict) and all(field in entry for field in _REQUIRED)
-
-
 def _has_answer(entry: Mapping[str, Any]) -> bool:
     return (_text(entry["answer"]) or "").strip(" \t\r\n$.。．") not in _NO_ANSWER
 
@@ -199,10 +192,7 @@ def _problem(identity: str, entry: Mapping[str, Any]) -> Problem:
     )
 
 
-def _faults(entry: Any, name: str) -> Iterator[Fault]:
-    if not isinstance(entry, dict):
-        yield Fault(f"{name}: it should be an object, not {shown(entry)}")
-        return
+def _faults(entry: Mapping[str, Any], name: str) -> Iterator[Fault]:
     for said in field_faults(entry, _NEEDED, _OPTIONAL):
         yield Fault(f"{name}: {said}")
     metadata = entry.get("metadata")

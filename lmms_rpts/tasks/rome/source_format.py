@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lmms_rpts.filters.documents import FieldCheck, field_faults
+from lmms_rpts.rows import ReadError, Row, read_rows
 from lmms_rpts.schema import shown
 from lmms_rpts.tasks.source_fields import (
     id_text,
@@ -140,15 +141,16 @@ def read_annotations(folder: Path, files: Sequence[Path]) -> Annotations:
     faults: list[Fault] = []
     for path in files:
         try:
-            entries = _entries(path)
-        except (OSError, ValueError, RecursionError) as error:
-            faults.append(Fault(f"Cannot read {path} (fix or move it): {error}"))
+            rows = list(read_rows(path))
+        except ReadError as error:
+            faults.append(Fault(f"{error} (fix or move it)"))
             continue
-        if not any(map(_is_question, entries)):
-            continue
+        if not any(_is_question(_entry(row)) for row in rows):
+            # A line that is no JSON may be a question; a JSON value that is no object is none.
+            rows = [row for row in rows if row.fault and row.place.startswith("line")]
         here: set[str] = set()
-        for at, entry in enumerate(entries, start=1):
-            found = _read(entry, f"{path.name}, entry {at}", folder, path.parent)
+        for row in rows:
+            found = _read(row, folder, path.parent)
             if not isinstance(found, Question):
                 faults.extend(found)
             elif found.id in here or questions.setdefault(found.id, found) != found:
@@ -158,38 +160,19 @@ def read_annotations(folder: Path, files: Sequence[Path]) -> Annotations:
     return Annotations(folder, tuple(questions.values()), tuple(faults))
 
 
-def _is_question(entry: object) -> bool:
-    return isinstance(entry, dict) and all(field in entry for field in _REQUIRED)
+def _is_question(entry: Mapping[str, Any]) -> bool:
+    return all(field in entry for field in _REQUIRED)
 
 
-def _entries(path: Path) -> list[Any]:
-    """The entries of a file in any of the layouts, whether they are questions or not."""
-    text = path.read_text(encoding="utf-8-sig")
-    try:
-        content = json.loads(text)
-    except ValueError:
-        if path.suffix != ".jsonl":
-            raise
-        content = [_line(line, at) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if isinstance(content, dict) and "question_id" not in content:
-        content = [
-            {"question_id": key} | entry
-            for key, entry in content.items()
-            if isinstance(entry, dict)
-        ]
-    return content if isinstance(content, list) else [content]
+def _entry(row: Row) -> Mapping[str, Any]:
+    """The fields of a row; in an object of questions, the keys are their ids."""
+    return {"question_id": row.key, **row.fields} if row.key else row.fields
 
 
-def _line(line: str, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"line {number}: {error}") from None
-
-
-def _read(entry: Any, place: str, folder: Path, beside: Path) -> Question | list[Fault]:
-    if not isinstance(entry, dict):
-        return [Fault(f"{place}: it should be an object, not {shown(entry)}")]
+def _read(row: Row, folder: Path, beside: Path) -> Question | list[Fault]:
+    entry, place = _entry(row), f"{row.file.name}, {row.place}"
+    if row.fault:
+        return [Fault(f"{place} {row.fault}")]
     identity = id_text(entry.get("question_id"))
     name = f"question {identity!r}" if identity else place
     task = _subtask(entry)

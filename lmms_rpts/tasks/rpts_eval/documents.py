@@ -24,7 +24,7 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     """The documents of a task or group, by the task that they belong to.
 
     Raises:
-        DataError: if they can't be read.
+        DataError, ReadError: if they can't be read.
     """
     if task == DEMO_TASK:
         return {task: _read(Source("instances.json", DEMO), None)}
@@ -53,11 +53,8 @@ def _read(found: Source, language: str | None) -> list[dict[str, Any]]:
                 f"There is no {path}. Set RPTS_PATH to a folder with {found.file}, or unset it to "
                 f"download {HUB_DATASET}."
             )
-    try:
-        records = read_records(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"Cannot read {path}: {error}") from None
-    return [record | ({"language": language} if language else {}) for record in records]
+    named = {"language": language} if language else {}
+    return [record | named for record in read_records(path)]
 
 
 def images_folder(task: str) -> Path | None:

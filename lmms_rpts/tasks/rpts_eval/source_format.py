@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.filters.documents import (
     REASONING_FIELDS,
     RELATION,
@@ -18,6 +18,7 @@ from lmms_rpts.filters.documents import (
     gold_faults,
     is_texts,
 )
+from lmms_rpts.rows import read_objects
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 
@@ -49,20 +50,22 @@ def check_folder(texts: Path, images: Path, remedy: str) -> None:
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
-    """The instances of a file; raises ``ValueError`` if it is not a list of them."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(content, list) or not all(isinstance(item, dict) for item in content):
-        raise ValueError("it should be a JSON list of objects")
-    if not content:
-        raise ValueError("it contains no instance")
-    return content
+    """The instances of a file.
+
+    Raises:
+        DataError, ReadError: if it has none, or one that cannot be read.
+    """
+    found = [dict(row.fields) for row in read_objects(path)]
+    if not found:
+        raise DataError(f"{path} contains no instance")
+    return found
 
 
 @lru_cache(maxsize=8)
 def _faults(texts: Path, images: Path, stamp: tuple[int, int]) -> Sequence[str]:
     try:
         records = read_records(texts)
-    except ValueError as error:
+    except UserError as error:
         return [f"cannot be read: {error}"]
     named = [
         (_name(record, at), record["visual_clue"])
