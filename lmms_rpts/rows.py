@@ -332,9 +332,11 @@ def _parquet(path: Path) -> Iterator[Row]:
 def _decoded(path: Path, file: Iterable[bytes]) -> Iterator[str]:
     for at, line in enumerate(file, 1):
         try:
-            yield line.decode()
+            text = line.decode()
         except UnicodeDecodeError:
             raise _not_utf8(path, at) from None
+        # Lines of old spreadsheets end with a carriage return alone.
+        yield from io.StringIO(text, newline="") if "\r" in text else (text,)
 
 
 def _not_utf8(path: Path, line: int) -> ReadError:

@@ -284,7 +284,7 @@ def refuse_unknown(tables: Iterable[str]) -> None:
 @contextmanager
 def options_given(config: Path | None = None, /, **options: object) -> Iterator[None]:
     """Context with a file and options of a command, also for processes started there."""
-    given = {name: str(value) for name, value in options.items() if value is not None}
+    given = {name: str(value) for name, value in options.items() if value not in (None, "")}
     variables = {_OPTIONS: json.dumps(_options() | given)}
     variables |= {CONFIG: str(config.absolute())} if config else {}
     before = {name: os.environ.get(name, "") for name in variables}

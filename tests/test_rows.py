@@ -88,6 +88,7 @@ def test_parquet_gives_the_same_rows(tmp_path: Path) -> None:
         # tables: a cell with line ends counts its lines, blank lines are no rows
         ("a.csv", 'a,b\n"x\ny",1\n\nz,2\n', [("line 2", ""), ("line 5", "")]),
         ("a.csv", "a,b\n1,2,3\n4,5\n", [("line 2", "has 3 cells, the header 2"), ("line 3", "")]),
+        ("a.csv", 'a,b\r"x\ry",1\rz,2\r', [("line 2", ""), ("line 4", "")]),
         ("a.csv", 'a,b\n1,2\n"x,3\n', [("line 2", ""), ("line 3", "is a quote missing?")]),
     ],
 )  # fmt: skip

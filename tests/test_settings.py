@@ -161,6 +161,8 @@ def test_options_come_before_variables_before_the_file(
     assert load_settings().judge == "lexical"
     assert load_settings(judge=None).judge == "lexical"
     assert load_settings(judge="hf:x").judge == "hf:x"
+    with options_given(judge=""):  # --judge "$UNSET"
+        assert load_settings().judge == "lexical"
     with options_given(judge="openai:m"):
         assert load_settings().judge == "openai:m"
         with options_given(grades="/g"):

@@ -158,7 +158,7 @@ class AnswerCache:
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
-        self._resume_at = 0.0
+        self._resume_at = min(self._resume_at, time.monotonic())
         if self._unwritten:
             self._write()
         if self._unwritten:
@@ -188,8 +188,9 @@ class AnswerCache:
         waits = time.monotonic() < self._resume_at
         if waits and not (reading and self._connection is not None):
             return None
-        if not waits and not self._writable:
-            self._disconnect()
+        if self._resume_at and not waits:
+            self._disconnect()  # a new connection may work, or write
+            self._resume_at = 0.0
         try:
             try:
                 return work(self._open(reading))
@@ -199,6 +200,8 @@ class AnswerCache:
                 self._set_aside(error)
                 return work(self._open(reading))
         except _FAULTS as error:
+            if reading:
+                self._disconnect()  # else each further read would fail and delay the retry
             self._give_up(error)
             return None
 

@@ -13,7 +13,7 @@ from loguru import logger
 
 from lmms_rpts.escaping import shorten, storable
 from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
-from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.cache import PENDING_FOR, AnswerCache
 from lmms_rpts.judging.concurrency import (
     LONGEST_PATIENCE,
     AdaptiveLimit,
@@ -85,6 +85,7 @@ class _Question:
         self._cache, self.key = cache, key
         self._known: str | None = None
         self._reserved = False
+        self._timer: asyncio.TimerHandle | None = None
 
     def find(self) -> str | None:
         """The cached reply."""
@@ -92,7 +93,7 @@ class _Question:
         return self._known
 
     def reserve(self) -> None:
-        """Reserve the question directly before a call about it.
+        """Reserve the question directly before a call about it, until `store` or `release`.
 
         Raises:
             ElsewhereError: if another process is asking it or has answered it.
@@ -102,17 +103,32 @@ class _Question:
         first, self._reserved = not self._reserved, True
         if first and self._cache.find(self.key) != self._known:
             raise ElsewhereError  # a reply arrived after ``find``
+        if first:
+            self._renew_later()
+
+    def _renew_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(PENDING_FOR / 4, self._renew)
+
+    def _renew(self) -> None:
+        self._cache.reserve(self.key, again=True)
+        self._renew_later()
 
     def store(self, judge: str, request: JudgeRequest, reply: str, usage: Usage | None) -> None:
         """Write the reply."""
         self._cache.store(self.key, judge, request, reply, usage)
-        self._reserved = False
+        self._end()
 
     def release(self) -> None:
         """Let other processes ask the question."""
         if self._reserved:
             self._cache.release(self.key)
+        self._end()
+
+    def _end(self) -> None:
         self._reserved = False
+        if self._timer is not None:
+            self._timer.cancel()
 
     async def wait(self, stop_signal: StopSignal) -> None:
         """Wait until another process has answered, no process asks any more, or the run stops."""
@@ -352,6 +368,11 @@ class JudgeClient:
             guessed = reply.usage is None
             usage = reply.usage or guess_usage(request, reply)
             tries.usage = _total(tries.usage, reply.usage)
+        except asyncio.CancelledError as failure:
+            if _is_cancelled():
+                raise
+            self._in_vain += 1
+            raise TransientError("the judge's client cancelled the call") from failure
         except AdaptedError as failure:
             usage = failure.usage
             tries.usage = _total(tries.usage, usage)
@@ -451,6 +472,13 @@ def _total(first: Usage | None, second: Usage | None) -> Usage | None:
     if first is None or second is None:
         return first or second
     return first + second
+
+
+def _is_cancelled() -> bool:
+    """Whether this task was cancelled; a client may raise the same error for other reasons."""
+    task = asyncio.current_task()
+    cancelling = getattr(task, "cancelling", None)  # not in Python 3.10
+    return cancelling is None or cancelling() > 0
 
 
 def _puts_off(failure: TransientError) -> bool:

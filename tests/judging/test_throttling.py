@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -518,6 +519,14 @@ DOWN = pytest.mark.parametrize(
         (LOST, "lost", 0),
         (TransientError("loading", starting=True), "loading", 0),
         (ODD, "odd", 3),
+        pytest.param(
+            asyncio.CancelledError(),
+            "the judge's client cancelled the call",
+            3,
+            marks=pytest.mark.skipif(
+                sys.version_info < (3, 11), reason="Python 3.10 does not know who cancelled a task"
+            ),
+        ),
     ],
 )
 

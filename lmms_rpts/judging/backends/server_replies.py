@@ -68,8 +68,11 @@ MEANINGS: Mapping[str, tuple[tuple[int, ...], re.Pattern[str]]] = {
                 r"that support image input",  # OpenRouter
                 r"(?:variant|type|value:?)\W{1,3}image_url",  # DeepSeek
                 r"(?:be|expected) an? (?:valid )?string",  # Groq: messages[0].content must be ...
-                r"mmproj|image input is not supported",  # llama.cpp
-                r"(?:not|n't) support (?:vision|image input|images?)\b(?! (?:larger|of|with|that))",
+                "mmproj",  # llama.cpp
+                r"(?:not|n't) (?:support|accept|take|handle) (?:vision|visual|multi-?modal|images?)"
+                r"(?: inputs?| content)?\b(?! (?:inputs?|content|larger|of|with|that))",
+                r"(?:vision|multi-?modal input|images|image (?:inputs?|content)) (?:is|are) not"
+                r" (?:supported|accepted|enabled)\b(?! (?:of|with|that))",
                 r"no vision|text[ -]only",
                 r"不支持图[片像]",
             ),

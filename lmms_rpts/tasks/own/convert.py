@@ -90,12 +90,12 @@ class Pictures:
     found: dict[str, Path | bytes] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     outside: list[Path] = field(default_factory=list)
+    _taken: dict[str, Path | bytes] = field(default_factory=dict)
 
     def add(self, wanted: str, source: Path | bytes) -> str:
         """The new name of an image; one that is taken by another gets a number."""
         path, number, name = PurePosixPath(wanted), 1, wanted
-        taken = {each.lower(): image for each, image in self.found.items()}
-        while taken.get(name.lower(), source) != source:
+        while self._taken.setdefault(name.lower(), source) != source:
             number += 1
             name = str(path.with_stem(f"{path.stem}_{number}"))
         self.found.setdefault(name, source)
