@@ -16,7 +16,7 @@ LONG = (
     *("tests/test_plugin.py", "tests/judging/test_hf_backend.py"),
     *("tests/test_end_to_end.py", "tests/judging/test_cache.py"),
     *("tests/test_score.py", "tests/test_judging_end_to_end.py"),
-    *("tests/judging/test_lmms_backend.py", "tests/test_fork_server.py"),
+    "tests/test_fork_server.py",
     *("tests/reasoning/test_hostile.py", "tests/test_readme.py"),
     *("tests/judging/test_faults.py", "tests/judging/test_resume.py"),
     *("tests/report/test_rating_page.py", "tests/report/test_browser.py"),
