@@ -84,7 +84,6 @@ def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
 
     If no gold step cites an image, any claim about the image scores 1, as published: a line that
     cannot be parsed would silently give away points.
-    parsed would silently give away points.
 
     Args:
         doc: a document with lists of strings as ``reasoning`` and ``visual_clue``.

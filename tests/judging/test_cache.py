@@ -476,7 +476,7 @@ def test_reads_that_fail_do_not_put_off_the_retry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = 1000.0
-    monkeypatch.setattr(cache.time, "monotonic", lambda: clock)
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
     filled(tmp_path, 1)
     with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
         connection.execute("UPDATE answers SET key = 'bad', reply = CAST(x'ff' AS TEXT)")

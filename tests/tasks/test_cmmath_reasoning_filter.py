@@ -267,6 +267,12 @@ def test_a_wrong_pairing_would_change_every_record(
     assert records == again
 
 
+def test_any_reference_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In own task files, too, whose documents are checked before a run."""
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    assert list(CmmathTransformFilter().document_faults(document(answer="12"))) == []
+
+
 def test_documents_of_another_benchmark_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
     with pytest.raises(FilterInputError, match=r"CMMaTH; missing: question, reference"):

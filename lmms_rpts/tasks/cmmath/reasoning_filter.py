@@ -46,7 +46,7 @@ class CmmathTransformFilter(TransformFilter):
         plain = super().reading()
         return SolutionReading(plain.mode, plain.can_ask, plain.prompts)
 
-    def answer_faults(self, doc: Doc) -> Iterator[str]:
+    def gold_faults(self, doc: Doc) -> Iterator[str]:
         """No faults: the rules of CMMaTH accept any reference."""
         return iter(())
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from itertools import cycle
-from typing import Literal, get_args
+from typing import Literal
 
 Mark = Literal["upper", "lower", "number", "random"]
-MARKS: tuple[Mark, ...] = get_args(Mark)
 
 PREFIX = "The answer is"
 """Beginning of an answer to a question with options."""

@@ -40,7 +40,6 @@ _DENIED_BEFORE = r"(?:不是|并非|非|不选|不能选|(?i:(?<![a-z])(?:not|an
 _UNTOLD = "the answer matches no single option"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not contain 2个
-_EQUATION = re.compile(r"(?<![A-Za-z])[A-Z]{2,3}\s?=[^,。;\u4e00-\u9fff]{1,80}")  # CD=AC×BC/AB=12/5
 _COUNT = re.compile(  # 一共有8个满足条件的点P
     r"^\W{0,4}(?:所以|因此|故|则|综上,?|即)?\s?(?:一?共有?|总共有?|有)\s?(\d{1,6}\s?[个种条对次])[^\d,。;一二三四五六七八九十不]{0,20}$"
 )
