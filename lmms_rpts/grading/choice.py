@@ -320,7 +320,8 @@ class Reader:
             return alone
         foreign = _FOREIGN.match(text)
         if foreign and (foreign[1] or foreign[2]).casefold() not in self.options.mark_of:
-            return Choice(None, FOREIGN)
+            same = self._by_value(text)  # ①③ is written as (1)(3) here
+            return same if same.marks else Choice(None, FOREIGN)
         verdict = self._verdict_first(text)
         if verdict is not None:
             return verdict

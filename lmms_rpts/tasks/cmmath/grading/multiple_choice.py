@@ -40,6 +40,7 @@ _DENIED_BEFORE = r"(?:不是|并非|非|不选|不能选|(?i:(?<![a-z])(?:not|an
 _UNTOLD = "the answer matches no single option"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _FORMULA_EDGE = re.compile(r"[0-9A-Za-z+\-×÷/^=<>.√π]{2}")  # 12个 does not contain 2个
+_NUMBERED = re.compile(r"(?:\(\d{1,2}\)[、,和与\s]{0,2}){1,10}")
 _COUNT = re.compile(  # 一共有8个满足条件的点P
     r"^\W{0,4}(?:所以|因此|故|则|综上,?|即)?\s?(?:一?共有?|总共有?|有)\s?(\d{1,6}\s?[个种条对次])[^\d,。;一二三四五六七八九十不]{0,20}$"
 )
@@ -91,7 +92,9 @@ def _values(options: Options, question: Question) -> Callable[[str], frozenset[s
     """The reader of the values of options."""
 
     def marks_of(text: str) -> frozenset[str] | None:
-        said = Reading(clean(text[:200]).strip(' .。、:,()）\n"”*'))
+        cleaned = clean(text[:200]).strip(' .。、:,\n"”*')
+        # "(1)(3)" is ①③ in plain text
+        said = Reading(cleaned if _NUMBERED.fullmatch(cleaned) else cleaned.strip("()）"))
         letter = _option_of(said, options, question) if said.text else None
         return frozenset({letter}) if letter else None
 
