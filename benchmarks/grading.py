@@ -14,7 +14,7 @@ from collections import defaultdict
 from rich.console import Console
 from rich.table import Table
 
-from tests.grading.test_corpus import corpus, outcome
+from tests.grading.corpus import corpus, outcome
 
 SLOWEST = 0.05
 FEWEST = 1_000

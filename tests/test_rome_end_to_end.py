@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.results import METRICS
-from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from tests.support import oracle
 from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer, ServerReply

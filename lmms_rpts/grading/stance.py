@@ -17,7 +17,7 @@ from lmms_rpts.reasoning.mentions import fold_width
 _FRAME = " \t\u3000*_\"'`$#“”.。!！:\n"
 # "agree</s>", "I hope this helps."
 _IGNORED = re.compile(
-    r"<\|[a-z_]{1,20}\|>|</?s>|(?:^|(?<=[.!。！\n]))\s*(?:let me know|feel free"
+    r"<\|[a-z_]{1,20}\|>|</?s>|(?:^|(?<=[.!。！\n]))\s{0,9}(?:let me know|feel free"
     r"|i hope|hope (?:this|that|it)|thank(?:s| you)|please let|if you have|希望|如有|谢谢|感谢)"
     r"[^\n]{0,200}$",
     re.IGNORECASE,

@@ -121,7 +121,7 @@ def test_no_metric_has_a_value_for_it() -> None:
     ("Batch failed", "Batch failed"),
     ("Video ['a.mp4'] can not load, check the source", "can not load, check the source"),
     ("Video a.mp4 generate failed, check the source", "generate failed, check the source"),
-    ("[LMMS_EVAL_REQUEST_FAILED after 5 retries] " + "x" * 10_000, "xxx…"),
+    ("[LMMS_EVAL_REQUEST_FAILED after 5 retries] " + "x " * 10_000, "x x…"),
 )
 def test_what_wrappers_store_for_it(response: str, message: str) -> None:
     apply, doc = TASKS["rome"]

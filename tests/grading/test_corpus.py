@@ -6,61 +6,13 @@ newly undecided, and no answer that is wrong is graded correct.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lmms_rpts.grading import grade
-from lmms_rpts.tasks.cmmath.grading import grade as grade_cmmath
-from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
-from lmms_rpts.tasks.rome.strict import grade_strictly
-
-Row = dict[str, Any]
-GRADERS = {"answers": "own", "issue": "own", "agree": "agree", "rome": "rome", "reform": "reform"}
-DECIDED = ("correct", "incorrect")
-
-
-@cache
-def corpus() -> tuple[Row, ...]:
-    text = Path(__file__).with_name("corpus.jsonl").read_text(encoding="utf-8")
-    return tuple(json.loads(line) for line in text.splitlines())
-
-
-def table_of(row: Row) -> str:
-    """The former table of a row, and its grader."""
-    return str(row["origin"].split()[0].split("/")[0])
-
-
-def outcome(row: Row) -> str:
-    """The outcome of a row by the grader of its benchmark."""
-    benchmark, gold, response = row.get("benchmark", {}), row["gold"], row["response"]
-    if benchmark.get("task") == "cmmath":
-        return grade_cmmath(row.get("question", ""), gold, response).outcome
-    if "evaluator" in benchmark:
-        score = grade_strictly(benchmark["evaluator"], benchmark["kwargs"], response)
-        # A strict score of 0 may mean wrong or undecided.
-        return "correct" if score == (row.get("score") or 1.0) else "undecided"
-    if "answers" in benchmark:
-        words = benchmark["numbers_as_words"]
-        found = text_contains(response, benchmark["answers"], numbers_as_words=words)
-        return {True: "correct", False: "incorrect", None: "undecided"}[found]
-    options = row.get("options", ())
-    if benchmark.get("task") == "reform_eval":
-        marks = row.get("marks") or [chr(ord("A") + at) for at in range(len(options))]
-        index = chosen_option(response, options, marks).index
-        if index is None:
-            return "undecided"
-        return "correct" if gold in (marks[index], None) else "incorrect"
-    if gold is not None:
-        kind, tolerance = row["kind"], row.get("tolerance", 0.0)
-        return grade(response, gold, kind=kind, options=options, tolerance=tolerance).outcome
-    stances = [grade(response, each, kind="agree").outcome for each in ("agree", "disagree")]
-    return max(stances, key=("incorrect", "undecided", "correct").index)
+from tests.grading.corpus import DECIDED, GRADERS, Row, corpus, outcome, table_of
 
 
 @cache

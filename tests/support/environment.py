@@ -6,12 +6,13 @@ import itertools
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.settings import CONFIG
 from lmms_rpts.tasks.benchmark import settings_tables
+
+if TYPE_CHECKING:
+    import pytest
 
 VARIABLES = [
     CONFIG,

@@ -68,7 +68,8 @@ def test_tasks_are_built_with_their_metrics(
     assert config["output_type"] == output
     listed = [each["metric"] for each in config["metric_list"]]
     assert listed[: len(metrics.split())] == metrics.split()
-    assert ("doc_to_messages" in config) == ("doc_to_choice" not in config)
+    assert "doc_to_messages" in config
+    assert ("doc_to_choice" in config) == (output == "multiple_choice")
     path = Path(config["dataset_kwargs"]["data_files"]["test"])
     assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["set"] in task
     assert BUILT[task](full=False).items() <= config.items()

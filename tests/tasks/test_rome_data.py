@@ -16,9 +16,9 @@ from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.benchmark import benchmarks, group_parts
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rome import dataset
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.kwargs import EVALUATORS
 from lmms_rpts.tasks.rome.source_format import (
-    SUBTASKS,
     Annotations,
     Question,
     find_files,

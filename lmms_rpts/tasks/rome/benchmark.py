@@ -7,9 +7,18 @@ from pathlib import Path
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.rome.request_kinds import REQUEST_KINDS
 from lmms_rpts.tasks.rome.settings import RomeSettings
-from lmms_rpts.tasks.rome.source_format import SUBTASKS
 
 _HERE = "lmms_rpts.tasks.rome"
+SUBTASKS = (
+    "academic",
+    "diagrams",
+    "puzzles_games",
+    "memes",
+    "geo",
+    "recognition",
+    "multi",
+    "spatial",
+)
 _TASKS = tuple(f"rome_{each}" for each in SUBTASKS)
 
 BENCHMARK = Benchmark(

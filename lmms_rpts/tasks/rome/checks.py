@@ -14,11 +14,12 @@ from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data_checks import Check, examined
 from lmms_rpts.tasks.data_errors import raise_faults
 from lmms_rpts.tasks.images import named_faults
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.dataset import load_annotations, prepare, source
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.kwargs import check_kwargs
 from lmms_rpts.tasks.rome.settings import RomeSettings, grader_of, judge_of, load_rome_settings
-from lmms_rpts.tasks.rome.source_format import SUBTASKS, Annotations, Question
+from lmms_rpts.tasks.rome.source_format import Annotations, Question
 
 
 def check_rome(*subtasks: str) -> None:

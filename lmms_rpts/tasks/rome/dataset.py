@@ -15,10 +15,10 @@ from lmms_rpts.models.wanted_tasks import shows_images
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data import add_image_column, digest, download, downloaded, store
 from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.settings import asks_judge, load_rome_settings
 from lmms_rpts.tasks.rome.source_format import (
     DATA,
-    SUBTASKS,
     Annotations,
     Question,
     find_files,

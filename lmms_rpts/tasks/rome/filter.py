@@ -34,6 +34,7 @@ from lmms_rpts.judging.parsers.verdicts import parse_consistency, parse_grade
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.kwargs import check_kwargs
 from lmms_rpts.tasks.rome.matchers import match
 from lmms_rpts.tasks.rome.record import (
@@ -50,7 +51,6 @@ from lmms_rpts.tasks.rome.settings import (
     judge_of,
     load_rome_settings,
 )
-from lmms_rpts.tasks.rome.source_format import SUBTASKS
 from lmms_rpts.tasks.rome.strict import grade_strictly
 
 add_request_kinds(REQUEST_KINDS)

@@ -16,6 +16,7 @@ from typing import Any
 from lmms_rpts.filters.documents import FieldCheck, field_faults
 from lmms_rpts.rows import ReadError, Row, read_rows
 from lmms_rpts.schema import shown
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.source_fields import (
     id_text,
     image_names,
@@ -24,16 +25,6 @@ from lmms_rpts.tasks.source_fields import (
     outside_faults,
 )
 
-SUBTASKS = (
-    "academic",
-    "diagrams",
-    "puzzles_games",
-    "memes",
-    "geo",
-    "recognition",
-    "multi",
-    "spatial",
-)
 DATA = "data"
 MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
 """A reference to an image in a question, numbered from 1."""
