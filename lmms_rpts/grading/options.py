@@ -26,7 +26,7 @@ _SHIELD = 0xF000  # and beyond, for options whose texts could be taken for doubt
 _SHIELDS = re.compile("[\uf000-\uf0ff]")
 _MOST_TOKENS = 2_000
 _DOUBTFUL = re.compile(
-    r"\b(?:not|no|cannot|can't|none|neither|unsure|uncertain|unknown|maybe|undetermined|unclear)\b"
+    r"\b(?:not|no|cannot|(?:can|isn|aren|don|doesn|didn|wasn|couldn)'?t|none|neither|unsure|uncertain|unknown|maybe|undetermined|unclear)\b"
     "|不|无法|没有|未知|可能"
 )
 _WIDE = "\u3040-\u9fff\uac00-\ud7af"
@@ -285,7 +285,9 @@ def _words(text: str) -> str:
     """The pattern of an option's text in a sentence; empty if it is too short to be found there."""
     if not text or (len(text) == 1 and text.isascii() and text.isalpha()):
         return ""
-    inner = r"[\s\W]{1,3}(?:(?:an?|the)\s)?".join(map(re.escape, text.split()))
+    # The normal form of "can't" has no apostrophe.
+    words = (re.sub(r"(?<=[a-z]{2})t$", "['’]?t", re.escape(word)) for word in text.split())
+    inner = r"[\s\W]{1,3}(?:(?:an?|the)\s)?".join(words)
     if text in VERDICTS:
         return rf"(?:(?<=^)|(?<=[:：)\].]\s)|(?<=\bis\s)|(?<=\bsay\s)){inner}(?!\w){_AFTER_VERDICT}"
     wide = re.match(f"[{_WIDE}]", text)

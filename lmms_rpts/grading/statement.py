@@ -412,6 +412,8 @@ _CLOSING_WORDS = re.compile(
 _LABEL_ALONE = re.compile(
     r"(?:(?:the\s)?(?:final\s|correct\s)?answer(?:\sis)?|最终答案|答案)", re.IGNORECASE
 )
+# Broken bytes and control characters: "\x0e\ufffd\tB\x0fB"
+_UNREADABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 # "\boxed{8}/2", "2\boxed{8}", "-\boxed{8}"
 _GOES_ON = re.compile(r"\\?(?:%|[/^_+×÷!{-]|\d|(?:text|mathrm|mathbf)\s?\{\s?or|cdot|times)")
 _BEFORE_BOX = re.compile(
@@ -547,6 +549,7 @@ def _doubt(found: Statement, raw: str, text: str, before: str, after: str, start
         return "too long"
     asks = after.lstrip(' *)"”')[:1] in ("?", "？") or text.endswith("?")
     table = (
+        (_UNREADABLE.search(raw), "unreadable characters"),
         (asks, "a question"),
         (found.boxed and _GOES_ON.match(after), "continues after the box"),
         (found.boxed and _BEFORE_BOX.search(found.spoken[max(0, start - 20) : start]), "part"),
