@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.results import METRICS
+from lmms_rpts.tasks.rome.record import METRICS
 from tests.support import oracle
 from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer, ServerReply

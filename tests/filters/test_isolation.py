@@ -32,7 +32,7 @@ from lmms_rpts.tasks.rome import filter as rome_filter
 from lmms_rpts.tasks.rome import verifier as rome_verifier
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
-from lmms_rpts.tasks.rome.results import process_results as process_rome
+from lmms_rpts.tasks.rome.record import process_results as process_rome
 from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
 from tests.support.cmmath import make_doc as make_problem
 from tests.support.instances import make_doc

@@ -34,7 +34,7 @@ EMPTY = Benchmark(
     name="toy",
     title="Toy",
     folder=Path("/none"),
-    checks="lmms_rpts.tasks.rome.checks:CHECKS",
+    checks="lmms_rpts.tasks.rome.data:CHECKS",
 )
 
 

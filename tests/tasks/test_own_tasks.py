@@ -40,7 +40,7 @@ doc_to_text: "{{question}}"
 filter_list:
   - name: none
     filter: [{function: rome_answer}]
-process_results: !function lmms_rpts.tasks.rome.results.process_results
+process_results: !function lmms_rpts.tasks.rome.record.process_results
 metric_list: [{metric: accuracy, aggregation: mean, higher_is_better: true}]
 """
 NO_MODEL = {"model": "llava_hf", "model_args": "pretrained=/no/such/model"}

@@ -15,14 +15,14 @@ from loguru import logger
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.benchmark import benchmarks, group_parts
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.rome import dataset
+from lmms_rpts.tasks.rome import data as dataset
+from lmms_rpts.tasks.rome.arguments import EVALUATORS
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.kwargs import EVALUATORS
-from lmms_rpts.tasks.rome.source_format import (
+from lmms_rpts.tasks.rome.data import (
     Annotations,
     Question,
-    find_files,
     language_of,
+    load_annotations,
     read_annotations,
 )
 from tests.support.rome import ENTRIES, changed, draw_images, write_rome
@@ -46,7 +46,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read(folder: Path) -> Annotations:
-    return read_annotations(folder, find_files(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROME_PATH", str(folder))
+        return load_annotations()
 
 
 def write(path: Path, content: Any) -> None:
@@ -98,7 +100,9 @@ def test_annotations_in_every_form(tmp_path: Path, name: str, content: str) -> N
 def test_questions_in_several_files_count_once(folder: Path) -> None:
     """The publishers' folder holds test.json and also a part of it, test-diagrams.json."""
     write(folder / "part.json", ENTRIES[2:5])
-    assert read(folder) == read_annotations(folder, [folder / "annotation.json"])
+    assert (
+        read(folder).questions == read_annotations(folder, [folder / "annotation.json"]).questions
+    )
     write(folder / "part.json", [ENTRIES[0] | {"reference": "C"}])
     assert f"question '{FIRST}' occurs more than once" in error_of("rome_academic")
 
@@ -159,31 +163,26 @@ def test_the_language_is_told_by_the_script(question: str, language: str) -> Non
 # --- faults of questions -------------------------------------------------------------------------
 
 _WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"question": None}, "the field 'question' is missing"),
-    ({"question": " "}, "'question' should be a non-empty string, not ' '"),
-    ({"question": ["?"]}, "'question' should be a non-empty string, not ['?']"),
-    ({"question": "half \ud83d"}, "'question' should be a non-empty string, not 'half \\ud83d'"),
-    ({"img_path": None}, "the field 'img_path' is missing"),
-    ({"img_path": []}, "'img_path' should be a path or a list of paths, not []"),
-    ({"img_path": [1]}, "'img_path' should be a path or a list of paths, not [1]"),
-    ({"img_path": "../x.png"}, "the image '../x.png' should be a path inside the data folder"),
-    ({"img_path": "/x.png"}, "the image '/x.png' should be a path inside the data folder"),
+    ({"question": None}, "question is missing"),
+    ({"question": " "}, "question should be a non-empty string, not ' '"),
+    ({"question": ["?"]}, "question should be a non-empty string, not ['?']"),
+    ({"img_path": None}, "img_path is missing"),
+    ({"img_path": []}, "img_path should be a path or a list of paths, not []"),
+    ({"img_path": [1]}, "img_path should be a path or a list of paths, not [1]"),
+    ({"img_path": "../x.png"}, "may be outside of"),
+    ({"img_path": "/x.png"}, "may be outside of"),
     ({"img_path": "academic/none.png"}, "academic/none.png is missing"),
     ({"img_path": "academic/a\0.png"}, "annot read"),
     ({"img_path": "academic"}, "annot read"),
     ({"question": "<image 2>?"}, "it names '<image 2>', but has 1 image(s), numbered from 1"),
     ({"question": "<image 0>?"}, "it names '<image 0>', but has 1 image(s), numbered from 1"),
-    (
-        {"reference": "\udfff"},
-        "'reference' contains half a character",
-    ),
-    ({"evaluator": None}, "the field 'evaluator' is missing"),
-    ({"evaluator": 3}, "'evaluator' should be the name of an evaluator, not 3"),
+    ({"evaluator": None}, "evaluator is missing"),
+    ({"evaluator": 3}, "evaluator should be a non-empty string, not 3"),
     ({"evaluator": "choice_matching"}, "unknown evaluator 'choice_matching'"),
-    ({"evaluator_kwargs": None}, "the field 'evaluator_kwargs' is missing"),
-    ({"evaluator_kwargs": "B"}, "'evaluator_kwargs' should be an object, not 'B'"),
+    ({"evaluator_kwargs": None}, "evaluator_kwargs is missing"),
+    ({"evaluator_kwargs": "B"}, "evaluator_kwargs should be an object, not 'B'"),
     ({"evaluator_kwargs": {}}, "choices_matching: the argument 'label' is missing"),
-    ({"evaluator_kwargs": {"label": 2}}, "choices_matching: 'label' must be a string of letters"),
+    ({"evaluator_kwargs": {"label": 2}}, "choices_matching: 'label' should be a string of letters"),
 ]
 
 
@@ -204,7 +203,7 @@ def test_the_error_names_question_and_remedy(
 @table("identity", None, "", True, 1.5, {})
 def test_a_question_without_an_id_is_named_by_its_place(folder: Path, identity: Any) -> None:
     write(folder / "annotation.json", [*ENTRIES, ENTRIES[0] | {"question_id": identity}])
-    assert "annotation.json, row 13: 'question_id' should be" in error_of("rome")
+    assert "annotation.json, row 13: question_id should be" in error_of("rome")
 
 
 def test_entries_that_are_no_objects(folder: Path) -> None:
@@ -217,7 +216,7 @@ def test_a_subtask_that_cannot_be_told(folder: Path) -> None:
     entry = ENTRIES[0] | {"task": "odd", "question_id": "q7", "img_path": "x.png"}
     write(folder / "annotation.json", [*ENTRIES, entry])
     message = error_of("rome_memes")
-    assert "question 'q7': its subtask cannot be found from 'task'" in message
+    assert "question 'q7': task cannot be found from the field 'task'" in message
     assert "academic, diagrams, puzzles_games" in message
 
 

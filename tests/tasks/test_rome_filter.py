@@ -17,9 +17,9 @@ from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.rome import dataset
+from lmms_rpts.tasks.rome import data as dataset
 from lmms_rpts.tasks.rome.filter import THINKING_SHOWN, RomeAnswerFilter
-from lmms_rpts.tasks.rome.results import process_results
+from lmms_rpts.tasks.rome.record import process_results
 from tests.support import oracle
 from tests.support.environment import VARIABLES, configure
 from tests.support.instances import make_doc as make_instance

@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.tasks.rome.kwargs import EVALUATORS
+from lmms_rpts.tasks.rome.arguments import EVALUATORS
 from lmms_rpts.tasks.rome.matchers import match
 from lmms_rpts.tasks.rome.prompts import SUFFIXES, doc_to_messages, doc_to_text, doc_to_visual
 from tests.support.tables import table

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lmms_rpts.models.responses import read_responses
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
-from lmms_rpts.tasks.rome.results import METRICS, process_results
+from lmms_rpts.tasks.rome.record import METRICS, process_results
 from tests.support.environment import VARIABLES
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference

@@ -16,8 +16,7 @@ from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.record import RomeRecord, read_rome_runs
-from lmms_rpts.tasks.rome.results import process_results
+from lmms_rpts.tasks.rome.record import RomeRecord, process_results, read_rome_runs
 from lmms_rpts.tasks.rome.summary import GRADING, METRICS, summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.rome_runs import make_rome_record as record

@@ -61,7 +61,7 @@ def test_text_is_graded_as_in_the_tasks(
     "config, said",
     ({"evaluator": "location_matchin", "evaluator_kwargs": {}}, "mean location_matching"),
     ({"evaluator": "number_matching", "evaluator_kwargs": {}}, "'value_to_match' is missing"),
-    ({"evaluator": "choices_matching", "evaluator_kwargs": None}, "must be an object"),
+    ({"evaluator": "choices_matching", "evaluator_kwargs": None}, "should be an object"),
 )
 def test_a_bad_configuration_is_told_when_it_is_built(config: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):

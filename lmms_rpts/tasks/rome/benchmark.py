@@ -1,14 +1,20 @@
-"""ROME: visual questions in eight subtasks, graded by rules or by a judge."""
+"""ROME: visual questions in eight subtasks, graded by rules or by a judge; and its settings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar, Literal
 
+from lmms_rpts.judging.request_kinds import RequestKind
+from lmms_rpts.settings import Place, Settings, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.rome.request_kinds import REQUEST_KINDS
-from lmms_rpts.tasks.rome.settings import RomeSettings
+
+RomeGrader = Literal["rule", "llm", "recommended"]
+Grader = Literal["rule", "llm"]
 
 _HERE = "lmms_rpts.tasks.rome"
+_TEMPLATES = Path(__file__).parent / "templates"
 SUBTASKS = (
     "academic",
     "diagrams",
@@ -20,21 +26,81 @@ SUBTASKS = (
     "spatial",
 )
 _TASKS = tuple(f"rome_{each}" for each in SUBTASKS)
+_LLM_RECOMMENDED = frozenset({"diagrams"})
+"""The subtasks that the publishers recommend to grade by a language model."""
+
+REQUEST_KINDS = (
+    RequestKind(
+        "grade",
+        512,
+        {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
+        "one of correct and incorrect",
+        _TEMPLATES,
+        words=("correct", "incorrect", "正确", "错误"),
+    ),
+    RequestKind(
+        "consistency",
+        512,
+        {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"},
+        "one of consistent and inconsistent",
+        _TEMPLATES,
+        words=("consistent", "inconsistent", "一致", "不一致"),
+    ),
+)
+
+
+class RomeSettings(Table):
+    """The settings of ROME."""
+
+    TABLE: ClassVar[str] = "rome"
+    path: Place | None = setting(None, "folder of ROME; without it, downloaded", True)
+    grader: RomeGrader = setting("rule", "`recommended`: `llm` for diagrams, else `rule`", True)
+    consistency: bool = setting(False, "whether a judge compares thinking and answers")
+
+    def grader_of(self, subtask: str) -> Grader:
+        """The grader whose grade counts for a subtask."""
+        recommended = self.grader == "recommended" and subtask in _LLM_RECOMMENDED
+        return "llm" if recommended or self.grader == "llm" else "rule"
+
+    def asks_judge(self, subtask: str) -> bool:
+        """Whether a judge is asked about a subtask's responses."""
+        return self.consistency or self.grader_of(subtask) == "llm"
+
+    def judge_of(
+        self, settings: Settings, subtasks: Iterable[str], default: str | None = None
+    ) -> str | None:
+        """The judge of these subtasks, after a check that it is usable; None if only rules grade.
+
+        Args:
+            settings: settings of the run.
+            subtasks: the evaluated subtasks.
+            default: the judge if LMMS_RPTS_JUDGE is not set.
+
+        Raises:
+            JudgeConfigurationError: the message says what to set.
+        """
+        from lmms_rpts.tasks.judges import needed_judge
+
+        if not any(map(self.asks_judge, subtasks)):
+            return None
+        need = "[rome] consistency = true" if self.consistency else f"ROME_GRADER={self.grader}"
+        return needed_judge(settings, need, "ROME_GRADER=rule, [rome] consistency = false", default)
+
 
 BENCHMARK = Benchmark(
     name="rome",
     title="ROME",
     folder=Path(__file__).parent,
     settings=RomeSettings,
-    checks=f"{_HERE}.checks:CHECKS",
-    parts=f"{_HERE}.checks:parts",
-    examine=f"{_HERE}.checks:examine",
+    checks=f"{_HERE}.data:CHECKS",
+    parts=f"{_HERE}.data:parts",
+    examine=f"{_HERE}.data:examine",
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
     verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
     record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.summary:GRADING",
     request_kinds=REQUEST_KINDS,
     answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},
-    documents=f"{_HERE}.dataset:read_documents",
-    images=f"{_HERE}.dataset:images_folder",
+    documents=f"{_HERE}.data:read_documents",
+    images=f"{_HERE}.data:images_folder",
 )

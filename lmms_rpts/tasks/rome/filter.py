@@ -29,27 +29,21 @@ from lmms_rpts.filters.grading import (
     report_ungraded,
 )
 from lmms_rpts.filters.responses import Doc, missing_response
-from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, JudgeRequest
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
 from lmms_rpts.judging.parsers.verdicts import parse_consistency, parse_grade
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade
-from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.kwargs import check_kwargs
+from lmms_rpts.tasks.rome.arguments import check_arguments
+from lmms_rpts.tasks.rome.benchmark import REQUEST_KINDS, SUBTASKS, RomeSettings
 from lmms_rpts.tasks.rome.matchers import match
 from lmms_rpts.tasks.rome.record import (
+    OF_THE_IMAGE,
     Consistency,
     RomeGrades,
     RomeGrading,
     RomeInstance,
     RomeRecord,
-)
-from lmms_rpts.tasks.rome.request_kinds import REQUEST_KINDS
-from lmms_rpts.tasks.rome.settings import (
-    asks_judge,
-    grader_of,
-    judge_of,
-    load_rome_settings,
 )
 from lmms_rpts.tasks.rome.strict import grade_strictly
 
@@ -58,14 +52,7 @@ add_request_kinds(REQUEST_KINDS)
 THINKING_SHOWN = 4000
 """Number of characters at the end of the thinking that a judge sees."""
 
-
-@dataclass(frozen=True, slots=True)
-class RuleGrades:
-    """The grades by the published and strict rules; None, with the reason, if there are none."""
-
-    rule: float | None = None
-    strict: float | None = None
-    fault: str | None = None
+_TEXTS = ("task", "language", "question", "reference", "evaluator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +63,18 @@ class Given:
         answer: the text outside the thinking, which is graded.
         source: as returned by `select_reasoning`.
         thinking: the hidden part; None if there is none.
-        rules: the grades of the answer by rules.
-        error: why there is nothing to grade; None if there is something.
+        rule, strict: grades by the published and the strict rules; None if there are none.
+        fault: why there are no grades by rules.
+        missing: whether there is nothing to grade.
     """
 
-    answer: str
-    source: ReasoningSource
-    thinking: str | None
-    rules: RuleGrades
-    error: str | None = None
+    answer: str = ""
+    source: ReasoningSource = "response"
+    thinking: str | None = None
+    rule: float | None = None
+    strict: float | None = None
+    fault: str | None = None
+    missing: bool = False
 
 
 class RomeAnswerFilter(GradingFilter):
@@ -103,21 +93,15 @@ class RomeAnswerFilter(GradingFilter):
     DATA = "ROME"
     FIELDS: Mapping[str, FieldCheck] = {
         "id": ANYTHING,
-        "task": TEXT,
+        **dict.fromkeys((*_TEXTS, "evaluator_kwargs"), TEXT),
         "language": LANGUAGE,
-        "question": TEXT,
         "img_path": NAMES,
-        "evaluator": TEXT,
-        "evaluator_kwargs": TEXT,
-        "reference": TEXT,
     }
-    OPTIONAL: Mapping[str, FieldCheck] = dict.fromkeys(
-        ("question_type", "image_type", "image_subtype", "reasoning_type"), OPTIONAL_TEXT
-    )
+    OPTIONAL: Mapping[str, FieldCheck] = dict.fromkeys(OF_THE_IMAGE, OPTIONAL_TEXT)
     ORDER = "use rome_answer alone"
 
     def __init__(self, judge: str | None = None) -> None:
-        self.rome = load_rome_settings()
+        self.rome = RomeSettings.load()
         if not self.rome.consistency:
             self.unasked = frozenset({"thinking_answer_consistency"})
         super().__init__(judge)
@@ -125,22 +109,17 @@ class RomeAnswerFilter(GradingFilter):
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """Why the filter can't process a document, in sentences without their full stops."""
         faults = list(super().document_faults(doc))
+        if not faults:
+            try:
+                check_arguments(doc["evaluator"], json.loads(doc["evaluator_kwargs"]))
+            except (ValueError, RecursionError) as error:
+                faults.append(f"'evaluator_kwargs' or 'evaluator' is wrong: {error}")
         yield from faults
-        if faults:
-            return
-        try:
-            kwargs = json.loads(doc["evaluator_kwargs"])
-        except (ValueError, RecursionError):
-            yield "'evaluator_kwargs' should be a JSON object"
-            return
-        fault = check_kwargs(doc["evaluator"], kwargs)
-        if fault:
-            yield fault
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
         try:
-            return judge_of(self.rome, self.settings, SUBTASKS, default) or NO_JUDGE
+            return self.rome.judge_of(self.settings, SUBTASKS, default) or NO_JUDGE
         except JudgeConfigurationError as error:
             # Only the documents show whether a judge is asked; the task's check has read them.
             if self.rome.grader != "recommended" or self.rome.consistency:
@@ -155,16 +134,23 @@ class RomeAnswerFilter(GradingFilter):
             return self.unread(missing)
         part = select_reasoning(response or "")
         _, thinking, _ = split_thinking(response or "")
-        rules = _grade_by_rules(doc, part.spoken)
-        return Given(part.spoken, part.source, (thinking or "").strip() or None, rules)
+        rule = strict = fault = None
+        try:
+            kwargs = json.loads(doc["evaluator_kwargs"])
+            rule = match(doc["evaluator"], kwargs, part.spoken)
+            strict = grade_strictly(doc["evaluator"], kwargs, part.spoken)
+        except (ValueError, TypeError) as error:
+            fault = f"the question can't be graded by rules: {error}"
+        thinking = (thinking or "").strip() or None
+        return Given(part.spoken, part.source, thinking, rule, strict, fault)
 
     def unread(self, reason: str) -> Given:
         """A response with nothing to grade."""
-        return Given("", "response", None, RuleGrades(fault=reason), error=reason)
+        return Given(fault=reason, missing=True)
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge grades this subtask, or compares thinking and answer."""
-        return asks_judge(self.rome, as_text(doc.get("task")))
+        return self.rome.asks_judge(as_text(doc.get("task")))
 
     def report(self, records: Sequence[RomeRecord]) -> None:
         """Log how many answers could not be graded, or compared with their thinking, and why."""
@@ -176,14 +162,25 @@ class RomeAnswerFilter(GradingFilter):
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """The judge's replies on the answer and on its consistency with the thinking, if asked."""
         grade = consistency = None
-        if grader_of(self.rome, doc["task"]) == "llm":
-            error = given.error and judge_grade(None, error=given.error)
-            grade = error or known_grade(doc["reference"], given.answer)
+        asked = {"question": doc["question"], "answer": given.answer}
+        if self.rome.grader_of(doc["task"]) == "llm":
+            reference = doc["reference"]
+            grade = known_grade(reference, given.answer)
+            if given.missing:
+                grade = judge_grade(None, error=given.fault)
             if grade is None:
-                verdict = yield self._grade_request(given, doc)
+                verdict = yield self.prompts.request(
+                    "grade", doc["language"], parse=parse_grade, reference=reference, **asked
+                )
                 grade = grade_of(verdict, "correct")
         if self.rome.consistency and given.thinking and given.answer.strip():
-            verdict = yield self._consistency_request(given, doc)
+            verdict = yield self.prompts.request(
+                "consistency",
+                doc["language"],
+                parse=parse_consistency,
+                thinking=given.thinking[-THINKING_SHOWN:],
+                **asked,
+            )
             consistency = Consistency(
                 consistent=None if verdict.error else verdict.value == "consistent",
                 reply=verdict.text,
@@ -191,38 +188,18 @@ class RomeAnswerFilter(GradingFilter):
             )
         return grade, consistency
 
-    def _grade_request(self, given: Given, doc: Doc) -> JudgeRequest:
-        return self.prompts.request(
-            "grade",
-            doc["language"],
-            parse=parse_grade,
-            question=doc["question"],
-            reference=doc["reference"],
-            answer=given.answer,
-        )
-
-    def _consistency_request(self, given: Given, doc: Doc) -> JudgeRequest:
-        return self.prompts.request(
-            "consistency",
-            doc["language"],
-            parse=parse_consistency,
-            question=doc["question"],
-            thinking=(given.thinking or "").rstrip()[-THINKING_SHOWN:],
-            answer=given.answer,
-        )
-
     def record(
         self, given: Given, grade: JudgeGrade | None, more: Consistency | None, doc: Doc
     ) -> RomeRecord:
         """The record of a response; ``more``: whether answer and thinking are consistent."""
-        score = given.rules.rule if grade is None else grade.score
-        fault = given.rules.fault if grade is None else grade.error
+        score = given.rule if grade is None else grade.score
+        fault = given.fault if grade is None else grade.error
         return RomeRecord(
             outcome="unscored" if score is None else "scored",
             reason=fault if score is None else None,
             score=score,
-            grader=grader_of(self.rome, as_text(doc.get("task"))),
-            grades=RomeGrades(rule=given.rules.rule, strict=given.rules.strict, llm=grade),
+            grader=self.rome.grader_of(as_text(doc.get("task"))),
+            grades=RomeGrades(rule=given.rule, strict=given.strict, llm=grade),
             answer=given.answer,
             source=given.source,
             consistency=more,
@@ -235,35 +212,17 @@ class RomeAnswerFilter(GradingFilter):
         )
 
 
-def _grade_by_rules(doc: Doc, answer: str) -> RuleGrades:
-    """The grades of an answer by the published and the strict rules."""
-    try:
-        kwargs = json.loads(doc["evaluator_kwargs"])
-        return RuleGrades(
-            rule=match(doc["evaluator"], kwargs, answer),
-            strict=grade_strictly(doc["evaluator"], kwargs, answer),
-        )
-    except (ValueError, TypeError) as error:
-        return RuleGrades(fault=f"the question can't be graded by rules: {error}")
-
-
 def _instance(doc: Doc) -> RomeInstance:
     """The question as far as a record can hold it: odd documents must not lose paid-for replies."""
+    fields: dict[str, Any] = {name: as_text(doc.get(name, "")) for name in ("id", *_TEXTS)}
+    fields |= {name: as_optional_text(doc.get(name)) for name in OF_THE_IMAGE}
     kwargs: Any = {}
     with suppress(KeyError, ValueError, TypeError, RecursionError):
         kwargs = json.loads(doc["evaluator_kwargs"])
     arguments: Any = kwargs if isinstance(kwargs, dict) else {}
     return RomeInstance(
-        id=as_text(doc.get("id", "")),
-        subtask=as_text(doc.get("task", "")),
-        language=as_text(doc.get("language", "")),
-        question=as_text(doc.get("question", "")),
-        reference=as_text(doc.get("reference", "")),
-        evaluator=as_text(doc.get("evaluator", "")),
+        subtask=fields.pop("task"),
         evaluator_kwargs=arguments,
-        question_type=as_optional_text(doc.get("question_type")),
-        image_type=as_optional_text(doc.get("image_type")),
-        image_subtype=as_optional_text(doc.get("image_subtype")),
-        reasoning_type=as_optional_text(doc.get("reasoning_type")),
         images=as_texts(doc.get("img_path")),
+        **fields,
     )

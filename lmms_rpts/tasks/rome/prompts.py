@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lmms_rpts.tasks.images import doc_to_visual
-from lmms_rpts.tasks.rome.source_format import MARKER
+from lmms_rpts.tasks.rome.data import MARKER
 
 Doc = Mapping[str, Any]
 

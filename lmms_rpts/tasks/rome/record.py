@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PlainSerializer, PlainValidator
 
@@ -17,7 +17,11 @@ from lmms_rpts.runs.record import Asked, Cell, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.rome.settings import Grader, RomeGrader
+from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
+from lmms_rpts.tasks.rome.benchmark import Grader, RomeGrader
+
+OF_THE_IMAGE = ("question_type", "image_type", "image_subtype", "reasoning_type")
+"""Fields of a question that the data may leave out."""
 
 
 def _canonical(value: object) -> str:
@@ -120,16 +124,9 @@ class RomeRecord(Record):
         """Whether the answer agrees with the thinking; None if unknown."""
         return None if self.consistency is None else self.consistency.consistent
 
-    @property
-    def disputed_by_strict(self) -> bool:
-        """Whether the published and the strict rules disagree."""
-        rule, strict = self.grades.rule, self.grades.strict
-        return None not in (rule, strict) and rule != strict
-
-    @property
-    def disputed_by_llm(self) -> bool:
-        """Whether the published rules and the judge disagree."""
-        return None not in (self.grades.rule, self.llm) and self.grades.rule != self.llm
+    def disputed_by(self, other: float | None) -> bool:
+        """Whether another grade differs from that by the published rules."""
+        return None not in (self.grades.rule, other) and self.grades.rule != other
 
     def cells(self) -> dict[str, Cell]:
         """The answer as a row of a table."""
@@ -167,3 +164,23 @@ def read_rome_runs(paths: Iterable[str | Path]) -> list[RomeRun]:
         RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
     return read_runs_of(RomeRecord, paths, record_types)
+
+
+METRICS: Metrics = {
+    "accuracy": lambda record: record.score,
+    "accuracy_strict": lambda record: record.grades.strict,
+    "thinking_answer_consistency": lambda record: record.consistent,
+    "grader_coverage": lambda record: record.score is not None,
+}
+"""The value of a record in each metric; None if it has none.
+
+``accuracy``: by the grader that counts, None if it failed; ``accuracy_strict``: by the strict
+rules. Both are in [0, 1], with partial credit for a place that is too coarse.
+``thinking_answer_consistency``: 1 or 0, None if it was not asked or is unknown;
+``grader_coverage``: whether there is an accuracy.
+"""
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
+    """The metrics of one document, for lmms-eval; the means over its responses."""
+    return document_metrics(read_records(RomeRecord, results), METRICS)

@@ -17,10 +17,10 @@ from lmms_rpts.grading.number_grading import stated_number
 from lmms_rpts.grading.options import read_options
 from lmms_rpts.grading.plain_text import plain
 from lmms_rpts.grading.quantities import Quantity, canonical_unit
+from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.choices import label_letters, main_clause, sentence
-from lmms_rpts.tasks.rome.extraction import seconds
 from lmms_rpts.tasks.rome.final_answer import final_answer, whole_answer
-from lmms_rpts.tasks.rome.kwargs import required
+from lmms_rpts.tasks.rome.matchers import seconds
 from lmms_rpts.tasks.rome.phrases import fold, says
 
 _ASIDE_WITH_NUMBER = re.compile(r"[(（][^()（）\n]{0,200}\d[^()（）\n]{0,200}[)）]")
@@ -68,7 +68,7 @@ def grade_strictly(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: 
     Raises:
         ValueError: if the evaluator is unknown, or an argument is missing or of a wrong type.
     """
-    required(evaluator, evaluator_kwargs)
+    check_arguments(evaluator, evaluator_kwargs)
     return float(_GRADERS[evaluator](answer, **evaluator_kwargs))
 
 

@@ -1,23 +1,28 @@
-"""Summary of runs of ROME: models side by side, with breakdowns."""
+"""Summary of runs of ROME, and their questions and answers as a report shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.runs.rounds import NONE
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
 from lmms_rpts.tasks.grade_types import Figures, Grading, Listing
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.display import DISPLAY
+from lmms_rpts.tasks.rome.final_answer import whole_answer
+from lmms_rpts.tasks.rome.matchers import extract_answer
+from lmms_rpts.tasks.rome.record import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.rome.record import RomeRecord, RomeRun
-from lmms_rpts.tasks.rome.results import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.sheets import end_of, metric_column
 
 METRICS: Metrics = {name: of for name, of in _OF_DOCUMENTS.items() if name != "grader_coverage"}
 """The value of a record in each metric; None if it has none."""
+
+_AGREEMENT = {True: "consistent", False: "inconsistent", None: ""}
 
 
 def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> GradeSummary:
@@ -43,6 +48,14 @@ def _sentence(figures: Figures) -> str:
         f"{figures.responses} responses, published and strict rules disagree on "
         f"{counts['rule_strict']}{judged}."
     )
+
+
+def _strict_differs(record: RomeRecord) -> bool:
+    return record.disputed_by(record.grades.strict)
+
+
+def _judge_differs(record: RomeRecord) -> bool:
+    return record.disputed_by(record.llm)
 
 
 def _disagreement(run: str, record: RomeRecord) -> dict[str, Any]:
@@ -75,6 +88,77 @@ def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _question(record: RomeRecord) -> ShownQuestion:
+    instance = record.instance
+    return ShownQuestion(
+        text=instance.question,
+        gold=(instance.reference,),
+        language=instance.language,
+        images=instance.images,
+        details={"evaluator": instance.evaluator, "arguments": instance.evaluator_kwargs},
+    )
+
+
+def _answer(record: RomeRecord) -> ShownAnswer:
+    return ShownAnswer(final=whole_answer(record.answer), grades=tuple(_grades(record)))
+
+
+def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
+    grades, by_rule = record.grades, record.grader == "rule"
+    yield ShownGrade(
+        grader="published rules",
+        value=grades.rule,
+        counts=by_rule,
+        found=extract_answer(record.answer),
+        reason=record.instance.evaluator,
+        error=record.reason if by_rule else None,
+    )
+    yield ShownGrade(
+        grader="strict rules",
+        value=grades.strict,
+        found=whole_answer(record.answer),
+        reason=record.instance.evaluator,
+    )
+    if grades.llm is not None:
+        empty = grades.llm.reply is None and grades.llm.error is None
+        yield ShownGrade(
+            grader=record.settings.model or "judge",
+            value=grades.llm.score,
+            counts=not by_rule,
+            reason="not asked: the answer is empty" if empty else "",
+            asked="" if empty else _prompt(record, "grade", reference=record.instance.reference),
+            reply=grades.llm.reply,
+            error=grades.llm.error,
+        )
+    if record.consistency is not None:
+        yield ShownGrade(
+            grader="thinking and answer",
+            value=None if record.consistent is None else float(record.consistent),
+            word=_AGREEMENT[record.consistent],
+            asked=_asked_consistency(record),
+            reply=record.consistency.reply,
+            error=record.consistency.error,
+        )
+
+
+def _asked_consistency(record: RomeRecord) -> str:
+    from lmms_rpts.tasks.rome.filter import THINKING_SHOWN
+
+    _, thinking, _ = split_thinking(record.text or "")
+    if not thinking:
+        return ""
+    return _prompt(record, "consistency", thinking=thinking.strip()[-THINKING_SHOWN:])
+
+
+def _prompt(record: RomeRecord, name: str, **fields: str) -> str:
+    # Imported here: lmms-rpts grades needs no prompts.
+    from lmms_rpts.judging.prompts import rebuilt_prompt
+
+    fields |= {"question": record.instance.question, "answer": record.answer}
+    version = record.settings.prompt_version
+    return rebuilt_prompt(name, record.instance.language, version, **fields)
+
+
 _INSTANCE = ("subtask", "image_type", "image_subtype", "reasoning_type", "question_type")
 
 GRADING = Grading(
@@ -88,8 +172,8 @@ GRADING = Grading(
     settings=("grader", "model", "prompt_version"),
     counts={
         "judged": lambda record: record.llm is not None,
-        "rule_strict": lambda record: record.disputed_by_strict,
-        "rule_llm": lambda record: record.disputed_by_llm,
+        "rule_strict": _strict_differs,
+        "rule_llm": _judge_differs,
     },
     asked={"whether they are consistent": lambda each: each.consistency and each.consistency.error},
     columns=(
@@ -105,11 +189,11 @@ GRADING = Grading(
     lists={
         "disagreements": Listing(
             what="answers on which graders disagree",
-            wanted=lambda record: record.disputed_by_strict or record.disputed_by_llm,
+            wanted=lambda record: _strict_differs(record) or _judge_differs(record),
             entry=_disagreement,
             cells=_cells,
             texts=5,
         )
     },
-    display=DISPLAY,
+    display=Display(question=_question, answer=_answer),
 )

@@ -9,7 +9,7 @@ from lmms_eval.verifiers.base import Verifier, VerifyResult
 
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import select_reasoning
-from lmms_rpts.tasks.rome.kwargs import required
+from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.matchers import match
 from lmms_rpts.tasks.rome.strict import grade_strictly
 
@@ -29,7 +29,7 @@ class RomeVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
     def __init__(
         self, evaluator: str, evaluator_kwargs: Mapping[str, Any], strict: bool = False
     ) -> None:
-        required(evaluator, evaluator_kwargs)
+        check_arguments(evaluator, evaluator_kwargs)
         self.evaluator = evaluator
         self.evaluator_kwargs = dict(evaluator_kwargs)
         self.strict = strict
@@ -49,18 +49,16 @@ class RomeVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
         grade = grade_strictly if self.strict else match
         score = grade(self.evaluator, self.evaluator_kwargs, select_reasoning(prediction).spoken)
         rules = "strict" if self.strict else "published"
-        return VerifyResult(
-            score=score,
-            is_correct=score >= 1.0,
-            raw_output=f"rome: {self.evaluator}, {rules} rules: {score:g}",
-            metadata={"confident": score >= 1.0},
-        )
+        return _result(score, f"{self.evaluator}, {rules} rules: {score:g}")
+
+
+def _result(score: float, said: str, **more: str) -> VerifyResult:
+    whole = score >= 1.0
+    metadata = {"confident": whole, **more}
+    return VerifyResult(
+        score=score, is_correct=whole, raw_output=f"rome: {said}", metadata=metadata
+    )
 
 
 def _failed(reason: str) -> VerifyResult:
-    return VerifyResult(
-        score=0.0,
-        is_correct=False,
-        raw_output=f"rome: {reason}",
-        metadata={"confident": False, "error": reason},
-    )
+    return _result(0.0, reason, error=reason)

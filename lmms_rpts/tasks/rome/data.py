@@ -1,0 +1,448 @@
+"""Data of ROME: questions as published, their checks, and the documents for lmms-eval.
+
+Annotations are JSON (a list of questions, or an object of them by their ids) or JSONL, in the
+layout of github.com/flageval-baai/ROME-evaluation. The YAML files refer to ``kwargs_SUBTASK`` and
+``metadata_SUBTASK`` of this module. These are computed whenever a task is built, not once at
+import, so that ROME_PATH is read again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict, dataclass
+from functools import cache, partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any
+
+from loguru import logger
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+from lmms_rpts.escaping import storable
+from lmms_rpts.models.wanted_tasks import shows_images
+from lmms_rpts.rows import ReadError, Row, read_rows
+from lmms_rpts.schema import FieldError, all_faults, wrong
+from lmms_rpts.settings import load_settings
+from lmms_rpts.tasks.data import add_image_column, digest, download, downloaded, store
+from lmms_rpts.tasks.data_checks import Check, examined
+from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.images import named_faults
+from lmms_rpts.tasks.rome.arguments import check_arguments
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+HUB_DATASET = "BAAI/ROME"
+HUB_FILE = "data/test.json"
+MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
+"""A reference to an image in a question, numbered from 1."""
+
+_ALIASES = {
+    "academics": "academic",
+    "diagram": "diagrams",
+    **dict.fromkeys(("puzzle", "puzzles", "game", "games"), "puzzles_games"),
+    **dict.fromkeys(("puzzle_game", "puzzles_and_games"), "puzzles_games"),
+    "meme": "memes",
+    **dict.fromkeys(("geolocation", "geo_location", "geo_vqa"), "geo"),
+    **dict.fromkeys(("multi_image", "multi_images", "multiple_images"), "multi"),
+    "spatial_reasoning": "spatial",
+    **{name: name for name in SUBTASKS},
+}
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_FIRST_CHOICE = re.compile(r"(?<![A-Za-z.])[(（]?A[)）.．、:：]")
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+
+def _identity(value: object) -> str:
+    if type(value) is not int and not (isinstance(value, str) and value.strip()):
+        raise wrong("a string or a whole number", value)
+    return storable(str(value))
+
+
+def _line(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong("a non-empty string", value)
+    return storable(value)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(each, str) for each in names):
+        raise wrong("a path or a list of paths", value)
+    return tuple(map(storable, names))
+
+
+def _task(value: object) -> str:
+    if value is None:
+        raise FieldError(
+            "cannot be found from the field 'task', the images' folder or the id; known subtasks: "
+            + ", ".join(SUBTASKS)
+        )
+    return str(value)
+
+
+def _json(value: object) -> str:
+    if not isinstance(value, dict):
+        raise wrong("an object", value)
+    return json.dumps(value)
+
+
+def _label(value: object) -> str | None:
+    return (
+        value if value is None else storable(value if isinstance(value, str) else json.dumps(value))
+    )
+
+
+_Line = Annotated[str, PlainValidator(_line)]
+_Label = Annotated[str | None, BeforeValidator(_label)]
+
+
+@checked_dataclass(frozen=True)
+class Question:
+    """One question, in the fields that a task's documents have.
+
+    Attributes:
+        id: ``question_id`` of the annotation, as text.
+        task: one of ``SUBTASKS``.
+        language: ``zh`` or ``en``, by the script of the question.
+        img_path: images relative to the data folder, in the order of their numbers.
+        evaluator_kwargs: the arguments of ``evaluator``, as JSON text: their types differ.
+        reference: the answer as its author wrote it; graders don't read it.
+    """
+
+    _: KW_ONLY
+    id: Annotated[str, PlainValidator(_identity), Field(alias="question_id")]
+    task: Annotated[str, PlainValidator(_task)]
+    language: str
+    question: _Line
+    img_path: Annotated[tuple[str, ...], PlainValidator(_names)]
+    evaluator: _Line
+    evaluator_kwargs: Annotated[str, PlainValidator(_json)]
+    reference: Annotated[str, BeforeValidator(lambda value: _label(value) or "")] = ""
+    image_type: _Label = None
+    image_subtype: _Label = None
+    question_type: _Label = None
+    reasoning_type: _Label = None
+
+
+_QUESTION = TypeAdapter(Question)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """The valid questions of a folder, and the faults of all others.
+
+    Attributes:
+        folder: the folder; images are in it.
+        remedy: what to do if the data are wrong.
+        faults: each with the subtask of its question, None if unknown.
+    """
+
+    folder: Path
+    remedy: str
+    questions: tuple[Question, ...]
+    faults: tuple[tuple[str | None, str], ...]
+
+    def of(self, task: str) -> list[Question]:
+        """The questions of one subtask, in their order."""
+        return [question for question in self.questions if question.task == task]
+
+
+def load_annotations() -> Annotations:
+    """The questions at ROME_PATH, else of a copy from the Hub, downloaded if necessary.
+
+    Raises:
+        DataError: if the folder does not exist, or the download fails.
+    """
+    local = RomeSettings.load().path
+    if local is None:
+        folder = _download(shows_images())
+        remedy = (
+            f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry, or "
+            "set ROME_PATH to a local folder."
+        )
+        return read_annotations(folder, [folder / HUB_FILE], remedy)
+    files = [
+        path
+        for place in (local, local / "data")
+        for path in sorted(place.glob("*.json*"))
+        if path.suffix in (".json", ".jsonl") and path.is_file()
+    ]
+    if not files:
+        raise DataError(
+            f"ROME_PATH={str(local)!r} is not a folder with annotations. Set it to a folder with "
+            "JSON or JSONL files of questions (also in data/) and their images, or unset it "
+            f"to download {HUB_DATASET}."
+        )
+    remedy = f"Fix or complete {local} (ROME_PATH), or unset ROME_PATH to download {HUB_DATASET}."
+    return read_annotations(local, files, remedy)
+
+
+def read_annotations(folder: Path, files: Sequence[Path], remedy: str = "") -> Annotations:
+    """The questions of these files; files without any question are skipped.
+
+    A question that is in several files, word for word, counts once. Images are looked up next to
+    the file that names them, then in ``folder``.
+    """
+    questions: dict[str, Question] = {}
+    faults: list[tuple[str | None, str]] = []
+    for path in files:
+        try:
+            rows = list(read_rows(path))
+        except ReadError as error:
+            faults.append((None, f"{error} (fix or move it)"))
+            continue
+        if not any({"question_id", "question", "evaluator"} <= _entry(row).keys() for row in rows):
+            # A line that is no JSON may be a question; a JSON value that is no object is none.
+            rows = [row for row in rows if row.fault and row.place.startswith("line")]
+        here: set[str] = set()
+        for row in rows:
+            task, found = _read(row, folder)
+            if not isinstance(found, Question):
+                faults.extend((task, fault) for fault in found)
+            elif found.id in here or questions.setdefault(found.id, found) != found:
+                faults.append((task, f"question {found.id!r} occurs more than once"))
+            else:
+                here.add(found.id)
+    return Annotations(folder, remedy, tuple(questions.values()), tuple(faults))
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    """The fields of a row; in an object of questions, the keys are their ids."""
+    return {"question_id": row.key, **row.fields} if row.key else dict(row.fields)
+
+
+def _read(row: Row, folder: Path) -> tuple[str | None, Question | list[str]]:
+    """The subtask of a row, and its question or faults."""
+    place = f"{row.file.name}, {row.place}"
+    if row.fault:
+        return None, [f"{place} {row.fault}"]
+    entry = _entry(row)
+    given, images = entry.get("question_id"), entry.get("img_path")
+    if isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip():
+        place = f"question {str(given)!r}"
+    task = _subtask(entry)
+    paths = [images] if isinstance(images, str) else images
+    if isinstance(paths, list):
+        entry["img_path"] = [
+            _beside(each, row.file.parent, folder) if isinstance(each, str) else each
+            for each in paths
+        ]
+    language = language_of(str(entry.get("question")))
+    try:
+        question = _QUESTION.validate_python({**entry, "task": task, "language": language})
+    except ValidationError as error:
+        return task, [f"{place}: {fault}" for fault in all_faults(error)]
+    faults = list(_question_faults(question))
+    return task, [f"{place}: {fault}" for fault in faults] or question
+
+
+def _question_faults(question: Question) -> Iterator[str]:
+    count = len(question.img_path)
+    for marker in MARKER.finditer(question.question):
+        if not 1 <= int(marker[1]) <= count:
+            yield f"it names {marker[0]!r}, but has {count} image(s), numbered from 1"
+    try:
+        check_arguments(question.evaluator, json.loads(question.evaluator_kwargs))
+    except ValueError as error:
+        yield str(error)
+
+
+def _beside(path: str, beside: Path, folder: Path) -> str:
+    """The image's path relative to the folder; unchanged if it isn't next to its file."""
+    near = beside / path
+    try:
+        return near.relative_to(folder).as_posix() if near.is_file() else path
+    except (OSError, ValueError):  # too long a name, a zero byte: the image check reports it
+        return path
+
+
+def _subtask(entry: Mapping[str, Any]) -> str | None:
+    paths = entry.get("img_path")
+    first = paths[0] if isinstance(paths, list) and paths else paths
+    folders = PurePosixPath(first).parts[:-1] if isinstance(first, str) else ()
+    identity = re.sub(r"^question_|_?\d+$", "", _name(str(entry.get("question_id"))))
+    names = (_name(str(each)) for each in (entry.get("task"), *folders, identity))
+    return next((_ALIASES[name] for name in names if name in _ALIASES), None)
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[\W_]+", "_", text.lower()).strip("_")
+
+
+def language_of(question: str) -> str:
+    """``zh`` if Chinese script prevails in a question before its choices, else ``en``."""
+    text = MARKER.sub(" ", question)
+    asked = _FIRST_CHOICE.split(text, maxsplit=1)[0]
+    asked = asked if asked.strip() else text
+    # One English word corresponds to one or two Chinese characters.
+    return "zh" if len(_HAN.findall(asked)) > 1.5 * len(_WORD.findall(asked)) else "en"
+
+
+# --- documents for lmms-eval ---------------------------------------------------------------------
+
+prepare = partial(store, benchmark="ROME", name="questions")
+"""Writes questions as a file that the ``datasets`` library can read: see ``store``."""
+
+
+def attach_images(dataset: Dataset) -> Dataset:
+    """Add a column of images, each decoded only when its document is accessed.
+
+    Saved responses need none; lmms-eval would decode those of the first document.
+    """
+    if not shows_images():
+        return dataset
+    folder = RomeSettings.load().path or _download(True)
+    return add_image_column(dataset, folder, folder)
+
+
+def images_folder(task: str) -> Path | None:
+    """The folder of the images on this machine; None if there is none. Downloads nothing."""
+    folder = RomeSettings.load().path or downloaded(HUB_DATASET)
+    return folder if folder is not None and folder.is_dir() else None
+
+
+@cache  # failures are not cached: the next call retries
+def _download(images: bool) -> Path:
+    return download(
+        HUB_DATASET,
+        ["data/**" if images else HUB_FILE],
+        f"ROME could not be downloaded from {HUB_DATASET}",
+        "Set ROME_PATH to a local folder with its annotations and images, or retry with a "
+        "connection.",
+    )
+
+
+def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
+    """The questions of a task or of the group ``rome``, without images, by task.
+
+    Raises:
+        DataError: if there are no data.
+    """
+    annotations = load_annotations()
+    subtasks = SUBTASKS if task == "rome" else (task.removeprefix("rome_"),)
+    found = {f"rome_{each}": list(map(asdict, annotations.of(each))) for each in subtasks}
+    return {name: documents for name, documents in found.items() if documents}
+
+
+def __getattr__(name: str) -> Any:
+    kind, _, subtask = name.partition("_")
+    if subtask not in SUBTASKS or kind not in ("kwargs", "metadata"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    questions = load_annotations().of(subtask)
+    if kind == "kwargs":
+        return {"data_files": {"test": str(prepare(questions))}}
+    settings, rome = load_settings(), RomeSettings.load()
+    return {
+        "version": 1.0,
+        "questions": len(questions),
+        "data_sha256": digest(questions),
+        "grader": rome.grader,
+        "consistency": rome.consistency,
+        "judge": settings.judge if rome.asks_judge(subtask) else None,
+    }
+
+
+# --- checks before a run -------------------------------------------------------------------------
+
+
+def check_rome(*subtasks: str) -> None:
+    """Check the questions and images of these subtasks; downloads them if ROME_PATH is not set.
+
+    Saved responses (``--model replay``) need no images.
+
+    Raises:
+        DataError: listing the first faults, each with its question, and the remedy.
+        JudgeConfigurationError: if answers need a judge and no suitable judge is set.
+        SettingError: if a setting has an invalid value.
+    """
+    from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
+
+    rome = RomeSettings.load()
+    rome.judge_of(load_settings(), subtasks)
+    RomeAnswerFilter()  # filters check their settings when created
+    found = load_annotations()
+    faults = [fault for task, fault in found.faults if task in (None, *subtasks)]
+    asked = [each for each in found.questions if each.task in subtasks]
+    images = [(f"question {each.id!r}", each.img_path) for each in asked if shows_images()]
+    faults += named_faults(images, found.folder, found.folder)
+    faults += (
+        f"question {each.id!r}: it has no 'reference' that a judge could compare an answer with "
+        f"(ROME_GRADER={rome.grader}; rules need none)"
+        for each in asked
+        if rome.grader_of(each.task) == "llm" and not each.reference.strip()
+    )
+    raise_faults(found.folder, faults or list(_empty_faults(found, subtasks)), found.remedy)
+    for subtask in subtasks:
+        prepare(found.of(subtask))
+
+
+def _empty_faults(found: Annotations, subtasks: Sequence[str]) -> Iterator[str]:
+    there = _present(found)
+    if not there:
+        yield (
+            "no JSON or JSONL file in it or in its folder data has questions with question_id, "
+            "question, evaluator"
+        )
+    elif empty := [each for each in subtasks if each not in there]:
+        runnable = ",".join(f"rome_{each}" for each in there)
+        yield f"no questions of: {', '.join(empty)}; run --tasks {runnable} for the others"
+
+
+def _present(found: Annotations) -> tuple[str, ...]:
+    """The subtasks with questions, in their order."""
+    return tuple(each for each in SUBTASKS if found.of(each))
+
+
+def examine() -> list[Check]:
+    """Check ROME_PATH; no checks if it is not set."""
+    path = RomeSettings.load().path
+    return [] if path is None else [examined("ROME", lambda: _describe(path))]
+
+
+def _describe(path: Path) -> str:
+    found = load_annotations()
+    there = _present(found)
+    check_rome(*(there or SUBTASKS))
+    missing = "" if len(there) == len(SUBTASKS) else f"; {_incomplete(there)}"
+    return f"{len(found.questions):,} questions, all images, in {path}{missing}"
+
+
+def check_group() -> None:
+    """Check the subtasks with questions in the data; one warning lists the others.
+
+    Raises:
+        As ``check_rome``; if the data have none of the subtasks, for all of them.
+    """
+    found = load_annotations()
+    there = _present(found)
+    if there and len(there) < len(SUBTASKS):
+        _warn(found.folder, there)
+    check_rome(*(there or SUBTASKS))
+
+
+@cache  # the command line and the evaluator both check the group
+def _warn(folder: Path, there: Sequence[str]) -> None:
+    logger.warning("ROME in {} is not complete: {}", folder, _incomplete(there))
+
+
+def _incomplete(there: Sequence[str]) -> str:
+    missing = ", ".join(f"rome_{each}" for each in SUBTASKS if each not in there)
+    return f"no questions of {missing}. The group rome runs the other {len(there)} subtasks"
+
+
+def parts(group: str) -> Sequence[str] | None:
+    """The tasks of the group ``rome`` that can run; None for any other name."""
+    return [f"rome_{each}" for each in _present(load_annotations())] if group == "rome" else None
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "rome": check_group,
+    **{f"rome_{subtask}": partial(check_rome, subtask) for subtask in SUBTASKS},
+}
