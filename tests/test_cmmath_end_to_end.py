@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, knowledge_points, ssr
-from lmms_rpts.tasks.cmmath.results import METRICS
+from lmms_rpts.tasks.cmmath.record import METRICS
 from tests.support.cmmath import draw_images
 from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer

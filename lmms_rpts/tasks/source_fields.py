@@ -1,43 +1,44 @@
-"""Values of fields in published data: texts, ids and names of images, and their faults."""
+"""Fields of published data as pydantic types: ids, texts, and names of images."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import PlainValidator
+
+from lmms_rpts.escaping import storable
+from lmms_rpts.schema import wrong
 
 
-def id_text(value: object) -> str | None:
-    """An id as text; None for other types than text and whole number."""
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    return text if isinstance(text, str) and is_text(text) else None
+def _identity(value: object) -> str:
+    if type(value) is not int and not (isinstance(value, str) and value.strip()):
+        raise wrong("a string or a whole number", value)
+    return storable(str(value))
 
 
-def is_text(value: object) -> bool:
-    """Whether a value is a text that is not blank and can be written to a file."""
-    return isinstance(value, str) and bool(value.strip()) and is_encodable(value)
+def _line(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong("a non-empty string", value)
+    return storable(value)
 
 
-def is_encodable(text: str) -> bool:
-    """Whether a text has no lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def image_names(value: object) -> tuple[str, ...]:
+    """The names of a question's images, from a list or one text.
 
-
-def image_names(value: object) -> list[str] | None:
-    """The names of a question's images, a list or one text; None for other types."""
-    names = [value] if isinstance(value, str) else value
-    return names if isinstance(names, list) and names and all(map(is_text, names)) else None
-
-
-def outside_faults(names: Iterable[str] | None, wanted: str) -> Iterator[str]:
-    """The faults of names that are outside of their folder.
-
-    Args:
-        wanted: what such a name should be.
+    Raises:
+        FieldError: for anything else.
     """
-    for name in names or ():
-        if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
-            yield f"the image {name!r} should be {wanted}"
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(each, str) for each in names):
+        raise wrong("a path or a list of paths", value)
+    return tuple(map(storable, names))
+
+
+Identity = Annotated[str, PlainValidator(_identity)]
+"""An id, a text or a whole number, as text."""
+
+Line = Annotated[str, PlainValidator(_line)]
+"""A text that is not blank."""
+
+ImageNames = Annotated[tuple[str, ...], PlainValidator(image_names)]
+"""The names of a question's images."""

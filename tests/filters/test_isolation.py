@@ -27,7 +27,7 @@ from lmms_rpts.tasks.cmmath import grading as cmmath_grading
 from lmms_rpts.tasks.cmmath import verifier as cmmath_verifier
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
-from lmms_rpts.tasks.cmmath.results import process_results as process_cmmath
+from lmms_rpts.tasks.cmmath.record import process_results as process_cmmath
 from lmms_rpts.tasks.rome import filter as rome_filter
 from lmms_rpts.tasks.rome import verifier as rome_verifier
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter

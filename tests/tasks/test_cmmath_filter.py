@@ -22,7 +22,7 @@ from lmms_rpts.tasks.cmmath import grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade
 from lmms_rpts.tasks.cmmath.grading import grade as grade_by_rules
-from lmms_rpts.tasks.cmmath.results import process_results
+from lmms_rpts.tasks.cmmath.record import process_results
 from tests.support import oracle
 from tests.support.cmmath import make_doc
 from tests.support.environment import VARIABLES, configure

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lmms_eval.evaluator_utils import TaskOutput
 
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.cmmath.results import (
+from lmms_rpts.tasks.cmmath.record import (
     METRICS,
     SSR,
     process_results,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError, read_samples_of
 from lmms_rpts.schema import FieldError
-from lmms_rpts.tasks.cmmath import results
+from lmms_rpts.tasks.cmmath import record as results
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
 from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame

@@ -1,22 +1,76 @@
-"""CMMaTH: Chinese school mathematics with images; graded, or scored by RPTS."""
+"""CMMaTH: Chinese school mathematics with images, graded or scored by RPTS; and its settings."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar, Literal
 
+from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
+from lmms_rpts.settings import Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.cmmath.request_kinds import REQUEST_KINDS
-from lmms_rpts.tasks.cmmath.settings import CmmathSettings
+
+CmmathGrader = Literal["rule", "judge", "both"]
 
 _HERE = "lmms_rpts.tasks.cmmath"
+_TEMPLATES = Path(__file__).parent / "templates"
+
+REQUEST_KINDS = (
+    RequestKind(
+        "compare",
+        512,
+        {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
+        "one of <Yes> and <No>",
+        _TEMPLATES,
+        words=("<Yes>", "<No>"),
+        longest_reason=QUOTING,
+    ),
+    RequestKind(
+        "mistake",
+        512,
+        {"question": "⟦1⟧", "solution": "⟦2⟧", "answer": "⟦3⟧"},
+        "one of perception, reasoning, calculation and reject",
+        _TEMPLATES,
+        words=("perception", "reasoning", "calculation", "reject", "感知", "推理", "计算", "拒答"),
+    ),
+    RequestKind(
+        "solution",
+        4096,
+        {
+            "n_images": 1,
+            "clues": ["⟦1⟧"],
+            "context": "⟦2⟧",
+            "question": "⟦3⟧",
+            "response": "⟦4⟧",
+        },
+        "steps",
+        _TEMPLATES,
+    ),
+)
+
+
+class CmmathSettings(Table):
+    """The settings of CMMaTH."""
+
+    TABLE: ClassVar[str] = "cmmath"
+    path: str | None = setting(None, "folder or file of CMMaTH, or `OWNER/NAME` on the Hub", True)
+    grader: CmmathGrader = setting(
+        "rule", "`both`: a judge grades what rules leave undecided", True
+    )
+    errors: bool = setting(False, "whether a judge classifies the mistakes of wrong responses")
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether a judge is asked about responses, even if only about some."""
+        return self.errors or self.grader != "rule"
+
 
 BENCHMARK = Benchmark(
     name="cmmath",
     title="CMMaTH",
     folder=Path(__file__).parent,
     settings=CmmathSettings,
-    checks=f"{_HERE}.checks:CHECKS",
-    examine=f"{_HERE}.checks:examine",
+    checks=f"{_HERE}.data:CHECKS",
+    examine=f"{_HERE}.data:examine",
     filters={
         "cmmath_grade": f"{_HERE}.filter:CmmathGradeFilter",
         "cmmath_transform": f"{_HERE}.reasoning_filter:CmmathTransformFilter",

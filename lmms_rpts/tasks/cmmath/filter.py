@@ -38,6 +38,7 @@ from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.cmmath import RULES_VERSION
+from lmms_rpts.tasks.cmmath.benchmark import REQUEST_KINDS, CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.cmmath.record import (
     CmmathGrades,
@@ -47,8 +48,6 @@ from lmms_rpts.tasks.cmmath.record import (
     MistakeEntry,
     RuleGrade,
 )
-from lmms_rpts.tasks.cmmath.request_kinds import REQUEST_KINDS
-from lmms_rpts.tasks.cmmath.settings import asks_judge, load_cmmath_settings
 from lmms_rpts.tasks.judges import needed_judge
 
 if TYPE_CHECKING:
@@ -113,12 +112,12 @@ class CmmathGradeFilter(GradingFilter):
     ORDER = "use cmmath_grade alone"
 
     def __init__(self, judge: str | None = None) -> None:
-        self.cmmath = load_cmmath_settings()
+        self.cmmath = CmmathSettings.load()
         super().__init__(judge)
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
-        if not asks_judge(self.cmmath):
+        if not self.cmmath.asks_judge:
             return NO_JUDGE
         errors, grader = "[cmmath] errors = ", "CMMATH_GRADER="
         need = f"{errors}true" if self.cmmath.errors else f"{grader}{self.cmmath.grader}"
@@ -141,7 +140,7 @@ class CmmathGradeFilter(GradingFilter):
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge grades, or classifies mistakes."""
-        return asks_judge(self.cmmath)
+        return self.cmmath.asks_judge
 
     def report(self, records: Sequence[CmmathRecord]) -> None:
         """Log how many answers have no score, or no kind of mistake, and why."""

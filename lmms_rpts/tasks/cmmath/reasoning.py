@@ -17,15 +17,9 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger
 
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.cmmath.dataset import (
-    IMAGES,
-    attach_images,
-    load_problems,
-    read_problems,
-    source,
-)
+from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
+from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, read_problems
 from lmms_rpts.tasks.cmmath.notation import readable
-from lmms_rpts.tasks.cmmath.settings import load_cmmath_settings
 from lmms_rpts.tasks.data import digest, downloaded
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
@@ -89,13 +83,13 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
 
 def images_folder(task: str) -> Path | None:
     """The folder of the images on this machine; None if there is none. Downloads nothing."""
-    named = load_cmmath_settings().path
+    named = CmmathSettings.load().path
     if named is None:
         return None
     try:
         here = Path(named).expanduser().exists()
         copy = None if here else downloaded(named)
-        folder = source().images if here else copy and copy / IMAGES
+        folder = load_problems().images if here else copy and copy / IMAGES
     except (DataError, OSError, RuntimeError):
         return None
     return folder if folder is not None and folder.is_dir() else None
@@ -136,7 +130,7 @@ def _tell(missing: int, total: int) -> None:
 
 
 def _metadata() -> dict[str, Any]:
-    read = load_problems(source(images=False))
+    read = load_problems()
     return {
         **rpts_eval.metadata,
         "problems": len(read.problems),

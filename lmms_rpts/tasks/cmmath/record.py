@@ -1,11 +1,12 @@
-"""The record of an answer to a problem of CMMaTH: written by ``cmmath_grade``."""
+"""The record of an answer to a problem of CMMaTH, written by ``cmmath_grade``, and its metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -16,8 +17,9 @@ from lmms_rpts.runs.record import Asked, Cell, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.cmmath.knowledge import Point, knowledge_points
-from lmms_rpts.tasks.cmmath.settings import CmmathGrader
+from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, Point, knowledge_points, ssr
+from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
 """The kinds of mistakes that a judge distinguishes."""
@@ -186,3 +188,56 @@ def read_cmmath_runs(paths: Iterable[str | Path]) -> list[CmmathRun]:
         RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
     return read_runs_of(CmmathRecord, paths, record_types)
+
+
+SSR = {f"ssr_{threshold}": threshold for threshold in THRESHOLDS}
+"""The accuracy that a knowledge point must exceed, by metric name."""
+
+METRICS: Metrics = {
+    "accuracy": lambda record: record.score,
+    "undecided_rate": lambda record: record.undecided,
+    "grader_coverage": lambda record: record.score is not None,
+}
+"""The value of a record in each metric; None if it has none.
+
+``accuracy``: by the grader that counts; ``undecided_rate``: whether the rules left it undecided,
+regardless of the judge; ``grader_coverage``: whether there is an accuracy.
+"""
+
+Mastery = dict[str, Any]
+"""A document's knowledge points: ``points`` (lists of names, from the top) and ``accuracy``. It is
+not named ``score``, because lmms-eval would compute a standard error of it."""
+
+
+def process_results(
+    doc: Mapping[str, Any], results: Sequence[str]
+) -> dict[str, float | Mastery | None]:
+    """The metrics of one document; the means over its responses.
+
+    The metrics of knowledge points are values for ``ssr_0_1`` and similar aggregations.
+    """
+    records = read_records(CmmathRecord, results)
+    means = document_metrics(records, METRICS)
+    return {**means, **dict.fromkeys(SSR, _mastery(records, means["accuracy"]))}
+
+
+def _share_above(threshold: float) -> Callable[[Sequence[Mastery | None]], float]:
+    def share(items: Sequence[Mastery | None]) -> float:
+        """The share of knowledge points whose accuracy exceeds the threshold; NaN without any."""
+        there = [item for item in items if item is not None]
+        pairs = [(map(tuple, item["points"]), item["accuracy"]) for item in there]
+        found = ssr(pairs, threshold)
+        return math.nan if found is None else found
+
+    return share
+
+
+ssr_0_1, ssr_0_2, ssr_0_3, ssr_0_6 = map(_share_above, THRESHOLDS)
+
+
+def _mastery(records: Sequence[CmmathRecord], accuracy: float | None) -> Mastery | None:
+    """None without a score or a point: such a document has no information on any point."""
+    if accuracy is None:
+        return None
+    points = records[0].instance.points
+    return {"points": [list(point) for point in points], "accuracy": accuracy} if points else None

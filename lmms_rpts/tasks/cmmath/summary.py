@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
-from lmms_rpts.tasks.cmmath.display import DISPLAY
 from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
+from lmms_rpts.tasks.cmmath.notation import readable
+from lmms_rpts.tasks.cmmath.record import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, CmmathRun
-from lmms_rpts.tasks.cmmath.results import METRICS as _OF_DOCUMENTS
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
 from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
@@ -123,6 +124,84 @@ def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
         "rules": {"correct": "1", "incorrect": "0"}.get(entry["outcome"], NONE),
         "judge": NONE if entry["judged"] is None else f"{entry['judged']:g}",
     }
+
+
+# --- in a report ---------------------------------------------------------------------------------
+
+
+def _question(record: CmmathRecord) -> ShownQuestion:
+    instance = record.instance
+    details = {
+        "school year": instance.grade_id,
+        "knowledge points": instance.knowledge_point,
+    }
+    return ShownQuestion(
+        text=readable(instance.question),
+        gold=(readable(instance.reference),),
+        language="zh",
+        images=instance.images,
+        details={name: str(value) for name, value in details.items() if value is not None},
+    )
+
+
+def _shown_answer(record: CmmathRecord) -> ShownAnswer:
+    rule = record.grades.rule
+    return ShownAnswer(final=rule.answer if rule else None, grades=tuple(_grades(record)))
+
+
+def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
+    rule, judge, mistake = record.grades.rule, record.grades.judge, record.mistake
+    name = record.settings.named_judge or "judge"
+    yield ShownGrade(
+        grader="rules",
+        value=record.ruled,
+        word="undecided" if record.undecided else "",
+        counts=record.grader == "rule",
+        found=rule.answer if rule else None,
+        reason=rule.rule if rule else "",
+        error=None if rule else record.reason,
+    )
+    if judge is not None:
+        empty = judge.reply is None and judge.error is None
+        yield ShownGrade(
+            grader=name,
+            value=judge.score,
+            counts=record.grader == "judge",
+            reason="not asked: the answer is empty" if empty else "",
+            asked="" if empty else _asked(record),
+            reply=judge.reply,
+            error=judge.error,
+        )
+    if mistake is not None:
+        yield ShownGrade(
+            grader=f"kind of mistake ({name})",
+            value=None,
+            word=mistake.kind or "",
+            reply=mistake.reply,
+            error=mistake.error,
+        )
+
+
+def _asked(record: CmmathRecord) -> str:
+    # Imported here: lmms-rpts grades needs no prompts.
+    from lmms_rpts.judging.prompts import rebuilt_prompt
+
+    return rebuilt_prompt(
+        "compare",
+        "en",
+        record.settings.prompt_version,
+        question=readable(record.instance.question),
+        reference=readable(record.instance.reference),
+        answer=record.answer,
+    )
+
+
+DISPLAY = Display(
+    question=_question,
+    answer=_shown_answer,
+    by=("category", "grade_group", "answer_type", "form", "area"),
+)
+"""How a report shows them."""
 
 
 GRADING = Grading(

@@ -31,6 +31,7 @@ from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
+from lmms_rpts.tasks.source_fields import Identity, ImageNames, Line
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -59,25 +60,6 @@ _FIRST_CHOICE = re.compile(r"(?<![A-Za-z.])[(（]?A[)）.．、:：]")
 # --- questions -----------------------------------------------------------------------------------
 
 
-def _identity(value: object) -> str:
-    if type(value) is not int and not (isinstance(value, str) and value.strip()):
-        raise wrong("a string or a whole number", value)
-    return storable(str(value))
-
-
-def _line(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise wrong("a non-empty string", value)
-    return storable(value)
-
-
-def _names(value: object) -> tuple[str, ...]:
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not names or not all(isinstance(each, str) for each in names):
-        raise wrong("a path or a list of paths", value)
-    return tuple(map(storable, names))
-
-
 def _task(value: object) -> str:
     if value is None:
         raise FieldError(
@@ -99,7 +81,6 @@ def _label(value: object) -> str | None:
     )
 
 
-_Line = Annotated[str, PlainValidator(_line)]
 _Label = Annotated[str | None, BeforeValidator(_label)]
 
 
@@ -117,12 +98,12 @@ class Question:
     """
 
     _: KW_ONLY
-    id: Annotated[str, PlainValidator(_identity), Field(alias="question_id")]
+    id: Annotated[Identity, Field(alias="question_id")]
     task: Annotated[str, PlainValidator(_task)]
     language: str
-    question: _Line
-    img_path: Annotated[tuple[str, ...], PlainValidator(_names)]
-    evaluator: _Line
+    question: Line
+    img_path: ImageNames
+    evaluator: Line
     evaluator_kwargs: Annotated[str, PlainValidator(_json)]
     reference: Annotated[str, BeforeValidator(lambda value: _label(value) or "")] = ""
     image_type: _Label = None
