@@ -23,17 +23,17 @@ from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval import dataset, results
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
-from lmms_rpts.tasks.reform_eval.dimensions import (
-    average_ranks,
-    dimension_scores,
-    dimension_sheets,
-)
-from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
 from lmms_rpts.tasks.reform_eval.published_files import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets, groups
-from lmms_rpts.tasks.reform_eval.summary import summarize_reform
+from lmms_rpts.tasks.reform_eval.summary import (
+    DISPLAY,
+    average_ranks,
+    dimension_scores,
+    dimension_sheets,
+    summarize_reform,
+)
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import content_of, write_reform

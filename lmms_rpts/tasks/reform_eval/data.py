@@ -11,21 +11,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.rows import parse_json, read_objects
-from lmms_rpts.schema import FieldError, shown
+from lmms_rpts.rows import read_objects
+from lmms_rpts.schema import FieldError, shown, wrong
 from lmms_rpts.tasks.reform_eval.images import Box, ImageIndex, ImagePlace, cut_to
 from lmms_rpts.tasks.reform_eval.sets import DataSet
 from lmms_rpts.tasks.source_fields import is_encodable
 from lmms_rpts.tasks.variants import rng_of
 
+T = TypeVar("T")
+
 HUB_FOLDER = "huggingface_data"
 _PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
-
-MOST_ROUNDS = 100
-"""Maximum number of rounds in a dialogue: each prompt contains all earlier rounds."""
 
 MOST_OPTIONS = 26
 """Maximum number of options: there are 26 letters to mark them."""
@@ -34,17 +33,9 @@ DISTRACTORS = 3
 """Number of wrong options that are drawn for a sample if the data have none."""
 
 
-def is_folder(path: Path) -> bool:
-    """Whether the folder exists; False if the path is too long for the file system."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
 def root_of(path: Path) -> Path:
     """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
-    return next(path / place for place in _PLACES if place == "" or is_folder(path / place))
+    return next(path / place for place in _PLACES if place == "" or (path / place).is_dir())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +109,13 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
     samples: dict[str | int, Sample] = {}
     faults: list[str] = []
     try:
-        rows = _rows(chosen, [_content(path) for path in paths])
+        rows = _rows(chosen, [[dict(row.fields) for row in read_objects(path)] for path in paths])
         images = ImageIndex(paths[0])
-    except (UserError, OSError, ValueError) as fault:
+    except (UserError, OSError, FieldError) as fault:
         return Samples((), (str(fault),))
     for at, (place, row) in enumerate(rows):
         try:
-            for sample in read(_Row(Fields(row, place, images), at, chosen, seed)):
+            for sample in read(_Row(Fields.of(row, place), at, chosen, seed, images)):
                 if sample.id in samples:
                     raise FieldError(f"{place}: the id {sample.id!r} occurs more than once")
                 samples[sample.id] = sample
@@ -138,55 +129,58 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
     return Samples(tuple(found), tuple(faults))
 
 
-def _content(path: Path) -> Any:
-    """The JSON value of a file; for JSON lines, the list of their values."""
-    try:
-        return parse_json(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError:
-        raise FieldError(f"{path.name} is not UTF-8 text") from None
-    except ValueError as error:
-        if "Extra data" in str(error):
-            return [row.fields for row in read_objects(path)]
-        raise FieldError(f"{path.name} {error}") from None
-
-
 _Rows = list[tuple[str, Any]]
 """Records, each with its place for messages."""
 
 _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 
-def _rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
+def _rows(chosen: DataSet, contents: Sequence[list[dict[str, Any]]]) -> _Rows:
     """The records of a set's files, with the values that they share."""
-    content = contents[0]
+    rows = _listed(contents[0])
     if chosen.layout == "classification":
-        return _listed(content, chosen.file)
-    if chosen.layout == "counting":
-        choices = _choices(contents[1], files_of(chosen)[-1])
-        return _with(_listed(content, chosen.file), choices=choices)
-    if chosen.layout == "tdiuc":
-        return list(_tdiuc_rows(chosen, contents))
-    head = Fields(content, chosen.file)
+        return rows
+    if chosen.layout in ("counting", "tdiuc"):
+        names = files_of(chosen)
+        choices = _head(contents[-1], names[-1]).get("choice", as_texts)
+        rows = rows if chosen.layout == "counting" else list(_tdiuc_rows(chosen, rows, contents[1]))
+        return _with(rows, choices=list(dict.fromkeys(choices)))
+    head = _head(contents[0], chosen.file)
     wanted = {"version": chosen.version, "split": chosen.split, "dataset_name": chosen.dataset_name}
     for name, value in wanted.items():
-        if value and str(head.any(name)) != value:
-            raise head.wrong(name, f"{value!r} (these are other data, or another version)")
-    if chosen.variant == "snli_ve" and head.any("gt_info") != _ENTAILMENT:
-        raise head.wrong("gt_info", str(_ENTAILMENT))
-    place = f"{chosen.file}, 'data'"
+        if value:
+            head.get(name, partial(_require, value))
+    if chosen.variant == "snli_ve":
+        head.get("gt_info", partial(_require, _ENTAILMENT))
     if chosen.layout == "dialogue":  # its records refer to texts by number
-        data = Fields(head.any("data"), place)
-        texts = {name: data.texts(name) for name in ("questions", "answers")}
-        return _with(_listed(data.any("dialogs"), f"{chosen.file}, 'dialogs'"), **texts)
-    rows = _listed(head.any("data"), place)
+        data = Fields.of(head.get("data", _same), f"{chosen.file}, 'data'")
+        texts = {name: data.get(name, as_texts) for name in ("questions", "answers")}
+        return _with(data.get("dialogs", _listed), **texts)
+    rows = head.get("data", _listed)
     if chosen.family == "spatial":  # CLEVR's file contains its instructions
-        return _with(rows, instructs=head.texts("instructs")[:5])
+        return _with(rows, instructs=head.get("instructs", as_texts)[:5])
     return rows
 
 
-def _listed(rows: Any, place: str) -> _Rows:
+def _head(rows: Sequence[Any], file: str) -> Fields:
+    """The single object of a file."""
+    if len(rows) != 1:
+        raise FieldError(f"{file} should contain one object, not {len(rows)} rows")
+    return Fields(rows[0], file)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _require(wanted: Any, value: Any) -> None:
+    if value != wanted and str(value) != wanted:
+        raise wrong(f"{wanted!r} (these are other data, or another version)", value)
+
+
+def _listed(rows: Any) -> _Rows:
     if not isinstance(rows, list):
-        raise FieldError(f"{place} should be a list of records, not {type(rows).__name__}")
+        raise FieldError(f"should be a list of records, not {type(rows).__name__}")
     return [(f"record {at}", row) for at, row in enumerate(rows)]
 
 
@@ -194,162 +188,117 @@ def _with(rows: _Rows, **shared: Any) -> _Rows:
     return [(place, {**row, **shared} if isinstance(row, dict) else row) for place, row in rows]
 
 
-def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+def _tdiuc_rows(chosen: DataSet, questions: _Rows, answers: Any) -> Iterator[tuple[str, Any]]:
     """Questions of one type, joined with their answers by ``question_id``."""
-    questions, answers = contents[:2]
-    choices = _choices(contents[2], files_of(chosen)[-1])
     by_id: dict[Any, Fields] = {}
-    for place, row in _listed(answers, "TDIUC_val_anns.json"):
+    for place, row in _listed(answers):
         found = Fields(row, f"TDIUC_val_anns.json, {place}")
-        by_id[found.id("question_id")] = found
-    for place, row in _listed(questions, chosen.file):
-        asked = Fields(row, f"{chosen.file}, {place}")
-        answer = by_id.get(asked.id("question_id"))
-        if answer is None:
-            raise asked.wrong("question_id", "an id in TDIUC_val_anns.json")
-        if answer.any("question_type") == chosen.variant:
-            yield place, {**row, "answers": answer.any("answers"), "choices": choices}
-
-
-def _choices(content: Any, place: str) -> list[str]:
-    """All different answers of a set."""
-    return list(dict.fromkeys(Fields(content, place).texts("choice")))
+        by_id[found.get("question_id", as_id)] = found
+    for place, row in questions:
+        name = Fields(row, f"{chosen.file}, {place}").get("question_id", as_id)
+        if name not in by_id:
+            raise FieldError(f"{chosen.file}, {place}: TDIUC_val_anns.json lacks the id {name!r}")
+        if by_id[name].get("question_type", _same) == chosen.variant:
+            yield place, {**row, "answers": by_id[name].get("answers", _same)}
 
 
 # --- the fields of a record ----------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of a JSON object; each is checked when it is read.
+    """The fields of a JSON object, each checked when it is read; ``place`` names it in messages."""
 
-    All methods raise FieldError with the place and the field. A name such as ``image|img`` stands
-    for the first of several fields that is present.
+    value: Mapping[str, Any]
+    place: str
 
-    Args:
-        value: the object.
-        place: name of the object in messages.
-        images: images of the file; None if it has none.
-    """
-
-    def __init__(self, value: Any, place: str, images: ImageIndex | None = None) -> None:
+    @classmethod
+    def of(cls, value: object, place: str) -> Fields:
+        """The fields of a value, which should be an object."""
         if not isinstance(value, dict):
             raise FieldError(f"{place} should be an object, not {shown(value)}")
-        self.value: dict[str, Any] = value
-        self.place = place
-        self._images = images
+        return cls(value, place)
 
     def __contains__(self, name: str) -> bool:
         return self.value.get(name) is not None
 
-    def wrong(self, name: str, wanted: str) -> FieldError:
-        """The error for a field that is not as expected."""
-        value = shown(self.value.get(name))
-        return FieldError(f"{self.place}: {name!r} should be {wanted}, not {value}")
+    def get(self, names: str, check: Callable[[Any], T]) -> T:
+        """A required field, checked; ``image|img`` is the first of these that is present.
 
-    def any(self, name: str) -> Any:
-        """The value of a required field."""
+        Raises:
+            FieldError: with the place and the field.
+        """
+        name = next((each for each in names.split("|") if each in self), names.partition("|")[0])
         if name not in self.value:
             raise FieldError(f"{self.place}: the field {name!r} is missing")
-        return self.value[name]
+        try:
+            return check(self.value[name])
+        except FieldError as error:
+            raise FieldError(f"{self.place}: {name!r} {error}") from None
 
-    def text(self, name: str) -> str:
-        """A string, possibly empty; a number is converted to a string."""
-        text = _as_text(self.any(name))
-        if text is None:
-            raise self.wrong(name, "a string")
-        return text
 
-    def texts(self, names: str) -> tuple[str, ...]:
-        """One or several strings."""
-        name = self._present(names)
-        value = self.any(name)
-        values = value if isinstance(value, list) else [value]
-        texts = [text for each in values if (text := _as_text(each)) is not None]
-        if not texts or len(texts) < len(values):
-            raise self.wrong(name, "a string or a list of strings")
-        return tuple(texts)
-
-    def id(self, name: str) -> str | int:
-        """The id of a record."""
-        value = self.any(name)
-        if isinstance(value, bool) or not isinstance(value, str | int) or _as_text(value) is None:
-            raise self.wrong(name, "a string or a whole number")
+def as_text(value: object) -> str:
+    """A string, possibly empty; a number is converted to a string."""
+    if isinstance(value, str) and is_encodable(value):
         return value
+    if type(value) in (int, float) and abs(value) < 1e18:  # type: ignore[arg-type]
+        return json.dumps(value)
+    raise wrong("a string", value)
 
-    def options(self, name: str) -> tuple[str, ...]:
-        """Options to choose from."""
-        found = self.texts(name)
-        if not isinstance(self.any(name), list) or len(found) < 2:
-            raise self.wrong(name, "a list of at least two options")
-        if len(found) > MOST_OPTIONS:
-            count = len(found)
-            raise FieldError(f"{self.place}: {count} options; at most {MOST_OPTIONS} can be marked")
+
+def as_texts(value: object) -> tuple[str, ...]:
+    """One or several strings."""
+    try:
+        found = tuple(map(as_text, value if isinstance(value, list) else [value]))
+    except FieldError:
+        found = ()
+    if not found:
+        raise wrong("a string or a list of strings", value)
+    return found
+
+
+def as_id(value: object) -> str | int:
+    """The id of a record."""
+    if type(value) not in (str, int) or not is_encodable(str(value)):
+        raise wrong("a string or a whole number", value)
+    return value  # type: ignore[return-value]
+
+
+def as_options(value: object) -> tuple[str, ...]:
+    """Options to choose from."""
+    if not isinstance(value, list) or len(value) < 2:
+        raise wrong("a list of at least two options", value)
+    if len(value) > MOST_OPTIONS:
+        raise FieldError(f"has {len(value)} options; at most {MOST_OPTIONS} can be marked")
+    return as_texts(value)
+
+
+def as_index(count: int) -> Callable[[object], int]:
+    """The check of an index below ``count``; the data may have it as a string."""
+
+    def check(value: object) -> int:
+        whole = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9
+        found = int(value) if whole else value  # type: ignore[call-overload]
+        if type(found) is not int or not 0 <= found < count:
+            raise wrong(f"a whole number from 0 to {count - 1}", value)
         return found
 
-    def index(self, name: str, count: int) -> int:
-        """An index below ``count``; the data may have it as a string."""
-        return self._index(self.any(name), name, count)
-
-    def indices(self, name: str, count: int) -> list[int]:
-        """The indices of at least two options."""
-        values = self.any(name)
-        if not isinstance(values, list) or not 2 <= len(values) <= MOST_OPTIONS:
-            raise self.wrong(name, f"a list of 2 to {MOST_OPTIONS} numbers")
-        return [self._index(each, name, count) for each in values]
-
-    def _index(self, value: Any, name: str, count: int) -> int:
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
-            value = int(value)
-        if type(value) is not int or not 0 <= value < count:
-            raise self.wrong(name, f"a whole number from 0 to {count - 1}")
-        return value
-
-    def boxes(self, name: str) -> tuple[Box, ...]:
-        """Boxes of four numbers each; the data may have a single box."""
-        value = self.any(name)
-        several = isinstance(value, list) and value and isinstance(value[0], list)
-        rows = value if several else [value]
-        boxes = [tuple(map(float, row)) for row in rows if _is_box(row)]
-        if len(boxes) < len(rows):
-            raise self.wrong(name, "four numbers, or a list of such")
-        return tuple((a, b, c, d) for a, b, c, d in boxes)
-
-    def image(self, names: str) -> ImagePlace:
-        """The location of the image."""
-        name = self._present(names)
-        value = self.any(name)
-        if not isinstance(value, str) or not value or not value.isascii():
-            raise self.wrong(name, "an image as base64 text")
-        assert self._images is not None, "the file has no images"
-        try:
-            return self._images.place(value)
-        except (ValueError, OSError) as error:
-            fault = str(error).partition("\n")[0]
-            raise FieldError(f"{self.place}: cannot read the image in {name!r}: {fault}") from None
-
-    def _present(self, names: str) -> str:
-        listed = names.split("|")
-        return next((each for each in listed if each in self), listed[0])
+    return check
 
 
-def _as_text(value: object) -> str | None:
-    if isinstance(value, str):
-        return value if is_encodable(value) else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return json.dumps(value) if is_number and abs(value) < 1e18 else None  # type: ignore[arg-type]
-
-
-def _is_box(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 4
-        and all(
-            isinstance(each, int | float)
-            and not isinstance(each, bool)
-            and abs(each) < 1e6  # False for NaN
-            for each in value
+def _as_boxes(value: object) -> tuple[Box, ...]:
+    """Boxes of four numbers each; the data may have a single box."""
+    several = isinstance(value, list) and value and isinstance(value[0], list)
+    boxes: list[Box] = []
+    for row in value if several else [value]:  # type: ignore[attr-defined]
+        # abs: False for NaN
+        sound = isinstance(row, list) and all(
+            type(each) in (int, float) and abs(each) < 1e6 for each in row
         )
-    )
+        if not sound or len(row) != 4:
+            raise wrong("four numbers, or a list of such", value)
+        boxes.append((float(row[0]), float(row[1]), float(row[2]), float(row[3])))
+    return tuple(boxes)
 
 
 # --- one record ----------------------------------------------------------------------------------
@@ -363,15 +312,29 @@ class _Row:
     at: int
     chosen: DataSet
     seed: int
+    images: ImageIndex
+
+    def image(self, names: str) -> ImagePlace:
+        """The location of the image."""
+        return self.fields.get(names, self._image)
+
+    def _image(self, value: object) -> ImagePlace:
+        if not isinstance(value, str) or not value or not value.isascii():
+            raise wrong("an image as base64 text", value)
+        try:
+            return self.images.place(value)
+        except (ValueError, OSError) as error:
+            fault = str(error).partition("\n")[0]
+            raise FieldError(f"has an image that cannot be read: {fault}") from None
 
     def draw(self, right: str, name: str) -> tuple[str, ...]:
         """Wrong options, drawn from all answers of the set, followed by the right option.
 
         ``name``: name of the sample; the draw depends on it.
         """
-        wrong = [each for each in self.fields.value["choices"] if each != right]
+        others = [each for each in self.fields.value["choices"] if each != right]
         rng = rng_of(self.seed, self.chosen.name, name, "distractors")
-        return (*rng.sample(wrong, min(DISTRACTORS, len(wrong))), right)
+        return (*rng.sample(others, min(DISTRACTORS, len(others))), right)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -430,112 +393,105 @@ def _read_named(row: _Row) -> Iterator[Sample]:
     options: tuple[str, ...] = _OPTIONS.get(chosen.variant, ())
     right = None
     if names.options or options:
-        options = options or fields.options(names.options)
-        if chosen.layout != "vqa":
-            right = fields.index(names.right, len(options))
-        elif (text := fields.text(names.right)) in options:
-            right = options.index(text)
-        else:
-            raise fields.wrong(names.right, "one of the options")
+        options = options or fields.get(names.options, as_options)
+        by_text = chosen.layout == "vqa"
+        right = fields.get(names.right, _place_in(options) if by_text else as_index(len(options)))
     if chosen.name == "vsr":
         options = tuple(each if each.endswith(".") else f"{each}." for each in options)
-    image = fields.image(names.image)
-    question = fields.texts(names.question) if names.question else ()
+    image = row.image(names.image)
     boxes: tuple[Box, ...] = ()
-    given, filling = {}, None
+    given: dict[str, Any] = {}
     if names.boxes and (names.boxes in fields or chosen.boxes):
-        boxes = fields.boxes(names.boxes)
-        given = {"bbox": fields.any(names.boxes)}
+        boxes, given = fields.get(names.boxes, _as_boxes), {"bbox": fields.value[names.boxes]}
         if chosen.boxes == "crop" and not cut_to(boxes[0], image.size):
             across, down = image.size
-            raise fields.wrong(names.boxes, f"inside the image of {across} x {down} pixels")
-    if chosen.layout == "vqa":
-        question, more = _in_context(fields, question, chosen.variant)
-        given |= more
-    elif chosen.layout == "matching":
-        filling, more = _filling(fields, chosen.variant)
-        given |= more
+            wanted = f"inside the image of {across} x {down} pixels"
+            raise FieldError(f"{fields.place}: {names.boxes!r} {wrong(wanted, given['bbox'])}")
+    question = fields.get(names.question, as_texts) if names.question else ()
+    question, filling, more = _in_context(fields, question, chosen.variant)
     yield Sample(
-        fields.id(names.id) if names.id else row.at,
+        fields.get(names.id, as_id) if names.id else row.at,
         image,
         question,
         filling=filling,
         options=options,
         right=right,
-        answers=fields.texts(names.answers) if names.answers else (),
+        answers=fields.get(names.answers, as_texts) if names.answers else (),
         boxes=boxes,
-        given=given,
+        given=given | more,
         instructions=fields.value["instructs"] if chosen.family == "spatial" else (),
     )
 
 
+def _place_in(options: Sequence[str]) -> Callable[[object], int]:
+    def check(value: object) -> int:
+        text = as_text(value)
+        if text not in options:
+            raise wrong("one of the options", value)
+        return options.index(text)
+
+    return check
+
+
 def _in_context(
     fields: Fields, asked: tuple[str, ...], variant: str
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """A question with its context, and further fields of the published sample."""
+) -> tuple[tuple[str, ...], str | None, dict[str, Any]]:
+    """A question with its context, the instruction's filling, and further published fields."""
     if variant == "claim":
-        claim, evidence = fields.text("claim").strip(), fields.text("text_evidence").strip()
-        return (_CLAIM.format(claim, evidence),), {}
-    question = asked[0] if asked else ""
-    if variant == "context":
-        context = fields.text("context")
-        return (f"{question} Context: {context.strip()}",), {"context": context}
-    if variant == "rationale":
-        rationale = fields.text("rationale")
-        return (f"{question} Rationale: {rationale}",), {"rationale": rationale}
+        parts = (fields.get(name, as_text).strip() for name in ("claim", "text_evidence"))
+        return (_CLAIM.format(*parts),), None, {}
+    if variant in ("context", "rationale"):
+        text = fields.get(variant, as_text)
+        said = text.strip() if variant == "context" else text
+        return (f"{asked[0]} {variant.capitalize()}: {said}",), None, {variant: text}
     if variant == "explanation":
-        given = {name: fields.any(name) for name in ("rationale", "rationale_options")}
-        return (f"{question} Answer: {fields.text('answer')}",), given
-    return asked, {}
-
-
-def _filling(fields: Fields, variant: str) -> tuple[str | None, dict[str, Any]]:
-    """The text that the instruction is about, and further fields of the published sample."""
+        given = {name: fields.get(name, _same) for name in ("rationale", "rationale_options")}
+        return (f"{asked[0]} Answer: {fields.get('answer', as_text)}",), None, given
     if variant in _OPTIONS:
-        text = fields.text("anno")
-        return text, {"anno": text} if variant == "itm" else {}
+        text = fields.get("anno", as_text)
+        return asked, text, {"anno": text} if variant == "itm" else {}
     if variant == "wikihow":
-        text = fields.text("method")
-        return text, {"task": text, "title": fields.text("title")}
-    return None, {}
+        text = fields.get("method", as_text)
+        return asked, text, {"task": text, "title": fields.get("title", as_text)}
+    return asked, None, {}
 
 
 def _read_tdiuc(row: _Row) -> Iterator[Sample]:
-    answers = row.fields.any("answers")
-    if not isinstance(answers, list) or not answers:
-        raise row.fields.wrong("answers", "a list of answers")
-    right = Fields(answers[0], f"{row.fields.place}, 'answers'[0]").text("answer")
-    name = str(row.fields.id("question_id"))
+    place, (answer, *_) = row.fields.place, row.fields.get("answers", _filled)
+    right = Fields.of(answer, f"{place}, 'answers'[0]").get("answer", as_text)
+    name = str(row.fields.get("question_id", as_id))
     options = ("yes", "no") if right in ("yes", "no") else row.draw(right, name)
-    image, question = row.fields.image("image_id"), row.fields.text("question")
+    image, question = row.image("image_id"), row.fields.get("question", as_text)
     yield Sample(name, image, (question,), options=options, right=options.index(right))
+
+
+def _filled(value: Any) -> Any:
+    if not isinstance(value, list) or not value:
+        raise wrong("a list of answers", value)
+    return value
 
 
 def _read_counting(row: _Row) -> Iterator[Sample]:
     name = str(row.at + 1)
-    options = row.draw(row.fields.text("Answer"), name)
-    image, question = row.fields.image("Image_ID"), row.fields.text("Question")
+    options = row.draw(row.fields.get("Answer", as_text), name)
+    image, question = row.image("Image_ID"), row.fields.get("Question", as_text)
     yield Sample(name, image, (question,), options=options, right=len(options) - 1)
 
 
 def _read_dialogue(row: _Row) -> Iterator[Sample]:
     """One sample per round, with the rounds before it."""
     fields = row.fields
-    image, name = fields.image("image_base64"), fields.id("image_id")
+    image, name = row.image("image_base64"), fields.get("image_id", as_id)
     questions, answers = fields.value["questions"], fields.value["answers"]  # checked already
     history: tuple[Turn, ...] = ()
-    rounds = _listed(fields.any("dialog"), f"{fields.place}, 'dialog'")
-    if len(rounds) > MOST_ROUNDS:
-        count = len(rounds)
-        raise FieldError(f"{fields.place}: {count} rounds; at most {MOST_ROUNDS} are supported")
-    for number, (_, value) in enumerate(rounds):
-        turn = Fields(value, f"{fields.place}, round {number}")
-        question = questions[turn.index("question", len(questions))]
-        options = turn.indices("answer_options", len(answers))
-        right = turn.index("answer", len(answers))
-        if right not in options:
-            raise turn.wrong("answer", "one of the options")
-        here = Turn(question, tuple(answers[each] for each in options), options.index(right))
+    for number, (_, value) in enumerate(fields.get("dialog", _listed)):
+        turn = Fields.of(value, f"{fields.place}, round {number}")
+        offered = turn.get("answer_options", partial(_indices, len(answers)))
+        here = Turn(
+            questions[turn.get("question", as_index(len(questions)))],
+            tuple(answers[each] for each in offered),
+            turn.get("answer", partial(_among, offered)),
+        )
         yield Sample(
             f"{name}_{number}",
             image,
@@ -546,6 +502,18 @@ def _read_dialogue(row: _Row) -> Iterator[Sample]:
             history=history,
         )
         history = (*history, here)
+
+
+def _indices(count: int, value: Any) -> list[int]:
+    if not isinstance(value, list) or not 2 <= len(value) <= MOST_OPTIONS:
+        raise wrong(f"a list of 2 to {MOST_OPTIONS} numbers", value)
+    return list(map(as_index(count), value))
+
+
+def _among(offered: list[int], value: Any) -> int:
+    if value not in offered:
+        raise wrong("one of the options", value)
+    return offered.index(value)
 
 
 _READERS: Mapping[str, Callable[[_Row], Iterator[Sample]]] = {

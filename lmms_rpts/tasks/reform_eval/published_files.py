@@ -92,36 +92,30 @@ def _documents(
 ) -> Iterator[tuple[dict[str, Any], Any]]:
     """Documents for our filters, each with its prediction."""
     from lmms_rpts.rows import read_objects
-    from lmms_rpts.tasks.reform_eval.data import Fields
-    from lmms_rpts.tasks.reform_eval.text_form import marks_of
+    from lmms_rpts.tasks.reform_eval import data
+    from lmms_rpts.tasks.reform_eval.documents import marks_of
 
     samples: dict[Any, int] = {}
     counts: Counter[Any] = Counter()
     for row in read_objects(path):
-        fields = Fields(dict(row.fields), row.where)
-        name = fields.id("sample_id")
+        fields = data.Fields(row.fields, row.where)
+        name = fields.get("sample_id", data.as_id)
         counts[name] += 1
+        options = fields.get("answer_options", data.as_options) if kind == "choice" else ()
+        count = len(options)
         document: dict[str, Any] = {
             "id": str(name),
             "sample": samples.setdefault(name, len(samples)),
             "duplicate": counts[name] - 1,
-            "instruct": fields.text("instruct") if "instruct" in fields else "",
-            "question": fields.text("question") if "question" in fields else "",
-            "round": fields.value.get("round_id", -1),
+            **{each: row.fields.get(each) or "" for each in ("instruct", "question")},
+            "round": row.fields.get("round_id", -1),
+            "options": list(options),
+            "order": list(range(count)),
+            "marks": marks_of("upper", count) if method == "generation" else "",
+            "right": fields.get(right, data.as_index(count)) if options else -1,
+            "answers": [] if options else list(fields.get(right, data.as_texts)),
         }
-        if kind == "choice":
-            options = fields.options("answer_options")
-            document |= {
-                "options": list(options),
-                "order": list(range(len(options))),
-                "marks": marks_of("upper", len(options)) if method == "generation" else "",
-                "right": fields.index(right, len(options)),
-                "answers": [],
-            }
-        else:
-            answers = list(fields.texts(right))
-            document |= {"options": [], "order": [], "marks": "", "right": -1, "answers": answers}
-        yield document, fields.any("prediction")
+        yield document, fields.get("prediction", lambda value: value)
 
 
 def _graded(prediction: Any, document: Mapping[str, Any], asking: ReformAsking) -> ReformRecord:

@@ -16,7 +16,7 @@ from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method
+from lmms_rpts.tasks.reform_eval.sets import History, Kind, Mark, Method
 from lmms_rpts.tasks.reform_eval.settings import (
     MaxTokens,
     Order,
@@ -24,7 +24,6 @@ from lmms_rpts.tasks.reform_eval.settings import (
     ReformSettings,
     WordingChoice,
 )
-from lmms_rpts.tasks.reform_eval.text_form import Mark
 
 
 class ReformGrade(Model):

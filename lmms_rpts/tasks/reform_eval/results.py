@@ -11,7 +11,13 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.tasks.aggregation import Mean, Value
-from lmms_rpts.tasks.reform_eval.captions import caption_scores, raw_scores
+from lmms_rpts.tasks.reform_eval.captions import (
+    METEOR,
+    JavaError,
+    meteor_score,
+    raw_scores,
+    tokenised_scores,
+)
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
@@ -132,9 +138,15 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
 @lru_cache(maxsize=2)
 def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> Mapping[str, float]:
     results = [{"prediction": text, "references": references} for text, references in rows]
-    if not java:
-        return raw_scores(results)
-    found = caption_scores(results)
-    for reason in dict.fromkeys(found.missing.values()):
+    scores, reasons = raw_scores(results), []
+    if math.isnan(scores["cider"]):
+        reasons = ["no caption has a reference with words"]
+    elif java:
+        for compute in (tokenised_scores, lambda given: {METEOR: meteor_score(given)}):
+            try:
+                scores |= compute(results)
+            except JavaError as error:
+                reasons.append(str(error))
+    for reason in dict.fromkeys(reasons):
         logger.warning("Some caption metrics are missing: {}", reason)
-    return found.values
+    return scores
