@@ -374,7 +374,7 @@ def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
     "content, said",
     ("[", "is not valid JSON"),
     ("[]", "contains no row"),
-    ('[{"sample_id": 1, "prediction": "x"}]', "the field 'answer' is missing"),
+    ('[{"sample_id": 1, "prediction": "x"}]', "'answer' is missing"),
     ("[3]", "row 1: should be a JSON object in braces, not 3"),
 )
 def test_a_broken_prediction_file_is_one_message(

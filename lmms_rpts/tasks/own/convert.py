@@ -119,7 +119,7 @@ def read_table(source: str) -> Table:
         rows = tuple(replace(row, number=at) for at, row in enumerate(rows))
     if not rows:
         raise DataError(f"{source} contains no instance")
-    names = dict.fromkeys(name for row in rows for name in row.fields)
+    names = dict.fromkeys(name for row in rows for name in (*row.cells, *row.fields))
     if not names:
         faults = [f"{row.place} {row.fault}" for row in rows if row.fault]
         raise_faults(source, faults, "Fix the file.")
@@ -204,7 +204,7 @@ def _cells_before_blank(fields: Mapping[str, Any], columns: Sequence[str]) -> li
     return cells[: there.index(False)] if False in there else cells
 
 
-def _value(name: str, value: Any, cell: bool) -> Any:
+def _value(name: str, value: Any, cell: object) -> Any:
     """A value converted to the field's form, if that is clear; else unchanged."""
     if isinstance(value, float) and value.is_integer() and name == "id":
         return int(value)  # pandas writes whole numbers so, in a column with gaps

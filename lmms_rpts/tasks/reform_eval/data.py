@@ -11,17 +11,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from lmms_rpts.errors import UserError
+from lmms_rpts.fields import (
+    Fields,
+    Reader,
+    RowError,
+    any_list,
+    list_of,
+    mapping,
+    objects,
+    step_number,
+    text,
+    whole,
+)
 from lmms_rpts.rows import read_objects
-from lmms_rpts.schema import FieldError, shown, wrong
+from lmms_rpts.schema import shown
 from lmms_rpts.tasks.reform_eval.images import Box, ImageIndex, ImagePlace, cut_to
 from lmms_rpts.tasks.reform_eval.sets import DataSet
-from lmms_rpts.tasks.source_fields import is_encodable
 from lmms_rpts.tasks.variants import rng_of
-
-T = TypeVar("T")
 
 HUB_FOLDER = "huggingface_data"
 _PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
@@ -104,23 +113,27 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
         folder: ``huggingface_data``.
         seed: seed for drawing wrong options.
     """
-    paths = [folder / name for name in files_of(chosen)]
+    names = files_of(chosen)
     read = _READERS.get(chosen.layout, _read_named)
     samples: dict[str | int, Sample] = {}
     faults: list[str] = []
     try:
-        rows = _rows(chosen, [[dict(row.fields) for row in read_objects(path)] for path in paths])
-        images = ImageIndex(paths[0])
-    except (UserError, OSError, FieldError) as fault:
+        contents = [[dict(row.fields) for row in read_objects(folder / name)] for name in names]
+        rows, shared = _rows(chosen, contents)
+        images = ImageIndex(folder / names[0])
+    except (UserError, OSError) as fault:
         return Samples((), (str(fault),))
-    for at, (place, row) in enumerate(rows):
+    except RowError as fault:
+        return Samples((), (f"{chosen.file}: {fault}",))
+    for at, row in enumerate(rows):
         try:
-            for sample in read(_Row(Fields.of(row, place), at, chosen, seed, images)):
+            fields = Fields(mapping(row, "record"))
+            for sample in read(_Row(fields, at, chosen, seed, images, shared)):
                 if sample.id in samples:
-                    raise FieldError(f"{place}: the id {sample.id!r} occurs more than once")
+                    raise RowError(str(sample.id), "is also the id of another record")
                 samples[sample.id] = sample
-        except FieldError as fault:
-            faults.append(f"{chosen.file}: {fault}")
+        except RowError as fault:
+            faults.append(f"{chosen.file}: record {at}: {fault}")
     if not rows:
         faults.append(f"{chosen.file}: contains no record")
     found = list(samples.values())
@@ -129,174 +142,119 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
     return Samples(tuple(found), tuple(faults))
 
 
-_Rows = list[tuple[str, Any]]
-"""Records, each with its place for messages."""
-
 _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 
-def _rows(chosen: DataSet, contents: Sequence[list[dict[str, Any]]]) -> _Rows:
-    """The records of a set's files, with the values that they share."""
-    rows = _listed(contents[0])
+def _rows(
+    chosen: DataSet, contents: Sequence[Sequence[Any]]
+) -> tuple[Sequence[Any], Mapping[str, tuple[str, ...]]]:
+    """The records of a set's files, and the lists of texts that they share."""
+    rows = contents[0]
     if chosen.layout == "classification":
-        return rows
+        return rows, {}
     if chosen.layout in ("counting", "tdiuc"):
-        names = files_of(chosen)
-        choices = _head(contents[-1], names[-1]).get("choice", as_texts)
-        rows = rows if chosen.layout == "counting" else list(_tdiuc_rows(chosen, rows, contents[1]))
-        return _with(rows, choices=list(dict.fromkeys(choices)))
-    head = _head(contents[0], chosen.file)
+        offered = _head(contents[-1]).read("choice", spoken_list)
+        if chosen.layout == "tdiuc":
+            rows = list(_tdiuc_rows(chosen, rows, contents[1]))
+        return rows, {"choices": tuple(dict.fromkeys(offered))}
+    head = _head(rows)
     wanted = {"version": chosen.version, "split": chosen.split, "dataset_name": chosen.dataset_name}
     for name, value in wanted.items():
         if value:
-            head.get(name, partial(_require, value))
+            head.read(name, _exactly(value))
     if chosen.variant == "snli_ve":
-        head.get("gt_info", partial(_require, _ENTAILMENT))
+        head.read("gt_info", _exactly(_ENTAILMENT))
     if chosen.layout == "dialogue":  # its records refer to texts by number
-        data = Fields.of(head.get("data", _same), f"{chosen.file}, 'data'")
-        texts = {name: data.get(name, as_texts) for name in ("questions", "answers")}
-        return _with(data.get("dialogs", _listed), **texts)
-    rows = head.get("data", _listed)
+        texts = {name: head.read(f"data.{name}", spoken_list) for name in ("questions", "answers")}
+        return head.read("data.dialogs", any_list), texts
+    rows = head.read("data", any_list)
     if chosen.family == "spatial":  # CLEVR's file contains its instructions
-        return _with(rows, instructs=head.get("instructs", as_texts)[:5])
-    return rows
+        return rows, {"instructs": head.read("instructs", spoken_list)[:5]}
+    return rows, {}
 
 
-def _head(rows: Sequence[Any], file: str) -> Fields:
-    """The single object of a file."""
+def _head(rows: Sequence[Any]) -> Fields:
     if len(rows) != 1:
-        raise FieldError(f"{file} should contain one object, not {len(rows)} rows")
-    return Fields(rows[0], file)
+        raise RowError("file", f"should contain one object, not {len(rows)} rows")
+    return Fields(rows[0])
 
 
-def _same(value: Any) -> Any:
-    return value
+def _exactly(wanted: Any) -> Reader[None]:
+    def read(value: Any, field: str) -> None:
+        if value != wanted and str(value) != wanted:
+            found = f"not {shown(value)} (these are other data, or another version)"
+            raise RowError(field, f"should be {wanted!r}, {found}")
+
+    return read
 
 
-def _require(wanted: Any, value: Any) -> None:
-    if value != wanted and str(value) != wanted:
-        raise wrong(f"{wanted!r} (these are other data, or another version)", value)
-
-
-def _listed(rows: Any) -> _Rows:
-    if not isinstance(rows, list):
-        raise FieldError(f"should be a list of records, not {type(rows).__name__}")
-    return [(f"record {at}", row) for at, row in enumerate(rows)]
-
-
-def _with(rows: _Rows, **shared: Any) -> _Rows:
-    return [(place, {**row, **shared} if isinstance(row, dict) else row) for place, row in rows]
-
-
-def _tdiuc_rows(chosen: DataSet, questions: _Rows, answers: Any) -> Iterator[tuple[str, Any]]:
+def _tdiuc_rows(
+    chosen: DataSet, questions: Sequence[Any], answers: Sequence[Any]
+) -> Iterator[dict[str, Any]]:
     """Questions of one type, joined with their answers by ``question_id``."""
-    by_id: dict[Any, Fields] = {}
-    for place, row in _listed(answers):
-        found = Fields(row, f"TDIUC_val_anns.json, {place}")
-        by_id[found.get("question_id", as_id)] = found
-    for place, row in questions:
-        name = Fields(row, f"{chosen.file}, {place}").get("question_id", as_id)
+    by_id = {Fields(row).read("question_id", record_id): Fields(row) for row in answers}
+    for row in questions:
+        name = Fields(row).read("question_id", record_id)
         if name not in by_id:
-            raise FieldError(f"{chosen.file}, {place}: TDIUC_val_anns.json lacks the id {name!r}")
-        if by_id[name].get("question_type", _same) == chosen.variant:
-            yield place, {**row, "answers": by_id[name].get("answers", _same)}
+            raise RowError("question_id", f"{name!r} is not in TDIUC_val_anns.json")
+        if by_id[name].read("question_type", text) == chosen.variant:
+            yield {**row, "answers": by_id[name].value.get("answers")}
 
 
-# --- the fields of a record ----------------------------------------------------------------------
+# --- fields --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """The fields of a JSON object, each checked when it is read; ``place`` names it in messages."""
-
-    value: Mapping[str, Any]
-    place: str
-
-    @classmethod
-    def of(cls, value: object, place: str) -> Fields:
-        """The fields of a value, which should be an object."""
-        if not isinstance(value, dict):
-            raise FieldError(f"{place} should be an object, not {shown(value)}")
-        return cls(value, place)
-
-    def __contains__(self, name: str) -> bool:
-        return self.value.get(name) is not None
-
-    def get(self, names: str, check: Callable[[Any], T]) -> T:
-        """A required field, checked; ``image|img`` is the first of these that is present.
-
-        Raises:
-            FieldError: with the place and the field.
-        """
-        name = next((each for each in names.split("|") if each in self), names.partition("|")[0])
-        if name not in self.value:
-            raise FieldError(f"{self.place}: the field {name!r} is missing")
-        try:
-            return check(self.value[name])
-        except FieldError as error:
-            raise FieldError(f"{self.place}: {name!r} {error}") from None
-
-
-def as_text(value: object) -> str:
+def spoken(value: Any, field: str) -> str:
     """A string, possibly empty; a number is converted to a string."""
-    if isinstance(value, str) and is_encodable(value):
-        return value
-    if type(value) in (int, float) and abs(value) < 1e18:  # type: ignore[arg-type]
+    if type(value) in (int, float) and abs(value) < 1e18:  # False for NaN
         return json.dumps(value)
-    raise wrong("a string", value)
+    return text(value, field)
 
 
-def as_texts(value: object) -> tuple[str, ...]:
+def spoken_list(value: Any, field: str) -> tuple[str, ...]:
     """One or several strings."""
-    try:
-        found = tuple(map(as_text, value if isinstance(value, list) else [value]))
-    except FieldError:
-        found = ()
-    if not found:
-        raise wrong("a string or a list of strings", value)
-    return found
+    return list_of(spoken)(value if isinstance(value, list) else [value], field)
 
 
-def as_id(value: object) -> str | int:
+def record_id(value: Any, field: str) -> str | int:
     """The id of a record."""
-    if type(value) not in (str, int) or not is_encodable(str(value)):
-        raise wrong("a string or a whole number", value)
-    return value  # type: ignore[return-value]
+    return value if type(value) is int else text(value, field)
 
 
-def as_options(value: object) -> tuple[str, ...]:
+def choices(value: Any, field: str) -> tuple[str, ...]:
     """Options to choose from."""
-    if not isinstance(value, list) or len(value) < 2:
-        raise wrong("a list of at least two options", value)
-    if len(value) > MOST_OPTIONS:
-        raise FieldError(f"has {len(value)} options; at most {MOST_OPTIONS} can be marked")
-    return as_texts(value)
+    if not 2 <= len(any_list(value, field)) <= MOST_OPTIONS:
+        raise RowError(field, f"has {len(value)} options: 2 to {MOST_OPTIONS} can be marked")
+    return list_of(spoken)(value, field)
 
 
-def as_index(count: int) -> Callable[[object], int]:
-    """The check of an index below ``count``; the data may have it as a string."""
-
-    def check(value: object) -> int:
-        whole = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9
-        found = int(value) if whole else value  # type: ignore[call-overload]
-        if type(found) is not int or not 0 <= found < count:
-            raise wrong(f"a whole number from 0 to {count - 1}", value)
-        return found
-
-    return check
+def index_below(count: int) -> Reader[int]:
+    """An index below ``count``."""
+    return lambda value, field: step_number(
+        whole(value, field), count, field, base=0, things="options"
+    )
 
 
-def _as_boxes(value: object) -> tuple[Box, ...]:
+def among(options: Sequence[Any]) -> Reader[int]:
+    """The index of one of these texts or numbers."""
+
+    def read(value: Any, field: str) -> int:
+        said = spoken(value, field) if options and isinstance(options[0], str) else value
+        if said not in options:
+            raise RowError(field, f"should be one of the options, not {shown(value)}")
+        return options.index(said)
+
+    return read
+
+
+def _boxes(value: Any, field: str) -> tuple[Box, ...]:
     """Boxes of four numbers each; the data may have a single box."""
-    several = isinstance(value, list) and value and isinstance(value[0], list)
+    rows = any_list(value, field)
     boxes: list[Box] = []
-    for row in value if several else [value]:  # type: ignore[attr-defined]
-        # abs: False for NaN
-        sound = isinstance(row, list) and all(
-            type(each) in (int, float) and abs(each) < 1e6 for each in row
-        )
-        if not sound or len(row) != 4:
-            raise wrong("four numbers, or a list of such", value)
+    for row in rows if rows and isinstance(rows[0], list) else [rows]:
+        sound = isinstance(row, list) and len(row) == 4
+        if not sound or not all(type(each) in (int, float) and abs(each) < 1e6 for each in row):
+            raise RowError(field, f"should be four numbers, or a list of such, not {shown(value)}")
         boxes.append((float(row[0]), float(row[1]), float(row[2]), float(row[3])))
     return tuple(boxes)
 
@@ -306,33 +264,34 @@ def _as_boxes(value: object) -> tuple[Box, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A record: its fields, and its index in the data set."""
+    """A record: its fields, its index in the data set, and the texts that records share."""
 
     fields: Fields
     at: int
     chosen: DataSet
     seed: int
     images: ImageIndex
+    shared: Mapping[str, tuple[str, ...]]
 
     def image(self, names: str) -> ImagePlace:
-        """The location of the image."""
-        return self.fields.get(names, self._image)
+        """The location of the image; for ``names``, see ``_Names``."""
+        return self.fields.read(_present(names, self.fields), self._image)
 
-    def _image(self, value: object) -> ImagePlace:
-        if not isinstance(value, str) or not value or not value.isascii():
-            raise wrong("an image as base64 text", value)
+    def _image(self, value: Any, field: str) -> ImagePlace:
+        if not isinstance(value, str) or not value.isascii():
+            raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
         try:
             return self.images.place(value)
         except (ValueError, OSError) as error:
             fault = str(error).partition("\n")[0]
-            raise FieldError(f"has an image that cannot be read: {fault}") from None
+            raise RowError(field, f"has an image that cannot be read: {fault}") from None
 
     def draw(self, right: str, name: str) -> tuple[str, ...]:
         """Wrong options, drawn from all answers of the set, followed by the right option.
 
         ``name``: name of the sample; the draw depends on it.
         """
-        others = [each for each in self.fields.value["choices"] if each != right]
+        others = [each for each in self.shared["choices"] if each != right]
         rng = rng_of(self.seed, self.chosen.name, name, "distractors")
         return (*rng.sample(others, min(DISTRACTORS, len(others))), right)
 
@@ -340,6 +299,8 @@ class _Row:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Names:
     """The names of a layout's fields; empty: it has none, or for the id, the index is the id.
+
+    ``image|img`` is the first of these that is present.
 
     ``right`` is the index of the right option, in the layout ``vqa`` its text.
     """
@@ -393,44 +354,40 @@ def _read_named(row: _Row) -> Iterator[Sample]:
     options: tuple[str, ...] = _OPTIONS.get(chosen.variant, ())
     right = None
     if names.options or options:
-        options = options or fields.get(names.options, as_options)
+        options = options or fields.read(names.options, choices)
         by_text = chosen.layout == "vqa"
-        right = fields.get(names.right, _place_in(options) if by_text else as_index(len(options)))
+        right = fields.read(names.right, among(options) if by_text else index_below(len(options)))
     if chosen.name == "vsr":
         options = tuple(each if each.endswith(".") else f"{each}." for each in options)
     image = row.image(names.image)
     boxes: tuple[Box, ...] = ()
     given: dict[str, Any] = {}
     if names.boxes and (names.boxes in fields or chosen.boxes):
-        boxes, given = fields.get(names.boxes, _as_boxes), {"bbox": fields.value[names.boxes]}
+        boxes, given = fields.read(names.boxes, _boxes), {"bbox": fields.value[names.boxes]}
         if chosen.boxes == "crop" and not cut_to(boxes[0], image.size):
             across, down = image.size
             wanted = f"inside the image of {across} x {down} pixels"
-            raise FieldError(f"{fields.place}: {names.boxes!r} {wrong(wanted, given['bbox'])}")
-    question = fields.get(names.question, as_texts) if names.question else ()
+            raise RowError(names.boxes, f"should be {wanted}, not {shown(given['bbox'])}")
+    asked = _present(names.question, fields)
+    question = fields.read(asked, spoken_list) if asked else ()
     question, filling, more = _in_context(fields, question, chosen.variant)
     yield Sample(
-        fields.get(names.id, as_id) if names.id else row.at,
+        fields.read(names.id, record_id) if names.id else row.at,
         image,
         question,
         filling=filling,
         options=options,
         right=right,
-        answers=fields.get(names.answers, as_texts) if names.answers else (),
+        answers=fields.read(names.answers, spoken_list) if names.answers else (),
         boxes=boxes,
         given=given | more,
-        instructions=fields.value["instructs"] if chosen.family == "spatial" else (),
+        instructions=row.shared["instructs"] if chosen.family == "spatial" else (),
     )
 
 
-def _place_in(options: Sequence[str]) -> Callable[[object], int]:
-    def check(value: object) -> int:
-        text = as_text(value)
-        if text not in options:
-            raise wrong("one of the options", value)
-        return options.index(text)
-
-    return check
+def _present(names: str, fields: Fields) -> str:
+    listed = names.split("|")
+    return next((each for each in listed if each in fields), listed[0])
 
 
 def _in_context(
@@ -438,59 +395,50 @@ def _in_context(
 ) -> tuple[tuple[str, ...], str | None, dict[str, Any]]:
     """A question with its context, the instruction's filling, and further published fields."""
     if variant == "claim":
-        parts = (fields.get(name, as_text).strip() for name in ("claim", "text_evidence"))
+        parts = (fields.read(name, spoken).strip() for name in ("claim", "text_evidence"))
         return (_CLAIM.format(*parts),), None, {}
     if variant in ("context", "rationale"):
-        text = fields.get(variant, as_text)
-        said = text.strip() if variant == "context" else text
-        return (f"{asked[0]} {variant.capitalize()}: {said}",), None, {variant: text}
+        added = fields.read(variant, spoken)
+        said = added.strip() if variant == "context" else added
+        return (f"{asked[0]} {variant.capitalize()}: {said}",), None, {variant: added}
     if variant == "explanation":
-        given = {name: fields.get(name, _same) for name in ("rationale", "rationale_options")}
-        return (f"{asked[0]} Answer: {fields.get('answer', as_text)}",), None, given
+        given = {name: fields.value.get(name) for name in ("rationale", "rationale_options")}
+        return (f"{asked[0]} Answer: {fields.read('answer', spoken)}",), None, given
     if variant in _OPTIONS:
-        text = fields.get("anno", as_text)
-        return asked, text, {"anno": text} if variant == "itm" else {}
+        said = fields.read("anno", spoken)
+        return asked, said, {"anno": said} if variant == "itm" else {}
     if variant == "wikihow":
-        text = fields.get("method", as_text)
-        return asked, text, {"task": text, "title": fields.get("title", as_text)}
+        said = fields.read("method", spoken)
+        return asked, said, {"task": said, "title": fields.read("title", spoken)}
     return asked, None, {}
 
 
 def _read_tdiuc(row: _Row) -> Iterator[Sample]:
-    place, (answer, *_) = row.fields.place, row.fields.get("answers", _filled)
-    right = Fields.of(answer, f"{place}, 'answers'[0]").get("answer", as_text)
-    name = str(row.fields.get("question_id", as_id))
+    right = row.fields.read("answers", objects)[0].read("answer", spoken)
+    name = str(row.fields.read("question_id", record_id))
     options = ("yes", "no") if right in ("yes", "no") else row.draw(right, name)
-    image, question = row.image("image_id"), row.fields.get("question", as_text)
+    image, question = row.image("image_id"), row.fields.read("question", spoken)
     yield Sample(name, image, (question,), options=options, right=options.index(right))
-
-
-def _filled(value: Any) -> Any:
-    if not isinstance(value, list) or not value:
-        raise wrong("a list of answers", value)
-    return value
 
 
 def _read_counting(row: _Row) -> Iterator[Sample]:
     name = str(row.at + 1)
-    options = row.draw(row.fields.get("Answer", as_text), name)
-    image, question = row.image("Image_ID"), row.fields.get("Question", as_text)
+    options = row.draw(row.fields.read("Answer", spoken), name)
+    image, question = row.image("Image_ID"), row.fields.read("Question", spoken)
     yield Sample(name, image, (question,), options=options, right=len(options) - 1)
 
 
 def _read_dialogue(row: _Row) -> Iterator[Sample]:
     """One sample per round, with the rounds before it."""
-    fields = row.fields
-    image, name = row.image("image_base64"), fields.get("image_id", as_id)
-    questions, answers = fields.value["questions"], fields.value["answers"]  # checked already
+    image, name = row.image("image_base64"), row.fields.read("image_id", record_id)
+    questions, answers = row.shared["questions"], row.shared["answers"]
     history: tuple[Turn, ...] = ()
-    for number, (_, value) in enumerate(fields.get("dialog", _listed)):
-        turn = Fields.of(value, f"{fields.place}, round {number}")
-        offered = turn.get("answer_options", partial(_indices, len(answers)))
+    for number, turn in enumerate(row.fields.read("dialog", objects)):
+        offered = turn.read("answer_options", list_of(index_below(len(answers))))
         here = Turn(
-            questions[turn.get("question", as_index(len(questions)))],
-            tuple(answers[each] for each in offered),
-            turn.get("answer", partial(_among, offered)),
+            questions[turn.read("question", index_below(len(questions)))],
+            choices([answers[each] for each in offered], "answer_options"),
+            turn.read("answer", among(offered)),
         )
         yield Sample(
             f"{name}_{number}",
@@ -502,18 +450,6 @@ def _read_dialogue(row: _Row) -> Iterator[Sample]:
             history=history,
         )
         history = (*history, here)
-
-
-def _indices(count: int, value: Any) -> list[int]:
-    if not isinstance(value, list) or not 2 <= len(value) <= MOST_OPTIONS:
-        raise wrong(f"a list of 2 to {MOST_OPTIONS} numbers", value)
-    return list(map(as_index(count), value))
-
-
-def _among(offered: list[int], value: Any) -> int:
-    if value not in offered:
-        raise wrong("one of the options", value)
-    return offered.index(value)
 
 
 _READERS: Mapping[str, Callable[[_Row], Iterator[Sample]]] = {
