@@ -54,48 +54,35 @@ def process_open(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, An
 
 def process_caption(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """The metrics of a caption; metrics of the whole set get its text and references."""
-    records = _records(results)
+    records = read_records(ReformRecord, results)
     rows = [(each.prediction, each.instance.answers) for each in records if each.score is not None]
     return document_metrics(records, CAPTION) | dict.fromkeys(OF_SET, rows)
 
 
 def process_online(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """The metrics of a dialogue: for each, a list with the value of each round."""
-    dialogue = f"{doc['set']} {doc['sample']}"
-    records = _records(list(chain.from_iterable(map(_listed, results))))
+    listed = [each if isinstance(each, list) else [each] for each in results]
+    records = read_records(ReformRecord, list(chain.from_iterable(listed)))
     # Rounds of a dialogue are dependent: their prompts contain earlier answers.
-    return {
-        **{
-            name: [_of_document(value_of(each), dialogue) for each in records]
-            for name, value_of in CHOICE.items()
-        },
-        "instability": [
-            answers_of(f"{each.instance.set} {each.instance.sample}", [each]) for each in records
-        ],
+    dialogue = f"{doc['set']} {doc['sample']}"
+    values: dict[str, Any] = {
+        name: [_of_document(value_of(each), dialogue) for each in records]
+        for name, value_of in CHOICE.items()
     }
-
-
-def _listed(result: Any) -> list[Any]:
-    return result if isinstance(result, list) else [result]
+    rounds = [answers_of(f"{each.instance.set} {each.instance.sample}", [each]) for each in records]
+    return {**values, "instability": rounds}
 
 
 def _of_document(value: float | None, document: str) -> Value | None:
     return None if value is None else Value(value, document, alike=True)
 
 
-def _records(results: Iterable[Any]) -> list[ReformRecord]:
-    return read_records(ReformRecord, results)
-
-
 def _of_duplicate(
     doc: Mapping[str, Any], results: Sequence[Any], metrics: Metrics
 ) -> dict[str, Any]:
-    records = _records(results)
-    sample = f"{doc['set']} {doc['sample']}"
-    values = {
-        name: _of_document(value, sample)
-        for name, value in document_metrics(records, metrics).items()
-    }
+    records, sample = read_records(ReformRecord, results), f"{doc['set']} {doc['sample']}"
+    found = document_metrics(records, metrics)
+    values: dict[str, Any] = {name: _of_document(value, sample) for name, value in found.items()}
     return {**values, "instability": answers_of(sample, records)}
 
 
