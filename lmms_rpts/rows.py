@@ -56,7 +56,8 @@ class Row:
         fields: its values by name; empty if the row cannot be read.
         key: for a JSON object that holds the rows by keys, the row's key; else empty.
         fault: why the row cannot be read; else empty.
-        cells: whether the values are cells of CSV: all are texts, and blank ones are left out.
+        cells: for a row of CSV, the names of the columns: all values are texts, and blank ones are
+            left out of ``fields``.
     """
 
     file: Path
@@ -65,7 +66,7 @@ class Row:
     fields: Mapping[str, Any]
     key: str = ""
     fault: str = ""
-    cells: bool = False
+    cells: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -297,7 +298,7 @@ def _csv(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
             return
         except csv.Error as error:
             fault = f"is not valid CSV ({error}): is a quote missing?"
-            yield Row(path, place, number + 1, {}, fault=fault, cells=True)
+            yield Row(path, place, number + 1, {}, fault=fault, cells=tuple(filter(None, names)))
             return
         if not names:
             names = [name.strip() for name in cells]
@@ -308,11 +309,11 @@ def _csv(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
         number += any(cell.strip() for cell in cells)
         if any(cell.strip() for cell in cells[len(names) :]):
             fault = f"has {len(cells)} cells, the header {len(names)}: {QUOTING}"
-            yield Row(path, place, number, {}, fault=fault, cells=True)
+            yield Row(path, place, number, {}, fault=fault, cells=tuple(filter(None, names)))
         elif any(cell.strip() for cell in cells):
             pairs = zip(names, cells, strict=False)
             fields = {name: cell for name, cell in pairs if name and cell.strip()}
-            yield Row(path, place, number, fields, cells=True)
+            yield Row(path, place, number, fields, cells=tuple(filter(None, names)))
 
 
 def _parquet(path: Path) -> Iterator[Row]:

@@ -190,7 +190,11 @@ def _openai_headers() -> Mapping[str, str]:
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
 """A file or folder; if the file of settings has a relative one, it is relative to that file."""
 _PlaceOrOff = Annotated[Place | None, BeforeValidator(lambda text: None if text == OFF else text)]
-_Price = Annotated[str | None, AfterValidator(lambda text: text if _prices(text) else None)]
+_Price = Annotated[
+    str | None,
+    BeforeValidator(lambda price: str(price) if isinstance(price, int | float) else price),
+    AfterValidator(lambda text: text if _prices(text) else None),
+]
 _Url = Annotated[str | None, AfterValidator(_base_url)]
 
 

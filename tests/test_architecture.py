@@ -43,7 +43,7 @@ FLOORS = (
     ("models",),
     ("judging",),
     ("grading",),
-    ("settings", "rows"),
+    ("settings", "rows", "fields"),
     ("reasoning", "stats", "files", "schema", "terminal"),
     ("escaping", "errors", "masking", "notebook"),
 )

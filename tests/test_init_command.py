@@ -222,6 +222,14 @@ def test_a_terminal_that_ends_ends_the_command(monkeypatch: pytest.MonkeyPatch) 
     assert not Path("shop").exists()
 
 
+def test_a_column_of_blank_cells_can_be_mapped() -> None:
+    save("my.csv", "ask,said,pic\nWhich?,Rome,\n")
+    code, said = init("shop", "--from", "my.csv", "--map", "question=ask", "--map", "images=pic",
+                      "--map", "answer=said")  # fmt: skip
+    assert code == 0, said
+    assert instances("shop") == [{"question": "Which?", "answer": "Rome"}]
+
+
 def test_csv_has_cells_for_lists() -> None:
     text = (
         "\ufeffid;question;A;B;C;answer;image;tolerance\r\n"

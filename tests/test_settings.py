@@ -224,6 +224,7 @@ def test_a_started_process_has_the_same_settings(folder: Path) -> None:
     ("decay = nan", "decay=nan in {file}: use a number from 0 to 1"),
     ('decay = "x"', "decay='x' in {file}: use a number from 0 to 1"),
     ("judge = 3", "judge=3 in {file}: use text"),
+    ("price = 0.15", "price=0.15 in {file}: use the price of a million input and output tokens"),
     ("[judge]\na = 1", "judge={{'a': 1}} in {file}: use text"),
     ("focus_height = -1", "focus_height=-1 in {file}: use a whole number, at least 0"),
     ("focus_height = 1.5", "focus_height=1.5 in {file}: use a whole number, at least 0"),

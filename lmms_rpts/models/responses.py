@@ -131,7 +131,7 @@ def read_responses(
         reader = _Reader(saved, file, named, only, owners)
         try:
             for row in _rows(file):
-                reader.add(_prediction(row) or row.fields, row.where)
+                reader.add(_entry(row), row.where)
         except LikelihoodError as error:
             others = {each for each in files.values() if each} - {task}
             raise LikelihoodError(str(error), sorted(others)) from None
@@ -156,6 +156,12 @@ def _rows(file: Path) -> Iterator[Row]:
             yield row
     except ReadError as error:
         raise ResponsesError(str(error)) from None
+
+
+def _entry(row: Row) -> Mapping[str, Any]:
+    """The fields of a row; a blank cell of CSV is an empty response."""
+    found = _prediction(row)
+    return found or ({"response": ""} if "response" in row.cells else {}) | dict(row.fields)
 
 
 def _prediction(row: Row) -> Mapping[str, Any] | None:

@@ -166,18 +166,6 @@ def wording_statistics(
     }
 
 
-def wording_accuracies(
-    answers: Iterable[Answer], resamples: int = RESAMPLES
-) -> dict[int, Estimate]:
-    """The accuracy of each wording, by its number, with 95% intervals over samples."""
-    grouped = _by_sample(answers)
-    wordings = sorted({answer.wording for each in grouped for answer in each})
-    if not grouped:
-        return {}
-    right = np.array([_by_wording(each, wordings) for each in grouped])
-    return dict(zip(wordings, _means(right, resamples), strict=True))
-
-
 def position_bias(answers: Iterable[Answer]) -> PositionBias:
     """Test whether positions influence the choice.
 

@@ -146,12 +146,6 @@ def first_errors(steps: ScoredSteps) -> FirstErrors:
     )
 
 
-def up_to_first_errors(steps: ScoredSteps) -> ScoredSteps:
-    """The steps up to the first error: later ones may depend on it."""
-    last = steps.first_error[steps.chain]
-    return steps.where(np.isnan(last) | (steps.place <= last))
-
-
 def solutions(steps: ScoredSteps) -> ScoredSteps:
     """Each located chain as one step: sound if it has no error, with the lowest score.
 

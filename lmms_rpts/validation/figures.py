@@ -12,11 +12,11 @@ import numpy as np
 from lmms_rpts.runs.validity import Bin, Interval, JudgedChain
 from lmms_rpts.stats.calibration import reliability_bins
 from lmms_rpts.stats.intervals import Estimate, numbered
+from lmms_rpts.stats.published_metrics import own_estimates
 from lmms_rpts.stats.score_curves import fitted_thresholds
 from lmms_rpts.stats.step_labels import ScoredSteps
 from lmms_rpts.stats.step_measures import baseline_estimates, estimate_all
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.own_metrics import own_estimates
 
 Scores = Sequence[Sequence[float | None]]
 """By chain and step; None: not judged, or no score."""

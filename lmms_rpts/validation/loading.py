@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lmms_rpts.escaping import listed, storable, visible
+from lmms_rpts.fields import Fields, LeftOut, RowError
 from lmms_rpts.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.fields import Fields, LeftOut, RowError
 from lmms_rpts.validation.layouts import Layout, find_layout
 
 SUFFIXES = (".json", ".jsonl", ".parquet")

@@ -6,11 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lmms_rpts.runs.rating_file import RatedItem, RatingFile, parse_rating_file
-from lmms_rpts.schema import FieldError, shown
-from lmms_rpts.stats.agreement import reliability_of
-from lmms_rpts.validation.chains import LabelledChain, first_wrong
-from lmms_rpts.validation.fields import (
+from lmms_rpts.fields import (
     Fields,
     LeftOut,
     RowError,
@@ -24,6 +20,10 @@ from lmms_rpts.validation.fields import (
     texts,
     whole,
 )
+from lmms_rpts.runs.rating_file import RatedItem, RatingFile, parse_rating_file
+from lmms_rpts.schema import FieldError, shown
+from lmms_rpts.stats.agreement import reliability_of
+from lmms_rpts.validation.chains import LabelledChain, first_wrong
 
 # Whether a step with only this error is wrong itself; False: it only depends on a wrong step.
 _NATIVE = {

@@ -36,6 +36,14 @@ def test_predictions_of_the_publishers(tmp_path: Path, content: Any, said: str) 
     assert not saved.responses("rome_geo", 5, "question_geo_2")
 
 
+def test_a_blank_cell_of_csv_is_an_empty_response(tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("task,id,response\nrome,a,\nrome,b,x\n")
+    saved = read_responses(file)
+    found = [saved.responses("rome", 0, own) for own in ("a", "b")]
+    assert [each.text for (each,) in found] == ["", "x"]
+
+
 def test_a_response_may_name_the_group(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
     file.write_text("task,id,response\nrome,a,x\nrome_geo,b,y\nrome_geo_old,b,z\n")

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from lmms_rpts.analysis.rating_sample import draw_sample
 from lmms_rpts.cli import app
+from lmms_rpts.fields import Fields
 from lmms_rpts.report.rating import write_rating_page
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
-from lmms_rpts.validation.fields import Fields
 from lmms_rpts.validation.special_layouts import merge_ratings, rated_chains
 from tests.report.test_hostile import ATTACKS, hostile_record
 from tests.support.browser import (

@@ -15,7 +15,6 @@ from lmms_rpts.stats.instability import (
     Turn,
     position_bias,
     round_statistics,
-    wording_accuracies,
     wording_statistics,
 )
 from tests.support.tables import table
@@ -87,16 +86,12 @@ def test_several_samples() -> None:
     assert found["accuracy_all"] == 0.5
     assert found["accuracy_best_prompt"] == 1
     assert found["accuracy_worst_prompt"] == 0.5
-    by_wording = wording_accuracies(answers, resamples=10)
-    assert {number: each.value for number, each in by_wording.items()} == {0: 1, 1: 0.5, 2: 0}
-    assert {number: each.n for number, each in by_wording.items()} == {0: 2, 1: 2, 2: 1}
 
 
 def test_nothing() -> None:
     found = wording_statistics([])
     assert set(found) == {*BY_SAMPLE, *BY_WORDING}
     assert all((each.value, each.n) == (None, 0) for each in found.values())
-    assert wording_accuracies([]) == {}
     bias = position_bias([])
     assert bias.n == 0
     assert math.isnan(bias.p)

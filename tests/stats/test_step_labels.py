@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 
 from lmms_rpts.stats.intervals import Floats
 from lmms_rpts.stats.score_curves import auc, fitted_thresholds
-from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions, up_to_first_errors
+from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
 from lmms_rpts.stats.step_measures import (
     estimate_all,
     location_measures,
@@ -463,11 +463,6 @@ def test_large_sets_are_worked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 # The input arrays.
-
-
-def test_chains_up_to_their_first_errors() -> None:
-    chains = [judged("+-+", 1, 0, 0), judged("+-", 1, 0, located=False), judged("++", 1, 1)]
-    assert up_to_first_errors(steps_of(chains)).chain.tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_solutions() -> None:

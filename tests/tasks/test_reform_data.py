@@ -20,11 +20,10 @@ from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.data import read_samples, root_of
 from lmms_rpts.tasks.reform_eval.dataset import load_samples
-from lmms_rpts.tasks.reform_eval.documents import question_with_answer
+from lmms_rpts.tasks.reform_eval.documents import question_with_answer, question_with_options
 from lmms_rpts.tasks.reform_eval.images import with_boxes
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, data_sets, groups
 from lmms_rpts.tasks.reform_eval.tasks import BUILT
-from lmms_rpts.tasks.reform_eval.text_form import question_with_options
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import SETS, content_of, image_text, write_reform, write_set
@@ -210,66 +209,29 @@ def cut_image(kind: str) -> str:
     return base64.b64encode(file.getvalue()[: len(file.getvalue()) // 2]).decode()
 
 
-def long_dialogue(rounds: int) -> Any:
-    content = content_of("visdial", 1)
-    content["data"]["dialogs"][0]["dialog"] *= rounds
-    content["data"]["dialogs"][0]["dialog"] = content["data"]["dialogs"][0]["dialog"][:rounds]
-    return content
-
-
 @table(
     "name, content, said",
     ("gqa", '{"version": "2.0", "split": "testdev_b', "is not valid JSON: Unterminated string"),
-    ("gqa", b"\xff\xfe\x00", "gqa_testdev_10p.json is not UTF-8 text"),
     ("gqa", "[" * 100_000, "is not valid JSON: it is nested too deeply"),
-    ("gqa", "[]", "should be an object, not []"),
-    ("gqa", {**content_of("gqa"), "version": "1.0"}, "'version' should be '2.0' (these are other"),
+    ("gqa", "[]", "should contain one object, not 0 rows"),
+    ("gqa", {**content_of("gqa"), "version": "1.0"}, "'version' should be '2.0', not '1.0' (these"),
     ("gqa", {**content_of("gqa"), "data": []}, "contains no record"),
-    ("gqa", {**content_of("gqa"), "data": {}}, "should be a list of records, not dict"),
-    ("gqa", changed_record("gqa", image_id=...), "record 1: the field 'image_id' is missing"),
-    ("gqa", changed_record("gqa", image_id=None), "'image_id' should be an image as base64 text"),
-    ("gqa", changed_record("gqa", image_id="abcd"), "cannot read the image in 'image_id': it is"),
+    ("gqa", {**content_of("gqa"), "data": {}}, "'data' should be a list, not {}"),
+    ("gqa", changed_record("gqa", image_id=...), "record 1: 'image_id' is missing"),
+    ("gqa", changed_record("gqa", image_id="abcd"), "an image that cannot be read: it is not an"),
     ("gqa", changed_record("gqa", image_id="not base64!"), "it is not base64 text"),
-    ("gqa", changed_record("gqa", question_id="g0"), "record 1: the id 'g0' occurs more than once"),
-    (
-        "gqa",
-        changed_record("gqa", question_id=True),
-        "should be a string or a whole number, not True",
-    ),
+    ("gqa", changed_record("gqa", image_id=cut_image("JPEG")), "cannot be read: image"),
+    ("gqa", changed_record("gqa", image_id=cut_image("PNG")), "an image that cannot be read"),
+    ("gqa", changed_record("gqa", question_id="g0"), "record 1: 'g0' is also the id of another"),
     ("gqa", changed_record("gqa", answer="a sheep"), "'answer' should be one of the options"),
-    ("gqa", changed_record("gqa", answer_options=["a"]), "a list of at least two options"),
-    (
-        "gqa",
-        changed_record("gqa", answer="0", answer_options=[str(each) for each in range(27)]),
-        "record 1: 27 options; at most 26 can be marked",
-    ),
-    (
-        "gqa",
-        changed_record("gqa", question={"a": 1}),
-        "'question' should be a string or a list of strings, not {'a': 1}",
-    ),
-    ("gqa", changed_record("gqa", question="\ud800"), "'question' should be a string"),
-    ("coco_itm", {"dataset_name": "COCO", "data": []}, "'dataset_name' should be 'MSCOCO'"),
-    ("coco_itm", changed_record("coco_itm", gt=2), "'gt' should be a whole number from 0 to 1"),
-    ("coco_itm", changed_record("coco_itm", gt="²"), "'gt' should be a whole number from 0 to 1"),
+    ("gqa", changed_record("gqa", answer_options=["a"]), "has 1 options: 2 to 26 can be marked"),
+    ("gqa", changed_record("gqa", question={"a": 1}), "should be a string, not {'a': 1}"),
+    ("coco_itm", changed_record("coco_itm", gt=2), "is 2, but the options are numbered from 0"),
     ("ic15_grounded", changed_record("ic15_grounded", bbox=[1, 2, 3]), "should be four numbers"),
     ("ic15_grounded", changed_record("ic15_grounded", bbox=[[1, 2, 3, 1e400]]), "four numbers"),
-    ("ic15_grounded", changed_record("ic15_grounded", bbox=[10**400, 1, 2, 3]), "four numbers"),
-    ("textocr", changed_record("textocr", bbox=[10, 10, 0, 0]), "inside the image of 64 x 48"),
     ("textocr", changed_record("textocr", bbox=[100, 10, 9, 9]), "inside the image of 64 x"),
-    (
-        "gqa",
-        changed_record("gqa", image_id=cut_image("JPEG")),
-        "': image",
-    ),
-    (
-        "gqa",
-        changed_record("gqa", image_id=cut_image("PNG")),
-        "cannot read the image in 'image_id'",
-    ),
-    ("visdial", long_dialogue(101), "101 rounds; at most 100 are"),
-    ("coco_caption", changed_record("coco_caption", annos=[]), "a string or a list of strings"),
-    ("visdial", {**content_of("visdial"), "data": {"questions": 3}}, "the field 'answers'"),
+    ("coco_caption", changed_record("coco_caption", annos=[]), "'annos' is an empty list"),
+    ("visdial", {**content_of("visdial"), "data": {"questions": 3}}, "'answers' is missing"),
 )
 def test_a_broken_file_is_told_of_before_a_model_is_loaded(
     name: str, content: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -23,17 +23,17 @@ from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval import dataset, results
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
-from lmms_rpts.tasks.reform_eval.dimensions import (
-    average_ranks,
-    dimension_scores,
-    dimension_sheets,
-)
-from lmms_rpts.tasks.reform_eval.display import DISPLAY
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
 from lmms_rpts.tasks.reform_eval.published_files import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets, groups
-from lmms_rpts.tasks.reform_eval.summary import summarize_reform
+from lmms_rpts.tasks.reform_eval.summary import (
+    DISPLAY,
+    average_ranks,
+    dimension_scores,
+    dimension_sheets,
+    summarize_reform,
+)
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import content_of, write_reform
@@ -374,7 +374,7 @@ def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
     "content, said",
     ("[", "is not valid JSON"),
     ("[]", "contains no row"),
-    ('[{"sample_id": 1, "prediction": "x"}]', "the field 'answer' is missing"),
+    ('[{"sample_id": 1, "prediction": "x"}]', "'answer' is missing"),
     ("[3]", "row 1: should be a JSON object in braces, not 3"),
 )
 def test_a_broken_prediction_file_is_one_message(

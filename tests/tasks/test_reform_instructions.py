@@ -175,7 +175,7 @@ HUMAN = {"from": "human", "value": "a"}
     "text, said",
     ("", "not valid JSON"),
     ('{\n"GQA": {"a": [1, 2', "line 2"),
-    (b"{\n\xff\xfe}", "not valid JSON: 'utf-8'"),
+    (b"{\n\xff\xfe}", "line 2 is not UTF-8"),
     ("[" * 100_000, "not valid JSON"),
     ("[]", "it should be an object with the 61 data sets"),
     ('{"gqa": {}}', "it should be an object with the 61 data sets"),

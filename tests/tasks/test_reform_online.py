@@ -19,7 +19,12 @@ from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.reform_eval import dataset, prompts, published
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
-from lmms_rpts.tasks.reform_eval.documents import question_with_answer, rounds_of
+from lmms_rpts.tasks.reform_eval.documents import (
+    marks_of,
+    question_with_answer,
+    rounds_of,
+    style_of,
+)
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformOnlineFilter, outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import LONGEST, reply
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
@@ -31,7 +36,6 @@ from lmms_rpts.tasks.reform_eval.results import (
     process_online,
 )
 from lmms_rpts.tasks.reform_eval.sets import data_sets
-from lmms_rpts.tasks.reform_eval.text_form import marks_of, style_of
 from tests.support.environment import configure
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from lmms_rpts.fields import Fields
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.fields import Fields
 from lmms_rpts.validation.layouts import LAYOUTS
 
 A, B, C = "Half of 8 is 4.", "4 and 3 make 8.", "So there are 8."

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.fields import Fields, LeftOut, RowError
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.fields import Fields, LeftOut, RowError
 from lmms_rpts.validation.special_layouts import merge_ratings, rated_chains
 from tests.support.ratings import file_with, item_with
 from tests.support.tables import table

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import hashlib
 import io
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from PIL import Image
 
 from lmms_rpts.escaping import listed
+from lmms_rpts.fields import RowError, any_list, encoded
 from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.grading.grader import gold_fault, infer_kind
-from lmms_rpts.rows import Row, parse_json, read_rows, row_files
+from lmms_rpts.rows import Row, read_rows, row_files
 from lmms_rpts.tasks.data import download
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
@@ -119,7 +121,7 @@ def read_table(source: str) -> Table:
         rows = tuple(replace(row, number=at) for at, row in enumerate(rows))
     if not rows:
         raise DataError(f"{source} contains no instance")
-    names = dict.fromkeys(name for row in rows for name in row.fields)
+    names = dict.fromkeys(name for row in rows for name in (*row.cells, *row.fields))
     if not names:
         faults = [f"{row.place} {row.fault}" for row in rows if row.fault]
         raise_faults(source, faults, "Fix the file.")
@@ -180,31 +182,23 @@ def map_names(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]
 
 def map_rows(table: Table, mapping: Mapping[str, str]) -> list[Row]:
     """The rows with mapped fields; other fields are left out."""
-    options = [] if "options" in mapping else _option_columns(table.names)
+    count = next((at for at, each in enumerate(_LETTERS) if each not in table.names), len(_LETTERS))
+    columns = [] if "options" in mapping or count < 2 else _LETTERS[:count]
     made = []
     for row in table.rows:
         given = {target: row.fields.get(source) for target, source in mapping.items()}
-        if options:
-            given["options"] = _cells_before_blank(row.fields, options)
+        if columns:  # one column per option: A, B, ... up to the first blank one
+            cells = (row.fields.get(name) for name in columns)
+            given["options"] = list(
+                takewhile(lambda cell: cell is not None and str(cell).strip(), cells)
+            )
         values = {name: _value(name, value, row.cells) for name, value in given.items()}
         kept = {name: value for name, value in values.items() if value not in (None, [])}
         made.append(replace(row, fields=kept))
     return made
 
 
-def _option_columns(names: Sequence[str]) -> list[str]:
-    """Columns A, B, ... with one option each."""
-    count = next((at for at, letter in enumerate(_LETTERS) if letter not in names), len(_LETTERS))
-    return list(_LETTERS[:count]) if count > 1 else []
-
-
-def _cells_before_blank(fields: Mapping[str, Any], columns: Sequence[str]) -> list[Any]:
-    cells = [fields.get(name) for name in columns]
-    there = [cell is not None and str(cell).strip() != "" for cell in cells]
-    return cells[: there.index(False)] if False in there else cells
-
-
-def _value(name: str, value: Any, cell: bool) -> Any:
+def _value(name: str, value: Any, cell: object) -> Any:
     """A value converted to the field's form, if that is clear; else unchanged."""
     if isinstance(value, float) and value.is_integer() and name == "id":
         return int(value)  # pandas writes whole numbers so, in a column with gaps
@@ -215,11 +209,8 @@ def _value(name: str, value: Any, cell: bool) -> Any:
     if not value.strip():
         return None
     if name in _LISTS and value.lstrip().startswith("["):
-        for parse in (parse_json, ast.literal_eval):  # pandas writes lists as Python does
-            try:
-                return list(parse(value))
-            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-                continue
+        with suppress(RowError):
+            return list(encoded(any_list)(value, name))  # pandas writes lists as Python does
     if cell and name == "tolerance":
         try:
             return float(value)
@@ -237,24 +228,27 @@ def infer_form(rows: Iterable[Row]) -> str:
         DataError: if they are positions of options, counted from 0 or 1: this is ambiguous.
     """
     pairs = [
-        (row.fields["answer"], row.fields.get("options") or ())
+        (row.fields["answer"], _items(row.fields.get("options")))
         for row in rows
         if row.fields.get("answer") is not None
     ]
     if not pairs:
         return "none"
-    if all(_is_place(*pair) for pair in pairs) and not all(_is_option(*pair) for pair in pairs):
+    placed = all(_is_place(*pair) for pair in pairs)
+    if placed and not all(_fits("choice", *pair) for pair in pairs):
         raise DataError(
             "The answers look like positions of options, counted from 0 or 1. Write the letters "
             "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
         )
-    fits = (form for form, fit in _FITS.items() if all(fit(*pair) for pair in pairs))
-    kinds = {
-        infer_kind(written(answer), [written(each) for each in options] if options else ())
+    for form in ("agree", "choice", "number"):
+        if all(_fits(form, *pair) for pair in pairs):
+            return form
+    found = {
+        infer_kind(written(answer), list(map(written, options)))
         for answer, options in pairs
         if _is_gradable(answer)
     }
-    return next(fits, "mixed" if kinds - {"text"} else "text")
+    return "mixed" if found - {"text"} else "text"
 
 
 def plain_stances(rows: Iterable[Row]) -> list[Row]:
@@ -267,40 +261,27 @@ def plain_stances(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def _is_stance(answer: Any, options: Sequence[Any]) -> bool:
-    return isinstance(answer, str) and answer.strip().lower() in STANCES
-
-
 def _is_place(answer: Any, options: Sequence[Any]) -> bool:
     text = str(answer).strip()
     plain = isinstance(answer, str | int) and text.isascii() and text.isdigit() and len(text) < 4
-    return plain and isinstance(options, list) and bool(options) and int(text) <= len(options)
+    return plain and bool(options) and int(text) <= len(options)
 
 
-def _is_option(answer: Any, options: Sequence[Any]) -> bool:
-    if not options or not isinstance(options, list) or not _is_gradable(answer):
+def _fits(form: str, answer: Any, options: Sequence[Any]) -> bool:
+    if not _is_gradable(answer):
         return False
-    return gold_fault("choice", written(answer), [written(each) for each in options]) is None
-
-
-def _is_choice(answer: Any, options: Sequence[Any]) -> bool:
-    letter = isinstance(answer, str) and re.fullmatch(r"[A-Ja-j]", answer.strip()) is not None
-    return letter or _is_option(answer, options)
-
-
-def _is_number(answer: Any, options: Sequence[Any]) -> bool:
-    return _is_gradable(answer) and gold_fault("number", written(answer)) is None
+    text = written(answer)
+    if form == "agree":
+        return text.strip().lower() in STANCES
+    if form == "number":
+        return gold_fault("number", text) is None
+    if isinstance(answer, str) and re.fullmatch(r"[A-Ja-j]", text.strip()):
+        return True
+    return bool(options) and gold_fault("choice", text, list(map(written, options))) is None
 
 
 def _is_gradable(answer: Any) -> bool:
     return isinstance(answer, str | int | float) and not isinstance(answer, bool)
-
-
-_FITS: Mapping[str, Callable[[Any, Sequence[Any]], bool]] = {
-    "agree": _is_stance,
-    "choice": _is_choice,
-    "number": _is_number,
-}
 
 
 def collect_images(
@@ -345,14 +326,14 @@ def collect_images(
     faults: dict[Path, str] = {}
     for place in set(files.values()):
         faults |= image_faults((path for path, own in files.items() if own == place), place)
-    pictures.faults += [f"{label(row)}: images: {faults[path]}" for row, path in named
-                        if path in faults]  # fmt: skip
-    inside = [each.resolve() for each in folders]
-    pictures.outside = (
-        [path for path in files if not any(path.resolve().is_relative_to(each) for each in inside)]
-        if not pictures.faults
-        else []
+    pictures.faults += (
+        f"{label(row)}: images: {faults[path]}" for row, path in named if path in faults
     )
+    inside = [each.resolve() for each in folders]
+    if not pictures.faults:
+        pictures.outside += (
+            path for path in files if not any(map(path.resolve().is_relative_to, inside))
+        )
     return made, pictures
 
 

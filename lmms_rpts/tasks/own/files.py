@@ -153,28 +153,20 @@ def examine_folder(folder: Path) -> Sequence[Check]:
         said = f"{folder} contains no .yaml file with a task"
         return [problem("own tasks", said, _REMEDY)]
     checks: list[Check] = []
-    faults: list[JudgeConfigurationError] = []
+    faults: dict[str, None] = {}
     for name in names:
         try:
             checks.append(_examined(manager, name))
         except JudgeConfigurationError as error:
-            faults.append(error)
+            faults[str(error)] = None
             with options_given(judge=NO_JUDGE):  # the data are checked with or without a judge
                 checks.append(_examined(manager, name))
-    return [*checks, *_judge_faults(faults)]
-
-
-def _judge_faults(faults: Sequence[JudgeConfigurationError]) -> list[Check]:
-    """Each fault once; none if the configured judge is at fault, which has its own check."""
-    if not faults:
-        return []
-    settings = load_settings()
+    judge = load_settings().judge
     try:
-        if settings.judge:
-            find_judges(settings.judge, settings)
+        find_judges(judge or NO_JUDGE, load_settings())
     except JudgeConfigurationError:
-        return []
-    return [problem("judge", said) for said in dict.fromkeys(map(str, faults))]
+        return checks  # a judge that cannot be used has its own check
+    return [*checks, *(problem("judge", said) for said in faults)]
 
 
 def _examined(manager: Any, name: str) -> Check:

@@ -1,7 +1,8 @@
-"""A new folder for a custom task: its name, and the files that are written."""
+"""A new folder for a custom task: its name, an example, and the files that are written."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -11,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from PIL import Image, ImageDraw
 from tqdm import tqdm
 
 from lmms_rpts.files import draft_of
@@ -19,7 +21,6 @@ from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.own.config import IMAGES
 from lmms_rpts.tasks.own.data import Source, load
-from lmms_rpts.tasks.own.example import example_images, example_instances, example_responses
 
 DATA, README, RESPONSES = "data.jsonl", "README.md", "responses.jsonl"
 
@@ -102,16 +103,103 @@ def check_name(name: str) -> None:
     raise DataError(f"{name!r} cannot be the name of a task: {reason}. Choose another name.")
 
 
+# --- the example ---------------------------------------------------------------------------------
+
+_BARS: Mapping[str, tuple[int, ...]] = {"bars_0.png": (3, 7, 5), "bars_1.png": (6, 2, 4)}
+_COLOURS = ((200, 60, 60), (60, 90, 190), (70, 150, 80))
+_SIZE, _UNIT, _WIDTH = (320, 240), 24, 60
+_WORDS = {
+    "en": {
+        "colours": "red blue green",
+        "agree": "The red bar is the highest of the three.",
+        "choice": "Which bar is the highest?",
+        "number": "What do the heights of the three bars add up to?",
+        "none": "Which bar is the highest, and why?",
+        "shown": "The red bar is at {0}, the blue bar at {1} and the green bar at {2}.",
+        "highest": "The {} bar is the highest.",
+        "total": "The heights of the three bars add up to {}.",
+        "gold": "Image0 -> {}|Conclusion0 -> {}",
+        "steps": "Conclusion 0: from Image 0, {}|Conclusion 1: from Conclusion 0, {}",
+        "final": "Final answer: {}",
+        "stances": "agree disagree",
+    },
+    "zh": {
+        "colours": "红色 蓝色 绿色",
+        "agree": "红色的柱子是三根柱子中最高的。",
+        "choice": "哪根柱子最高？",
+        "number": "三根柱子的高度加起来是多少？",
+        "none": "哪根柱子最高？为什么？",
+        "shown": "红色的柱子高{0}，蓝色的柱子高{1}，绿色的柱子高{2}。",
+        "highest": "{}的柱子最高。",
+        "total": "三根柱子的高度加起来是{}。",
+        "gold": "图片0 -> {}|结论0 -> {}",
+        "steps": "结论0：根据图片0，{}|结论1：根据结论0，{}",
+        "final": "最终答案：{}",
+        "stances": "同意 不同意",
+    },
+}
+
+
 def example(name: str, form: str, language: str) -> Start:
-    """Two instances with drawn charts, and the responses of a fictional model."""
-    return Start(
-        name,
-        form,
-        language,
-        example_instances(form, language),
-        example_images(),
-        example_responses(form, language),
-    )
+    """Two instances with drawn charts, and the responses of a fictional model.
+
+    The first response is right, the second begins with a misread chart.
+    """
+    words, (first, second) = _WORDS[language], _BARS.values()
+    instances = []
+    for image, bars in _BARS.items():
+        answer, said = _answered(bars, form, words)
+        made = {
+            "statement" if form == "agree" else "question": words.get(form, words["choice"]),
+            "images": [image],
+            "options": words["colours"].split() if form == "choice" else None,
+            "answer": None if form == "none" else answer,
+            "reasoning": _lines(words["gold"], said),
+        }
+        instances.append({field: value for field, value in made.items() if value is not None})
+    responses = []
+    for bars in (first, (first[2], second[1] + 5, second[2])):
+        answer, said = _answered(bars, form, words)
+        if form == "agree":
+            answer = words["stances"].split()[answer != "agree"]
+        steps = _lines(words["steps"], [text[0].lower() + text[1:] for text in said])
+        responses.append("\n".join([*steps, words["final"].format(answer)]))
+    images = {image: _chart(bars) for image, bars in _BARS.items()}
+    return Start(name, form, language, instances, images, responses)
+
+
+def _answered(
+    bars: tuple[int, ...], form: str, words: Mapping[str, str]
+) -> tuple[str | int, list[str]]:
+    """The answer about a chart, and the conclusions that lead to it."""
+    highest, total = bars.index(max(bars)), sum(bars)
+    colour = words["colours"].split()[highest]
+    stance, letter = ("disagree" if highest else "agree"), "ABC"[highest]
+    answers: Mapping[str, str | int] = {"agree": stance, "choice": letter, "number": total}
+    last = words["total"].format(total) if form == "number" else words["highest"].format(colour)
+    return answers.get(form, colour), [words["shown"].format(*bars), last]
+
+
+def _lines(patterns: str, texts: Sequence[str]) -> list[str]:
+    return [each.format(text) for each, text in zip(patterns.split("|"), texts, strict=True)]
+
+
+def _chart(bars: tuple[int, ...]) -> bytes:
+    """Three bars with their heights above them, as PNG."""
+    image = Image.new("RGB", _SIZE, "white")
+    draw = ImageDraw.Draw(image)
+    ground = _SIZE[1] - 20
+    for at, (height, colour) in enumerate(zip(bars, _COLOURS, strict=True)):
+        left, top = 40 + at * (_WIDTH + 30), ground - height * _UNIT
+        draw.rectangle((left, top, left + _WIDTH, ground), fill=colour)
+        draw.text((left + _WIDTH // 2 - 4, top - 16), str(height), fill="black")
+    draw.line((20, ground, _SIZE[0] - 20, ground), fill="black", width=2)
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+# --- the files -----------------------------------------------------------------------------------
 
 
 def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None:
@@ -130,9 +218,8 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None
             f"{folder} already has {', '.join(there)}: choose another folder with --output, or "
             "move them."
         )
-    lines = [json.dumps(each, ensure_ascii=False) for each in start.instances]
     texts = {
-        DATA: "".join(f"{line}\n" for line in lines),
+        DATA: _jsonl(start.instances),
         f"{start.name}.yaml": _YAML.format(
             name=start.name, data=DATA, images=IMAGES, form=start.form, language=start.language
         ),
@@ -146,7 +233,11 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None
         ),
     }
     if start.responses:
-        texts[RESPONSES] = _replayed(start)
+        rows = [
+            {"task": start.name, "doc_id": at, "response": text}
+            for at, text in enumerate(start.responses)
+        ]
+        texts[RESPONSES] = _jsonl(rows)
     for name, text in texts.items():
         with draft_of(folder / name) as draft:
             draft.write_text(text, encoding="utf-8", newline="\n")
@@ -161,11 +252,8 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None
     load(Source(folder.absolute() / DATA, folder.absolute() / IMAGES, start.form, start.language))
 
 
-def _replayed(start: Start) -> str:
-    return "".join(
-        json.dumps({"task": start.name, "doc_id": at, "response": text}, ensure_ascii=False) + "\n"
-        for at, text in enumerate(start.responses)
-    )
+def _jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
 def _is_known(name: str) -> bool:

@@ -14,18 +14,26 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.rows import parse_json, read_objects
-from lmms_rpts.schema import FieldError, shown
+from lmms_rpts.fields import (
+    Fields,
+    Reader,
+    RowError,
+    any_list,
+    list_of,
+    mapping,
+    objects,
+    step_number,
+    text,
+    whole,
+)
+from lmms_rpts.rows import read_objects
+from lmms_rpts.schema import shown
 from lmms_rpts.tasks.reform_eval.images import Box, ImageIndex, ImagePlace, cut_to
 from lmms_rpts.tasks.reform_eval.sets import DataSet
-from lmms_rpts.tasks.source_fields import is_encodable
 from lmms_rpts.tasks.variants import rng_of
 
 HUB_FOLDER = "huggingface_data"
 _PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
-
-MOST_ROUNDS = 100
-"""Maximum number of rounds in a dialogue: each prompt contains all earlier rounds."""
 
 MOST_OPTIONS = 26
 """Maximum number of options: there are 26 letters to mark them."""
@@ -34,17 +42,9 @@ DISTRACTORS = 3
 """Number of wrong options that are drawn for a sample if the data have none."""
 
 
-def is_folder(path: Path) -> bool:
-    """Whether the folder exists; False if the path is too long for the file system."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
 def root_of(path: Path) -> Path:
     """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
-    return next(path / place for place in _PLACES if place == "" or is_folder(path / place))
+    return next(path / place for place in _PLACES if place == "" or (path / place).is_dir())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,23 +113,27 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
         folder: ``huggingface_data``.
         seed: seed for drawing wrong options.
     """
-    paths = [folder / name for name in files_of(chosen)]
+    names = files_of(chosen)
     read = _READERS.get(chosen.layout, _read_named)
     samples: dict[str | int, Sample] = {}
     faults: list[str] = []
     try:
-        rows = _rows(chosen, [_content(path) for path in paths])
-        images = ImageIndex(paths[0])
-    except (UserError, OSError, ValueError) as fault:
+        contents = [[dict(row.fields) for row in read_objects(folder / name)] for name in names]
+        rows, shared = _rows(chosen, contents)
+        images = ImageIndex(folder / names[0])
+    except (UserError, OSError) as fault:
         return Samples((), (str(fault),))
-    for at, (place, row) in enumerate(rows):
+    except RowError as fault:
+        return Samples((), (f"{chosen.file}: {fault}",))
+    for at, row in enumerate(rows):
         try:
-            for sample in read(_Row(Fields(row, place, images), at, chosen, seed)):
+            fields = Fields(mapping(row, "record"))
+            for sample in read(_Row(fields, at, chosen, seed, images, shared)):
                 if sample.id in samples:
-                    raise FieldError(f"{place}: the id {sample.id!r} occurs more than once")
+                    raise RowError(str(sample.id), "is also the id of another record")
                 samples[sample.id] = sample
-        except FieldError as fault:
-            faults.append(f"{chosen.file}: {fault}")
+        except RowError as fault:
+            faults.append(f"{chosen.file}: record {at}: {fault}")
     if not rows:
         faults.append(f"{chosen.file}: contains no record")
     found = list(samples.values())
@@ -138,218 +142,121 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
     return Samples(tuple(found), tuple(faults))
 
 
-def _content(path: Path) -> Any:
-    """The JSON value of a file; for JSON lines, the list of their values."""
-    try:
-        return parse_json(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError:
-        raise FieldError(f"{path.name} is not UTF-8 text") from None
-    except ValueError as error:
-        if "Extra data" in str(error):
-            return [row.fields for row in read_objects(path)]
-        raise FieldError(f"{path.name} {error}") from None
-
-
-_Rows = list[tuple[str, Any]]
-"""Records, each with its place for messages."""
-
 _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 
-def _rows(chosen: DataSet, contents: Sequence[Any]) -> _Rows:
-    """The records of a set's files, with the values that they share."""
-    content = contents[0]
+def _rows(
+    chosen: DataSet, contents: Sequence[Sequence[Any]]
+) -> tuple[Sequence[Any], Mapping[str, tuple[str, ...]]]:
+    """The records of a set's files, and the lists of texts that they share."""
+    rows = contents[0]
     if chosen.layout == "classification":
-        return _listed(content, chosen.file)
-    if chosen.layout == "counting":
-        choices = _choices(contents[1], files_of(chosen)[-1])
-        return _with(_listed(content, chosen.file), choices=choices)
-    if chosen.layout == "tdiuc":
-        return list(_tdiuc_rows(chosen, contents))
-    head = Fields(content, chosen.file)
+        return rows, {}
+    if chosen.layout in ("counting", "tdiuc"):
+        offered = _head(contents[-1]).read("choice", spoken_list)
+        if chosen.layout == "tdiuc":
+            rows = list(_tdiuc_rows(chosen, rows, contents[1]))
+        return rows, {"choices": tuple(dict.fromkeys(offered))}
+    head = _head(rows)
     wanted = {"version": chosen.version, "split": chosen.split, "dataset_name": chosen.dataset_name}
     for name, value in wanted.items():
-        if value and str(head.any(name)) != value:
-            raise head.wrong(name, f"{value!r} (these are other data, or another version)")
-    if chosen.variant == "snli_ve" and head.any("gt_info") != _ENTAILMENT:
-        raise head.wrong("gt_info", str(_ENTAILMENT))
-    place = f"{chosen.file}, 'data'"
+        if value:
+            head.read(name, _exactly(value))
+    if chosen.variant == "snli_ve":
+        head.read("gt_info", _exactly(_ENTAILMENT))
     if chosen.layout == "dialogue":  # its records refer to texts by number
-        data = Fields(head.any("data"), place)
-        texts = {name: data.texts(name) for name in ("questions", "answers")}
-        return _with(_listed(data.any("dialogs"), f"{chosen.file}, 'dialogs'"), **texts)
-    rows = _listed(head.any("data"), place)
+        texts = {name: head.read(f"data.{name}", spoken_list) for name in ("questions", "answers")}
+        return head.read("data.dialogs", any_list), texts
+    rows = head.read("data", any_list)
     if chosen.family == "spatial":  # CLEVR's file contains its instructions
-        return _with(rows, instructs=head.texts("instructs")[:5])
-    return rows
+        return rows, {"instructs": head.read("instructs", spoken_list)[:5]}
+    return rows, {}
 
 
-def _listed(rows: Any, place: str) -> _Rows:
-    if not isinstance(rows, list):
-        raise FieldError(f"{place} should be a list of records, not {type(rows).__name__}")
-    return [(f"record {at}", row) for at, row in enumerate(rows)]
+def _head(rows: Sequence[Any]) -> Fields:
+    if len(rows) != 1:
+        raise RowError("file", f"should contain one object, not {len(rows)} rows")
+    return Fields(rows[0])
 
 
-def _with(rows: _Rows, **shared: Any) -> _Rows:
-    return [(place, {**row, **shared} if isinstance(row, dict) else row) for place, row in rows]
+def _exactly(wanted: Any) -> Reader[None]:
+    def read(value: Any, field: str) -> None:
+        if value != wanted and str(value) != wanted:
+            found = f"not {shown(value)} (these are other data, or another version)"
+            raise RowError(field, f"should be {wanted!r}, {found}")
+
+    return read
 
 
-def _tdiuc_rows(chosen: DataSet, contents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+def _tdiuc_rows(
+    chosen: DataSet, questions: Sequence[Any], answers: Sequence[Any]
+) -> Iterator[dict[str, Any]]:
     """Questions of one type, joined with their answers by ``question_id``."""
-    questions, answers = contents[:2]
-    choices = _choices(contents[2], files_of(chosen)[-1])
-    by_id: dict[Any, Fields] = {}
-    for place, row in _listed(answers, "TDIUC_val_anns.json"):
-        found = Fields(row, f"TDIUC_val_anns.json, {place}")
-        by_id[found.id("question_id")] = found
-    for place, row in _listed(questions, chosen.file):
-        asked = Fields(row, f"{chosen.file}, {place}")
-        answer = by_id.get(asked.id("question_id"))
-        if answer is None:
-            raise asked.wrong("question_id", "an id in TDIUC_val_anns.json")
-        if answer.any("question_type") == chosen.variant:
-            yield place, {**row, "answers": answer.any("answers"), "choices": choices}
+    by_id = {Fields(row).read("question_id", record_id): Fields(row) for row in answers}
+    for row in questions:
+        name = Fields(row).read("question_id", record_id)
+        if name not in by_id:
+            raise RowError("question_id", f"{name!r} is not in TDIUC_val_anns.json")
+        if by_id[name].read("question_type", text) == chosen.variant:
+            yield {**row, "answers": by_id[name].value.get("answers")}
 
 
-def _choices(content: Any, place: str) -> list[str]:
-    """All different answers of a set."""
-    return list(dict.fromkeys(Fields(content, place).texts("choice")))
+# --- fields --------------------------------------------------------------------------------------
 
 
-# --- the fields of a record ----------------------------------------------------------------------
+def spoken(value: Any, field: str) -> str:
+    """A string, possibly empty; a number is converted to a string."""
+    if type(value) in (int, float) and abs(value) < 1e18:  # False for NaN
+        return json.dumps(value)
+    return text(value, field)
 
 
-class Fields:
-    """The fields of a JSON object; each is checked when it is read.
-
-    All methods raise FieldError with the place and the field. A name such as ``image|img`` stands
-    for the first of several fields that is present.
-
-    Args:
-        value: the object.
-        place: name of the object in messages.
-        images: images of the file; None if it has none.
-    """
-
-    def __init__(self, value: Any, place: str, images: ImageIndex | None = None) -> None:
-        if not isinstance(value, dict):
-            raise FieldError(f"{place} should be an object, not {shown(value)}")
-        self.value: dict[str, Any] = value
-        self.place = place
-        self._images = images
-
-    def __contains__(self, name: str) -> bool:
-        return self.value.get(name) is not None
-
-    def wrong(self, name: str, wanted: str) -> FieldError:
-        """The error for a field that is not as expected."""
-        value = shown(self.value.get(name))
-        return FieldError(f"{self.place}: {name!r} should be {wanted}, not {value}")
-
-    def any(self, name: str) -> Any:
-        """The value of a required field."""
-        if name not in self.value:
-            raise FieldError(f"{self.place}: the field {name!r} is missing")
-        return self.value[name]
-
-    def text(self, name: str) -> str:
-        """A string, possibly empty; a number is converted to a string."""
-        text = _as_text(self.any(name))
-        if text is None:
-            raise self.wrong(name, "a string")
-        return text
-
-    def texts(self, names: str) -> tuple[str, ...]:
-        """One or several strings."""
-        name = self._present(names)
-        value = self.any(name)
-        values = value if isinstance(value, list) else [value]
-        texts = [text for each in values if (text := _as_text(each)) is not None]
-        if not texts or len(texts) < len(values):
-            raise self.wrong(name, "a string or a list of strings")
-        return tuple(texts)
-
-    def id(self, name: str) -> str | int:
-        """The id of a record."""
-        value = self.any(name)
-        if isinstance(value, bool) or not isinstance(value, str | int) or _as_text(value) is None:
-            raise self.wrong(name, "a string or a whole number")
-        return value
-
-    def options(self, name: str) -> tuple[str, ...]:
-        """Options to choose from."""
-        found = self.texts(name)
-        if not isinstance(self.any(name), list) or len(found) < 2:
-            raise self.wrong(name, "a list of at least two options")
-        if len(found) > MOST_OPTIONS:
-            count = len(found)
-            raise FieldError(f"{self.place}: {count} options; at most {MOST_OPTIONS} can be marked")
-        return found
-
-    def index(self, name: str, count: int) -> int:
-        """An index below ``count``; the data may have it as a string."""
-        return self._index(self.any(name), name, count)
-
-    def indices(self, name: str, count: int) -> list[int]:
-        """The indices of at least two options."""
-        values = self.any(name)
-        if not isinstance(values, list) or not 2 <= len(values) <= MOST_OPTIONS:
-            raise self.wrong(name, f"a list of 2 to {MOST_OPTIONS} numbers")
-        return [self._index(each, name, count) for each in values]
-
-    def _index(self, value: Any, name: str, count: int) -> int:
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
-            value = int(value)
-        if type(value) is not int or not 0 <= value < count:
-            raise self.wrong(name, f"a whole number from 0 to {count - 1}")
-        return value
-
-    def boxes(self, name: str) -> tuple[Box, ...]:
-        """Boxes of four numbers each; the data may have a single box."""
-        value = self.any(name)
-        several = isinstance(value, list) and value and isinstance(value[0], list)
-        rows = value if several else [value]
-        boxes = [tuple(map(float, row)) for row in rows if _is_box(row)]
-        if len(boxes) < len(rows):
-            raise self.wrong(name, "four numbers, or a list of such")
-        return tuple((a, b, c, d) for a, b, c, d in boxes)
-
-    def image(self, names: str) -> ImagePlace:
-        """The location of the image."""
-        name = self._present(names)
-        value = self.any(name)
-        if not isinstance(value, str) or not value or not value.isascii():
-            raise self.wrong(name, "an image as base64 text")
-        assert self._images is not None, "the file has no images"
-        try:
-            return self._images.place(value)
-        except (ValueError, OSError) as error:
-            fault = str(error).partition("\n")[0]
-            raise FieldError(f"{self.place}: cannot read the image in {name!r}: {fault}") from None
-
-    def _present(self, names: str) -> str:
-        listed = names.split("|")
-        return next((each for each in listed if each in self), listed[0])
+def spoken_list(value: Any, field: str) -> tuple[str, ...]:
+    """One or several strings."""
+    return list_of(spoken)(value if isinstance(value, list) else [value], field)
 
 
-def _as_text(value: object) -> str | None:
-    if isinstance(value, str):
-        return value if is_encodable(value) else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return json.dumps(value) if is_number and abs(value) < 1e18 else None  # type: ignore[arg-type]
+def record_id(value: Any, field: str) -> str | int:
+    """The id of a record."""
+    return value if type(value) is int else text(value, field)
 
 
-def _is_box(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 4
-        and all(
-            isinstance(each, int | float)
-            and not isinstance(each, bool)
-            and abs(each) < 1e6  # False for NaN
-            for each in value
-        )
+def choices(value: Any, field: str) -> tuple[str, ...]:
+    """Options to choose from."""
+    if not 2 <= len(any_list(value, field)) <= MOST_OPTIONS:
+        raise RowError(field, f"has {len(value)} options: 2 to {MOST_OPTIONS} can be marked")
+    return list_of(spoken)(value, field)
+
+
+def index_below(count: int) -> Reader[int]:
+    """An index below ``count``."""
+    return lambda value, field: step_number(
+        whole(value, field), count, field, base=0, things="options"
     )
+
+
+def among(options: Sequence[Any]) -> Reader[int]:
+    """The index of one of these texts or numbers."""
+
+    def read(value: Any, field: str) -> int:
+        said = spoken(value, field) if options and isinstance(options[0], str) else value
+        if said not in options:
+            raise RowError(field, f"should be one of the options, not {shown(value)}")
+        return options.index(said)
+
+    return read
+
+
+def _boxes(value: Any, field: str) -> tuple[Box, ...]:
+    """Boxes of four numbers each; the data may have a single box."""
+    rows = any_list(value, field)
+    boxes: list[Box] = []
+    for row in rows if rows and isinstance(rows[0], list) else [rows]:
+        sound = isinstance(row, list) and len(row) == 4
+        if not sound or not all(type(each) in (int, float) and abs(each) < 1e6 for each in row):
+            raise RowError(field, f"should be four numbers, or a list of such, not {shown(value)}")
+        boxes.append((float(row[0]), float(row[1]), float(row[2]), float(row[3])))
+    return tuple(boxes)
 
 
 # --- one record ----------------------------------------------------------------------------------
@@ -357,26 +264,43 @@ def _is_box(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A record: its fields, and its index in the data set."""
+    """A record: its fields, its index in the data set, and the texts that records share."""
 
     fields: Fields
     at: int
     chosen: DataSet
     seed: int
+    images: ImageIndex
+    shared: Mapping[str, tuple[str, ...]]
+
+    def image(self, names: str) -> ImagePlace:
+        """The location of the image; for ``names``, see ``_Names``."""
+        return self.fields.read(_present(names, self.fields), self._image)
+
+    def _image(self, value: Any, field: str) -> ImagePlace:
+        if not isinstance(value, str) or not value.isascii():
+            raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
+        try:
+            return self.images.place(value)
+        except (ValueError, OSError) as error:
+            fault = str(error).partition("\n")[0]
+            raise RowError(field, f"has an image that cannot be read: {fault}") from None
 
     def draw(self, right: str, name: str) -> tuple[str, ...]:
         """Wrong options, drawn from all answers of the set, followed by the right option.
 
         ``name``: name of the sample; the draw depends on it.
         """
-        wrong = [each for each in self.fields.value["choices"] if each != right]
+        others = [each for each in self.shared["choices"] if each != right]
         rng = rng_of(self.seed, self.chosen.name, name, "distractors")
-        return (*rng.sample(wrong, min(DISTRACTORS, len(wrong))), right)
+        return (*rng.sample(others, min(DISTRACTORS, len(others))), right)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Names:
     """The names of a layout's fields; empty: it has none, or for the id, the index is the id.
+
+    ``image|img`` is the first of these that is present.
 
     ``right`` is the index of the right option, in the layout ``vqa`` its text.
     """
@@ -430,112 +354,92 @@ def _read_named(row: _Row) -> Iterator[Sample]:
     options: tuple[str, ...] = _OPTIONS.get(chosen.variant, ())
     right = None
     if names.options or options:
-        options = options or fields.options(names.options)
-        if chosen.layout != "vqa":
-            right = fields.index(names.right, len(options))
-        elif (text := fields.text(names.right)) in options:
-            right = options.index(text)
-        else:
-            raise fields.wrong(names.right, "one of the options")
+        options = options or fields.read(names.options, choices)
+        by_text = chosen.layout == "vqa"
+        right = fields.read(names.right, among(options) if by_text else index_below(len(options)))
     if chosen.name == "vsr":
         options = tuple(each if each.endswith(".") else f"{each}." for each in options)
-    image = fields.image(names.image)
-    question = fields.texts(names.question) if names.question else ()
+    image = row.image(names.image)
     boxes: tuple[Box, ...] = ()
-    given, filling = {}, None
+    given: dict[str, Any] = {}
     if names.boxes and (names.boxes in fields or chosen.boxes):
-        boxes = fields.boxes(names.boxes)
-        given = {"bbox": fields.any(names.boxes)}
+        boxes, given = fields.read(names.boxes, _boxes), {"bbox": fields.value[names.boxes]}
         if chosen.boxes == "crop" and not cut_to(boxes[0], image.size):
             across, down = image.size
-            raise fields.wrong(names.boxes, f"inside the image of {across} x {down} pixels")
-    if chosen.layout == "vqa":
-        question, more = _in_context(fields, question, chosen.variant)
-        given |= more
-    elif chosen.layout == "matching":
-        filling, more = _filling(fields, chosen.variant)
-        given |= more
+            wanted = f"inside the image of {across} x {down} pixels"
+            raise RowError(names.boxes, f"should be {wanted}, not {shown(given['bbox'])}")
+    asked = _present(names.question, fields)
+    question = fields.read(asked, spoken_list) if asked else ()
+    question, filling, more = _in_context(fields, question, chosen.variant)
     yield Sample(
-        fields.id(names.id) if names.id else row.at,
+        fields.read(names.id, record_id) if names.id else row.at,
         image,
         question,
         filling=filling,
         options=options,
         right=right,
-        answers=fields.texts(names.answers) if names.answers else (),
+        answers=fields.read(names.answers, spoken_list) if names.answers else (),
         boxes=boxes,
-        given=given,
-        instructions=fields.value["instructs"] if chosen.family == "spatial" else (),
+        given=given | more,
+        instructions=row.shared["instructs"] if chosen.family == "spatial" else (),
     )
+
+
+def _present(names: str, fields: Fields) -> str:
+    listed = names.split("|")
+    return next((each for each in listed if each in fields), listed[0])
 
 
 def _in_context(
     fields: Fields, asked: tuple[str, ...], variant: str
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """A question with its context, and further fields of the published sample."""
+) -> tuple[tuple[str, ...], str | None, dict[str, Any]]:
+    """A question with its context, the instruction's filling, and further published fields."""
     if variant == "claim":
-        claim, evidence = fields.text("claim").strip(), fields.text("text_evidence").strip()
-        return (_CLAIM.format(claim, evidence),), {}
-    question = asked[0] if asked else ""
-    if variant == "context":
-        context = fields.text("context")
-        return (f"{question} Context: {context.strip()}",), {"context": context}
-    if variant == "rationale":
-        rationale = fields.text("rationale")
-        return (f"{question} Rationale: {rationale}",), {"rationale": rationale}
+        parts = (fields.read(name, spoken).strip() for name in ("claim", "text_evidence"))
+        return (_CLAIM.format(*parts),), None, {}
+    if variant in ("context", "rationale"):
+        added = fields.read(variant, spoken)
+        said = added.strip() if variant == "context" else added
+        return (f"{asked[0]} {variant.capitalize()}: {said}",), None, {variant: added}
     if variant == "explanation":
-        given = {name: fields.any(name) for name in ("rationale", "rationale_options")}
-        return (f"{question} Answer: {fields.text('answer')}",), given
-    return asked, {}
-
-
-def _filling(fields: Fields, variant: str) -> tuple[str | None, dict[str, Any]]:
-    """The text that the instruction is about, and further fields of the published sample."""
+        given = {name: fields.value.get(name) for name in ("rationale", "rationale_options")}
+        return (f"{asked[0]} Answer: {fields.read('answer', spoken)}",), None, given
     if variant in _OPTIONS:
-        text = fields.text("anno")
-        return text, {"anno": text} if variant == "itm" else {}
+        said = fields.read("anno", spoken)
+        return asked, said, {"anno": said} if variant == "itm" else {}
     if variant == "wikihow":
-        text = fields.text("method")
-        return text, {"task": text, "title": fields.text("title")}
-    return None, {}
+        said = fields.read("method", spoken)
+        return asked, said, {"task": said, "title": fields.read("title", spoken)}
+    return asked, None, {}
 
 
 def _read_tdiuc(row: _Row) -> Iterator[Sample]:
-    answers = row.fields.any("answers")
-    if not isinstance(answers, list) or not answers:
-        raise row.fields.wrong("answers", "a list of answers")
-    right = Fields(answers[0], f"{row.fields.place}, 'answers'[0]").text("answer")
-    name = str(row.fields.id("question_id"))
+    right = row.fields.read("answers", objects)[0].read("answer", spoken)
+    name = str(row.fields.read("question_id", record_id))
     options = ("yes", "no") if right in ("yes", "no") else row.draw(right, name)
-    image, question = row.fields.image("image_id"), row.fields.text("question")
+    image, question = row.image("image_id"), row.fields.read("question", spoken)
     yield Sample(name, image, (question,), options=options, right=options.index(right))
 
 
 def _read_counting(row: _Row) -> Iterator[Sample]:
     name = str(row.at + 1)
-    options = row.draw(row.fields.text("Answer"), name)
-    image, question = row.fields.image("Image_ID"), row.fields.text("Question")
+    options = row.draw(row.fields.read("Answer", spoken), name)
+    image, question = row.image("Image_ID"), row.fields.read("Question", spoken)
     yield Sample(name, image, (question,), options=options, right=len(options) - 1)
 
 
 def _read_dialogue(row: _Row) -> Iterator[Sample]:
     """One sample per round, with the rounds before it."""
-    fields = row.fields
-    image, name = fields.image("image_base64"), fields.id("image_id")
-    questions, answers = fields.value["questions"], fields.value["answers"]  # checked already
+    image, name = row.image("image_base64"), row.fields.read("image_id", record_id)
+    questions, answers = row.shared["questions"], row.shared["answers"]
     history: tuple[Turn, ...] = ()
-    rounds = _listed(fields.any("dialog"), f"{fields.place}, 'dialog'")
-    if len(rounds) > MOST_ROUNDS:
-        count = len(rounds)
-        raise FieldError(f"{fields.place}: {count} rounds; at most {MOST_ROUNDS} are supported")
-    for number, (_, value) in enumerate(rounds):
-        turn = Fields(value, f"{fields.place}, round {number}")
-        question = questions[turn.index("question", len(questions))]
-        options = turn.indices("answer_options", len(answers))
-        right = turn.index("answer", len(answers))
-        if right not in options:
-            raise turn.wrong("answer", "one of the options")
-        here = Turn(question, tuple(answers[each] for each in options), options.index(right))
+    for number, turn in enumerate(row.fields.read("dialog", objects)):
+        offered = turn.read("answer_options", list_of(index_below(len(answers))))
+        here = Turn(
+            questions[turn.read("question", index_below(len(questions)))],
+            choices([answers[each] for each in offered], "answer_options"),
+            turn.read("answer", among(offered)),
+        )
         yield Sample(
             f"{name}_{number}",
             image,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,28 +16,25 @@ from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.data import (
     HUB_FOLDER,
-    Sample,
     Samples,
     files_of,
-    is_folder,
     read_samples,
     root_of,
 )
-from lmms_rpts.tasks.reform_eval.documents import Dialogue, Document, dialogues_of, documents_of
+from lmms_rpts.tasks.reform_eval.documents import (
+    MOST_NUMBERED,
+    Document,
+    dialogues_of,
+    documents_of,
+)
 from lmms_rpts.tasks.reform_eval.images import with_boxes
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformInstance
 from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, Method, data_sets, groups
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
-from lmms_rpts.tasks.reform_eval.text_form import MOST_MARKED
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
-_MOST = MOST_MARKED["number"]
-
-
-def missing_files(chosen: DataSet, root: Path) -> list[str]:
-    """The missing files of a set."""
-    return [name for name in files_of(chosen) if not (root / name).is_file()]
+_FOLDERS = "(ReForm-Eval-Data, huggingface_data or a parent)"
 
 
 def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Samples:
@@ -47,17 +44,22 @@ def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Sam
         DataError: if its files are missing.
     """
     settings = settings or load_reform_settings()
-    root = _downloaded(files_of(chosen)) if settings.path is None else root_of(settings.path)
-    missing = missing_files(chosen, root)
+    names = files_of(chosen)
+    root = _downloaded(names) if settings.path is None else root_of(settings.path)
+    missing = _missing(chosen, root)
     if missing:
         raise DataError(
-            f"{missing[0]} of {chosen.title} is not in {root} (REFORM_PATH). Set REFORM_PATH to a "
-            "folder with the publishers' files (ReForm-Eval-Data, huggingface_data or a parent), "
-            f"or unset it to download {HUB_DATASET}."
+            f"{missing} of {chosen.title} is not in {root} (REFORM_PATH). Set REFORM_PATH to a "
+            f"folder with the publishers' files {_FOLDERS}, or unset it to download {HUB_DATASET}."
         )
-    found = [(root / name).stat() for name in files_of(chosen)]
+    found = [(root / name).stat() for name in names]
     stamps = tuple((each.st_mtime_ns, each.st_size) for each in found)
     return _read(chosen, root, settings.seed, stamps)
+
+
+def _missing(chosen: DataSet, root: Path) -> str:
+    """The first file of a set that is missing; empty if it is complete."""
+    return next((name for name in files_of(chosen) if not (root / name).is_file()), "")
 
 
 @lru_cache(maxsize=128)
@@ -73,24 +75,19 @@ def load_documents(chosen: DataSet, method: Method) -> list[Document]:
     """
     settings = load_reform_settings()
     found = load_samples(chosen, settings)
-    raise_faults(chosen.file, found.faults, remedy(settings))
+    raise_faults(chosen.file, found.faults, _remedy(settings))
     instructions = load_instructions(settings.instructions)
     return list(documents_of(chosen, method, found.samples, instructions, settings))
 
 
-def load_task(task: str) -> list[Document] | list[Dialogue]:
-    """Load the documents of a task by its name.
-
-    Raises:
-        DataError: if the data or the instructions can't be used.
-    """
+def load_task(task: str) -> Sequence[Document]:
+    """Load the documents of a task by its name, as ``load_documents``."""
     chosen, method, history = TASKS[task]
     documents = load_documents(chosen, method)
     return list(dialogues_of(documents)) if history == "online" else documents
 
 
-def remedy(settings: ReformSettings) -> str:
-    """The remedy for data that can't be used, for messages."""
+def _remedy(settings: ReformSettings) -> str:
     if settings.path is None:
         return (
             f"The download from {HUB_DATASET} may be damaged: delete it and retry, or set "
@@ -155,86 +152,78 @@ def check_reform(*tasks: str) -> None:
     """
     settings = load_reform_settings()
     instructions = load_instructions(settings.instructions)
-    chosen = [TASKS[task] for task in tasks]
-    for each, method, _ in chosen:
-        instructions.of(each, method)
-    _check_files([each for each, *_ in chosen], tasks, settings)
-    for task, (each, method, _) in zip(tasks, chosen, strict=True):
-        found = load_samples(each, settings)
+    for task in tasks:
+        instructions.of(TASKS[task].set, TASKS[task].method)
+    _check_files(tasks, settings)
+    for task in tasks:
+        chosen, method, _ = TASKS[task]
+        found = load_samples(chosen, settings)
         faults = list(found.faults)
         if method == "generation" and settings.marks in ("number", "random"):
             faults += [
-                f"{each.file}: sample {sample.id!r} has {len(sample.options)} options, but numbers "
-                f"can mark at most {_MOST}, letters 26 (marks = {settings.marks})"
+                f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, but "
+                f"numbers can mark at most {MOST_NUMBERED}, letters 26 (marks = {settings.marks})"
                 for sample in found.samples
-                if len(sample.options) > _MOST
+                if len(sample.options) > MOST_NUMBERED
             ]
-        raise_faults(settings.path or each.file, faults, remedy(settings))
+        raise_faults(settings.path or chosen.file, faults, _remedy(settings))
         dataset_kwargs(task)
 
 
-def _check_files(chosen: Sequence[DataSet], tasks: Sequence[str], settings: ReformSettings) -> None:
+def _check_files(tasks: Sequence[str], settings: ReformSettings) -> None:
     """Refuse missing files early, with the tasks that can still run."""
     if settings.path is None:
         return
-    if not is_folder(settings.path):
+    if not settings.path.is_dir():
         raise DataError(
             f"REFORM_PATH={str(settings.path)!r} is not a folder. Set it to ReForm-Eval-Data in "
             "the publishers' layout (also huggingface_data or a parent), or unset it to download "
             "the data."
         )
     root = root_of(settings.path)
-    lacking = {each.title: name for each in chosen for name in missing_files(each, root)[:1]}
-    if lacking:
-        there = [
-            task for task, each in zip(tasks, chosen, strict=True) if each.title not in lacking
-        ]
-        runnable = (
-            f"run --tasks {','.join(there)} for the others"
-            if there
-            else f"unset it to download the data from {HUB_DATASET}"
-        )
-        faults = [f"{name} of {title} is missing" for title, name in lacking.items()]
-        raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {runnable}.")
+    missing = {task: _missing(TASKS[task].set, root) for task in tasks}
+    there = ",".join(task for task, name in missing.items() if not name)
+    other = f"run --tasks {there} for the others" if there else f"unset it to get {HUB_DATASET}"
+    faults = [f"{name} of {TASKS[task].set.title} is missing" for task, name in missing.items()
+              if name]  # fmt: skip
+    raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {other}.")
 
 
 def examine() -> list[Check]:
     """Check which of the 61 sets are complete in REFORM_PATH; no checks if it is not set."""
-    settings = load_reform_settings()
+    settings, name = load_reform_settings(), "ReForm-Eval"
     if settings.path is None:
         return []
-    name = "ReForm-Eval"
     try:
         load_instructions(settings.instructions)
-        _check_files([], [], settings)
+        _check_files([], settings)
     except DataError as error:
         return [data_fault(name, error)]
-    root = root_of(settings.path)
-    there = [each for each in data_sets().values() if not missing_files(each, root)]
+    root, checks, count = root_of(settings.path), [], 0
+    sets = data_sets().values()
+    there = [each for each in sets if not _missing(each, root)]
     if not there:
         return [problem(name, f"none of the 61 sets is in {root}", "set REFORM_PATH to the data")]
-    broken = {each: fault for each in there for fault in _broken(each, settings)[:1]}
-    checks = [
-        problem(f"{name}, {each.title}", text, remedy(settings)) for each, text in broken.items()
-    ]
-    whole = [each for each in there if each not in broken]
-    count = sum(len(load_samples(each, settings).samples) for each in whole)
-    said = f"{len(whole)} of {len(data_sets())} sets, {count:,} samples, all images, in {root}"
-    lacking = [each.title for each in data_sets().values() if each not in there]
-    if lacking:
-        said += f"\nmissing: {', '.join(lacking)}"
+    for each in there:
+        found = load_samples(each, settings)
+        faults = [*found.faults, *_image_faults(each, found)]
+        if faults:
+            checks.append(problem(f"{name}, {each.title}", faults[0], _remedy(settings)))
+        else:
+            count += len(found.samples)
+    whole = len(there) - len(checks)
+    said = f"{whole} of {len(sets)} sets, {count:,} samples, all images, in {root}"
+    lacking = [each.title for each in sets if each not in there]
+    said += f"\nmissing: {', '.join(lacking)}" if lacking else ""
     return [*checks, Check(name, "ok", said)] if whole else checks
 
 
-def _broken(chosen: DataSet, settings: ReformSettings) -> list[str]:
-    """The faults of a set, with its images decoded completely."""
-    found = load_samples(chosen, settings)
-    faults = list(found.faults)
+def _image_faults(chosen: DataSet, found: Samples) -> Iterator[str]:
+    """The faults of images that are decoded completely."""
     for sample in found.samples:
         fault = fault_of_image(sample.image.open)
         if fault:
-            faults.append(f"{chosen.file}: cannot read the image of {sample.id!r}: {fault}")
-    return faults
+            yield f"{chosen.file}: cannot read the image of {sample.id!r}: {fault}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {
@@ -253,11 +242,11 @@ def picture_of(instance: ReformInstance, folder: Path | None = None) -> Image.Im
         folder: folder of the data; None: REFORM_PATH if set, else the cached download. Nothing is
             downloaded.
     """
-    root = _root(folder)
-    chosen = data_sets().get(instance.set)
-    if root is None or chosen is None:
+    root, chosen = _root(folder), data_sets().get(instance.set)
+    if root is None or chosen is None or _missing(chosen, root):
         return None
-    samples = _shown(instance.set, root)
+    settings = load_reform_settings().model_copy(update={"path": root})
+    samples = load_samples(chosen, settings).samples
     if instance.sample >= len(samples) or str(samples[instance.sample].id) != instance.id:
         return None
     sample = samples[instance.sample]
@@ -270,7 +259,7 @@ def picture_of(instance: ReformInstance, folder: Path | None = None) -> Image.Im
 def images_folder(task: str) -> Path | None:
     """The folder of the data on this machine, which contain the images; None if there is none."""
     root = _root(None)
-    return root if root is not None and is_folder(root) else None
+    return root if root is not None and root.is_dir() else None
 
 
 def _root(folder: Path | None) -> Path | None:
@@ -284,12 +273,3 @@ def _root(folder: Path | None) -> Path | None:
 @lru_cache(maxsize=1)
 def _hub_copy() -> Path | None:
     return downloaded(HUB_DATASET)
-
-
-@lru_cache(maxsize=8)
-def _shown(name: str, root: Path) -> tuple[Sample, ...]:
-    settings = load_reform_settings().model_copy(update={"path": root})
-    try:
-        return load_samples(data_sets()[name], settings).samples
-    except DataError:
-        return ()

@@ -1,11 +1,13 @@
-"""Documents of ReForm-Eval's tasks: each sample is presented several times, in several wordings."""
+"""Documents of ReForm-Eval's tasks: samples in several wordings, and the published text form."""
 
 from __future__ import annotations
 
 import json
 import re
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import cycle
 from typing import Any
 
 from lmms_rpts.filters.responses import Doc
@@ -13,16 +15,20 @@ from lmms_rpts.tasks.reform_eval.data import Sample, Turn
 from lmms_rpts.tasks.reform_eval.instructions import Instructions, Wording
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings
-from lmms_rpts.tasks.reform_eval.text_form import (
-    PREFIX,
-    STYLES,
-    marked,
-    marks_of,
-    question_with_options,
-)
 from lmms_rpts.tasks.variants import balanced_order, rng_of
 
 _MARK = re.compile(r"\(([A-Z])\)")
+
+PREFIX = "The answer is"
+"""Beginning of an answer to a question with options."""
+
+_LETTERS = {
+    "upper": string.ascii_uppercase,
+    "lower": string.ascii_lowercase,
+    "number": string.digits[1:],
+}
+STYLES = tuple(_LETTERS)
+MOST_NUMBERED = len(_LETTERS["number"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,56 +238,78 @@ def question_with_answer(
     return question_with_options(question, options, mark), said
 
 
-# --- dialogues with online history ---------------------------------------------------------------
+# --- the published text form ----------------------------------------------------------------------
 
-_OF_ROUND = (
-    *("id", "sample", "round", "instruct", "question", "options", "order", "marks", "right"),
-    *("answers", "history"),
-)
+
+def marks_of(style: str, count: int) -> str:
+    """The marks of ``count`` options, one character each.
+
+    Raises:
+        IndexError: if there are more options than marks: 26 letters, 9 numbers.
+    """
+    letters = _LETTERS["upper" if style == "random" else style]
+    if count > len(letters):
+        raise IndexError(f"{count} options are too many for {style} marks: at most {len(letters)}")
+    return letters[:count]
+
+
+def style_of(marks: str) -> str:
+    """The style of marks; ``upper`` if there are none."""
+    return next((style for style, all_ in _LETTERS.items() if marks[:1] == all_[0]), "upper")
+
+
+def marked(options: Sequence[str], style: str) -> list[str]:
+    """The options, each after its mark: ``(A) a dog``."""
+    marks = marks_of(style, len(options))
+    return [f"({mark}) {option}" for mark, option in zip(marks, options, strict=True)]
+
+
+def question_with_options(question: str, options: Sequence[str], style: str) -> str:
+    """A question followed by its options."""
+    shown = "; ".join(marked(options, style))
+    return f"{question} Options: {shown}{'.' if options else ''}"
+
+
+def text_form(instruct: str | None, turns: Sequence[str], prefix: str | None) -> str:
+    """A conversation as one text that ends where the model continues with its answer.
+
+    Args:
+        instruct: text before the first turn.
+        turns: alternating turns of user and model; the last is the user's.
+        prefix: beginning of the answer; None: the text does not begin it.
+    """
+    first, *rest = turns
+    first = first if instruct is None else f"{instruct} {first}"
+    lines = [f"{role}: {turn}" for role, turn in zip(cycle(("User", "Bot")), (first, *rest))]
+    return "\n".join([*lines, f"Bot: {prefix}" if prefix else "Bot:"])
+
+
+# --- dialogues with online history ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Dialogue:
-    """One duplicate of a dialogue, with the fields of a task's documents.
+class Dialogue(Document):
+    """One duplicate of a dialogue: its first round, and all rounds.
 
     Attributes:
-        rounds: JSON; for each round, the fields ``_OF_ROUND`` of its document with gold history.
-        id, sample: values of the first round.
-        set, method, duplicate, begun, image_file, image_start, image_length, boxes: see
-            ``Document``.
+        rounds: JSON; the documents of the rounds with gold history.
     """
 
-    set: str
-    method: Method
-    id: str
-    sample: int
-    duplicate: int
     rounds: str
-    begun: bool
-    image_file: str
-    image_start: int
-    image_length: int
-    boxes: str
 
 
 def dialogues_of(documents: Iterable[Document]) -> Iterator[Dialogue]:
     """The dialogues of documents with gold history, given in the order of their samples."""
-    found: dict[tuple[int, int], list[Document]] = {}
+    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
     first = 0
     for each in documents:
         first = each.sample if each.round == 0 else first
-        found.setdefault((first, each.duplicate), []).append(each)
+        found.setdefault((first, each.duplicate), []).append(asdict(each))
     for members in found.values():
-        yield _dialogue(members)
-
-
-def _dialogue(members: Sequence[Document]) -> Dialogue:
-    whole = asdict(members[0])
-    rounds = [{name: asdict(each)[name] for name in _OF_ROUND} for each in members]
-    kept = {name: whole[name] for name in Dialogue.__slots__ if name != "rounds"}
-    return Dialogue(**kept, rounds=json.dumps(rounds))
+        yield Dialogue(**members[0], rounds=json.dumps(members))
 
 
 def rounds_of(doc: Doc) -> list[dict[str, Any]]:
     """The documents of a dialogue's rounds, as in the task with gold history."""
-    return [{**doc, **each} for each in json.loads(doc["rounds"])]
+    found: list[dict[str, Any]] = json.loads(doc["rounds"])
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby, islice
 from typing import Any, Literal
@@ -22,12 +22,11 @@ from lmms_rpts.filters.documents import (
     as_texts,
     as_whole,
 )
-from lmms_rpts.filters.grading import GradingFilter, report_ungraded
+from lmms_rpts.filters.grading import in_sight, report_ungraded
 from lmms_rpts.filters.responses import Doc, missing_response
-from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
-from lmms_rpts.runs.record import JudgeGrade
+from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
 from lmms_rpts.tasks.reform_eval.documents import rounds_of
 from lmms_rpts.tasks.reform_eval.published import kie_open_ended, ocr_open_ended, single_choice
@@ -37,11 +36,11 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformInstance,
     ReformRecord,
 )
-from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
+from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method, data_sets
 from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
-FIELDS: Mapping[str, FieldCheck] = {
+_FIELDS: Mapping[str, FieldCheck] = {
     "set": (lambda value: value in data_sets(), "the name of a data set"),
     "method": (lambda value: value in ("generation", "likelihood"), "generation or likelihood"),
     **dict.fromkeys(("id", "instruct", "question", "marks"), TEXT),
@@ -51,61 +50,64 @@ FIELDS: Mapping[str, FieldCheck] = {
 _NOTHING = ReformGrade(chosen=None, correct=None, rule="")
 
 
-class ReformAnswerFilter(GradingFilter):
-    """Turns each response into a JSON record; docs/record.md lists its fields. Needs no judge."""
+class _ReformFilter(RptsFilter):
+    """A filter of ReForm-Eval, without a judge."""
 
     DATA = "ReForm-Eval"
-    FIELDS = FIELDS
+    FIELDS = _FIELDS
     OPTIONAL: Mapping[str, FieldCheck] = {}
+    METHOD: Method = "generation"
+    HISTORY: History = "gold"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asking = ReformAsking.of(load_reform_settings(), self.METHOD, self.HISTORY)
+
+    def unscored(self, doc: Doc, reason: str) -> ReformRecord:
+        """The record of a response that has no score."""
+        return record_of(doc, self.asking, reason=reason)
+
+
+class ReformAnswerFilter(_ReformFilter):
+    """Turns each response into a JSON record; docs/record.md lists its fields."""
+
     ORDER = "use reform_answer alone"
 
-    def __init__(self, judge: str | None = None) -> None:
-        self.reform = load_reform_settings()
-        self.asking = ReformAsking.of(self.reform, "generation")
-        super().__init__(judge)
+    def apply(
+        self, resps: Sequence[Sequence[str | None]], docs: Sequence[Doc]
+    ) -> list[str | list[str]]:
+        """One string per instance; a list of strings for an instance with several responses."""
+        written = self.map_responses(resps, docs, self._write_all)
+        return [each[0] if len(each) == 1 else each for each in written]
 
-    def choose(self, default: str | None) -> str:
-        """No judge is used."""
-        return NO_JUDGE
+    def _write_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
+        shown = in_sight(pairs, "Grading by rules", load_settings().rank == 0)
+        with Isolation("grading a response") as isolation:
+            records = [
+                isolation.run(partial(self._grade, response, doc), partial(self.unscored, doc))
+                for response, doc in shown
+            ]
+        report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
+        return [each.to_json() for each in records]
 
-    def read(self, response: str | None, doc: Doc) -> ReformRecord:
-        """Grade a response; thinking is ignored."""
+    def _grade(self, response: str | None, doc: Doc) -> ReformRecord:
         missing = missing_response(response)
         if missing:
-            return record_of(doc, self.asking, reason=missing)
+            return self.unscored(doc, missing)
         part = select_reasoning(response or "")
         kind = data_sets()[doc["set"]].kind
         return grade_text(part.spoken, doc, kind, self.asking, part.source)
 
-    def unread(self, reason: str) -> str:
-        """The result for a response that can't be graded."""
-        return reason
 
-    def record(self, given: Any, grade: JudgeGrade | None, more: Any, doc: Doc) -> ReformRecord:
-        """The record of a response, or of the reason why it can't be graded."""
-        return _unscored(doc, self.asking, given) if isinstance(given, str) else given
-
-    def report(self, records: Sequence[ReformRecord]) -> None:
-        """Log how many answers could not be graded, and why."""
-        report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
-
-
-class ReformLikelihoodFilter(RptsFilter):
+class ReformLikelihoodFilter(_ReformFilter):
     """Chooses the likeliest option of each document; docs/record.md lists the fields.
 
     lmms-eval makes one request per option. The first request of a document becomes its JSON record;
     the others become empty strings.
     """
 
-    DATA = "ReForm-Eval"
-    FIELDS = FIELDS
-    OPTIONAL: Mapping[str, FieldCheck] = {}
     ORDER = "use reform_likelihood alone"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reform = load_reform_settings()
-        self.asking = ReformAsking.of(self.reform, "likelihood")
+    METHOD = "likelihood"
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str]:
         """One entry per request: a record for the first one of a document, "" for the others."""
@@ -114,14 +116,15 @@ class ReformLikelihoodFilter(RptsFilter):
         whole = [(_first(each), doc) for each, doc in zip(resps, docs, strict=True)]
         with Isolation("grading likelihoods") as isolation:
             for _, group in groupby(whole, key=lambda pair: _identity(pair[1])):
-                members = list(group)
-                doc = members[0][1]
-                for values in _of_options([value for value, _ in members], doc):
+                values, (doc, *_) = zip(*group, strict=True)
+                # A document that was presented again has its options again.
+                count = max(1, len(doc["options"] or ()))
+                for start in range(0, len(values), count):
+                    part = values[start : start + count]
                     record = isolation.run(
-                        partial(grade_losses, values, doc, self.asking),
-                        partial(_unscored, doc, self.asking),
+                        partial(grade_losses, part, doc, self.asking), partial(self.unscored, doc)
                     )
-                    entries += [record.to_json(), *[""] * (len(values) - 1)]
+                    entries += [record.to_json(), *[""] * (len(part) - 1)]
         return entries
 
 
@@ -131,17 +134,6 @@ def _first(responses: Any) -> Any:
 
 def _identity(doc: Doc) -> tuple[Any, ...]:
     return doc["set"], doc["sample"], doc["duplicate"]
-
-
-def _of_options(values: list[Any], doc: Doc) -> Iterator[list[Any]]:
-    """The values of a document's options, once for each time that the document was presented."""
-    count = max(1, len(doc["options"] or ()))
-    for start in range(0, len(values), count):
-        yield values[start : start + count]
-
-
-def _unscored(doc: Doc, asking: ReformAsking, reason: str) -> ReformRecord:
-    return record_of(doc, asking, reason=reason)
 
 
 def grade_text(
@@ -258,16 +250,8 @@ def record_of(
 class ReformOnlineFilter(ReformAnswerFilter):
     """Turns the output of each dialogue round into a JSON record, as ``reform_answer`` does."""
 
-    FIELDS: Mapping[str, FieldCheck] = {
-        "set": FIELDS["set"],
-        "duplicate": ANYTHING,
-        "rounds": TEXT,
-    }
     ORDER = "use reform_online alone"
-
-    def __init__(self, judge: str | None = None) -> None:
-        super().__init__(judge)
-        self.asking = ReformAsking.of(self.reform, "generation", "online")
+    HISTORY = "online"
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | list[str]]:
         """The records of each document's rounds, in order; a single record is not put in a list."""
@@ -278,21 +262,23 @@ class ReformOnlineFilter(ReformAnswerFilter):
         ended = 0
         for responses, doc in zip(resps, docs, strict=True):
             asked = rounds_of(doc)
-            talks = _talks(responses)
+            given = responses if isinstance(responses, list | tuple) else [responses]
+            talks = [outputs_of(each) for each in given or [None]]
             ended += sum(len(talk) < len(asked) for talk in talks)
             for talk in talks:
                 outputs += [[each] for each in [*talk, *[None] * len(asked)][: len(asked)]]
                 rounds += asked
             counts.append(len(talks) * len(asked))
-        _report_ended(ended, len(docs))
+        if ended:
+            logger.warning(
+                "{} of {} dialogues ended before their last round: some wrappers end a whole batch "
+                "with its first dialogue (use --batch_size 1)",
+                ended,
+                len(docs),
+            )
         records = iter(super().apply(outputs, rounds))
-        return [_bare(list(islice(records, count))) for count in counts]
-
-
-def _talks(responses: Any) -> list[list[Any]]:
-    """The outputs of a dialogue's rounds, for each time that the dialogue was run."""
-    given = list(responses) if isinstance(responses, list | tuple) else [responses]
-    return [outputs_of(each) for each in given or [None]]
+        parts = [list(islice(records, count)) for count in counts]
+        return [part[0] if len(part) == 1 else part for part in parts]  # type: ignore[misc]
 
 
 def outputs_of(response: Any) -> list[Any]:
@@ -300,34 +286,15 @@ def outputs_of(response: Any) -> list[Any]:
 
     Simple wrappers return tuples, which lmms-eval converts to strings: ``"('(A)', '(B)')"``.
     """
-    if isinstance(response, str):
-        return _unprinted(response) or [response]
-    return list(response) if isinstance(response, list | tuple) else [response]
-
-
-def _unprinted(text: str) -> list[Any]:
-    """The items of a printed tuple or list of strings; empty for any other text."""
-    if text[:1] + text[-1:] not in ("()", "[]"):
-        return []
+    if not isinstance(response, str) or response[:1] + response[-1:] not in ("()", "[]"):
+        return list(response) if isinstance(response, list | tuple) else [response]
     try:
         with warnings.catch_warnings():  # of invalid escapes in a model's text
             warnings.simplefilter("ignore")
-            items = ast.literal_eval(text)
+            items = ast.literal_eval(response)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return []
-    listed = items if isinstance(items, tuple | list) else ()
-    return list(listed) if all(each is None or isinstance(each, str) for each in listed) else []
-
-
-def _bare(records: list[Any]) -> Any:
-    return records[0] if len(records) == 1 else records
-
-
-def _report_ended(ended: int, total: int) -> None:
-    if ended:
-        logger.warning(
-            "{} of {} dialogues ended before their last round: some wrappers end a whole batch "
-            "with its first dialogue (use --batch_size 1)",
-            ended,
-            total,
-        )
+        return [response]
+    printed = isinstance(items, tuple | list) and all(
+        each is None or isinstance(each, str) for each in items
+    )
+    return list(items) if printed and items else [response]

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, ValidationError, field_validator
 
+from lmms_rpts.rows import ReadError, read_objects
 from lmms_rpts.schema import FieldError, Model, Text, first_fault
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
@@ -94,10 +95,10 @@ def load_instructions(path: Path | None) -> Instructions:
     try:
         return _published(path, path.stat().st_mtime_ns)
     except OSError as error:
-        fault = error.strerror or "cannot be read"
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        fault = f"it is not valid JSON: {error}"
-    raise DataError(f"instructions={str(path)!r}: {fault}. {REMEDY}")
+        fault = f"instructions={str(path)!r}: {error.strerror or 'cannot be read'}"
+    except ReadError as error:
+        fault = f"instructions: {error}"
+    raise DataError(f"{fault}. {REMEDY}")
 
 
 @cache
@@ -167,17 +168,18 @@ class _Entry(Model):
 
 @lru_cache(maxsize=2)
 def _published(path: Path, stamp: int) -> Instructions:
-    content = json.loads(path.read_text(encoding="utf-8-sig"))
+    found = list(read_objects(path))
+    keyed = {row.key: row.fields for row in found}
+    rows = found[0].fields if "" in keyed and len(found) == 1 else keyed
     wordings: dict[Key, Wording] = {}
     faults = []
-    for each in data_sets().values() if isinstance(content, dict) else ():
+    for each in data_sets().values():
         try:
-            if each.title in content:
-                wordings |= _Entry.model_validate(content[each.title]).wordings(each)
-        except ValidationError as error:
-            faults.append(f"{each.title}: {first_fault(error)}")
-        except FieldError as error:
-            faults.append(f"{each.title}: {error}")
+            if each.title in rows:
+                wordings |= _Entry.model_validate(rows[each.title]).wordings(each)
+        except (ValidationError, FieldError) as error:
+            said = first_fault(error) if isinstance(error, ValidationError) else error
+            faults.append(f"{each.title}: {said}")
     if not wordings and not faults:
         faults = ["it should be an object with the 61 data sets, such as 'Flowers102' or 'VQA v2'"]
     raise_faults(path, faults, REMEDY)

@@ -14,10 +14,15 @@ from typing import Any
 from lmms_rpts.escaping import storable
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.tasks.reform_eval.documents import rounds_of
+from lmms_rpts.tasks.reform_eval.documents import (
+    PREFIX,
+    marks_of,
+    rounds_of,
+    style_of,
+    text_form,
+)
 from lmms_rpts.tasks.reform_eval.images import image_of
 from lmms_rpts.tasks.reform_eval.strict import chosen_option
-from lmms_rpts.tasks.reform_eval.text_form import PREFIX, marks_of, style_of, text_form
 
 LONGEST = 1000
 """Maximum length in later rounds of an answer that chose no option."""
@@ -48,7 +53,7 @@ def doc_to_text(
         outputs so far, and None. If a wrapper continues after the end, as in a batch whose first
         dialogue is longer, the last round is repeated.
     """
-    if "history" in doc:  # not a dialogue
+    if "rounds" not in doc:  # not a dialogue
         return _text_of(doc)
     outputs, number = list(previous_output or ()), round_idx or 0
     asked, is_over = _asked(doc, number, outputs, begun=True)
@@ -74,7 +79,7 @@ def doc_to_messages(
         The messages, with the image in the first one; for later rounds a tuple of messages,
         whether the dialogue is over, the outputs so far, and None.
     """
-    if "history" in doc:  # not a dialogue
+    if "rounds" not in doc:  # not a dialogue
         return _messages_of(doc, prefill)
     outputs, number = list(previous_output or ()), round_idx or 0
     asked, is_over = _asked(doc, number, outputs, begun=prefill)
@@ -89,7 +94,7 @@ def doc_to_choice(doc: Doc) -> list[str]:
 
 def doc_to_target(doc: Doc) -> int | str:
     """The index of the right option, or the accepted answers; for a dialogue of all rounds."""
-    if "history" not in doc:
+    if "rounds" in doc:
         return "; ".join(str(doc_to_target(each)) for each in rounds_of(doc))
     if doc["method"] == "likelihood":
         return int(doc["right"])

@@ -18,13 +18,17 @@ import numpy as np
 
 from lmms_rpts.grading.numbers import ENGLISH_WORDS
 from lmms_rpts.tasks.data_errors import raise_faults
-from lmms_rpts.tasks.reform_eval.captions import METEOR, meteor_of, raw_scores
+from lmms_rpts.tasks.reform_eval.captions import METEOR, JavaError, meteor_score, raw_scores
 from lmms_rpts.tasks.reform_eval.data import Sample, Turn, read_samples, root_of
-from lmms_rpts.tasks.reform_eval.documents import Form
+from lmms_rpts.tasks.reform_eval.documents import (
+    PREFIX,
+    Form,
+    question_with_options,
+    text_form,
+)
 from lmms_rpts.tasks.reform_eval.instructions import Wording
-from lmms_rpts.tasks.reform_eval.sets import Method, by_config
+from lmms_rpts.tasks.reform_eval.sets import Mark, Method, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings
-from lmms_rpts.tasks.reform_eval.text_form import PREFIX, Mark, question_with_options, text_form
 
 __all__ = [
     "NO_INDEX",
@@ -236,7 +240,12 @@ def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> di
         METEOR without Java.
     """
     scores = raw_scores(results)
-    return {**scores, METEOR: meteor_of(results)} if meteor else scores
+    if meteor:
+        try:
+            scores[METEOR] = meteor_score(results)
+        except JavaError:
+            scores[METEOR] = math.nan
+    return scores
 
 
 def _text(value: Any) -> str | None:
@@ -329,7 +338,7 @@ def samples(
         KeyError: if the configuration is unknown or has no instructions.
         DataError: if the data can't be read.
     """
-    chosen = by_config(config)
+    chosen = {each.config: each for each in data_sets().values()}[config]
     found = read_samples(chosen, root_of(Path(folder)))
     raise_faults(folder, found.faults, "Get the file again.")
     listed = instructions[chosen.title]

@@ -47,7 +47,6 @@ def _read(path: Path, label: str | None) -> ReformRun:
     # Every command looks for such files and few find one: the filters import lmms-eval.
     from lmms_rpts.errors import UserError
     from lmms_rpts.runs.samples import RunError
-    from lmms_rpts.schema import FieldError
     from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRun
     from lmms_rpts.tasks.reform_eval.sets import data_sets
 
@@ -76,7 +75,7 @@ def _read(path: Path, label: str | None) -> ReformRun:
             record = _graded(prediction, asked, asking)
             instance = record.instance.model_copy(update={"task": task, "doc_id": at})
             records.append(record.model_copy(update={"instance": instance}))
-    except (UserError, FieldError) as fault:
+    except UserError as fault:
         raise RunError(
             f"{fault}. Pass a prediction file of the published code, or samples of lmms-eval"
         ) from None
@@ -91,37 +90,37 @@ def _documents(
     path: Path, kind: Kind, right: str, method: str
 ) -> Iterator[tuple[dict[str, Any], Any]]:
     """Documents for our filters, each with its prediction."""
+    from lmms_rpts.fields import Fields, RowError
     from lmms_rpts.rows import read_objects
-    from lmms_rpts.tasks.reform_eval.data import Fields
-    from lmms_rpts.tasks.reform_eval.text_form import marks_of
+    from lmms_rpts.tasks.reform_eval import data
+    from lmms_rpts.tasks.reform_eval.documents import marks_of
 
     samples: dict[Any, int] = {}
     counts: Counter[Any] = Counter()
     for row in read_objects(path):
-        fields = Fields(dict(row.fields), row.where)
-        name = fields.id("sample_id")
+        fields = Fields(row.fields)
+        try:
+            name = fields.read("sample_id", data.record_id)
+            options = fields.read("answer_options", data.choices) if kind == "choice" else ()
+            answers = () if options else fields.read(right, data.spoken_list)
+            place = fields.read(right, data.index_below(len(options))) if options else -1
+        except RowError as fault:
+            raise row.error(str(fault)) from None
         counts[name] += 1
+        count = len(options)
         document: dict[str, Any] = {
             "id": str(name),
             "sample": samples.setdefault(name, len(samples)),
             "duplicate": counts[name] - 1,
-            "instruct": fields.text("instruct") if "instruct" in fields else "",
-            "question": fields.text("question") if "question" in fields else "",
-            "round": fields.value.get("round_id", -1),
+            **{each: row.fields.get(each) or "" for each in ("instruct", "question")},
+            "round": row.fields.get("round_id", -1),
+            "options": list(options),
+            "order": list(range(count)),
+            "marks": marks_of("upper", count) if method == "generation" else "",
+            "right": place,
+            "answers": list(answers),
         }
-        if kind == "choice":
-            options = fields.options("answer_options")
-            document |= {
-                "options": list(options),
-                "order": list(range(len(options))),
-                "marks": marks_of("upper", len(options)) if method == "generation" else "",
-                "right": fields.index(right, len(options)),
-                "answers": [],
-            }
-        else:
-            answers = list(fields.texts(right))
-            document |= {"options": [], "order": [], "marks": "", "right": -1, "answers": answers}
-        yield document, fields.any("prediction")
+        yield document, row.fields.get("prediction")
 
 
 def _graded(prediction: Any, document: Mapping[str, Any], asking: ReformAsking) -> ReformRecord:

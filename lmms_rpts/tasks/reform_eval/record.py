@@ -16,7 +16,7 @@ from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method
+from lmms_rpts.tasks.reform_eval.sets import History, Kind, Mark, Method
 from lmms_rpts.tasks.reform_eval.settings import (
     MaxTokens,
     Order,
@@ -24,7 +24,6 @@ from lmms_rpts.tasks.reform_eval.settings import (
     ReformSettings,
     WordingChoice,
 )
-from lmms_rpts.tasks.reform_eval.text_form import Mark
 
 
 class ReformGrade(Model):
@@ -107,17 +106,12 @@ class ReformAsking(Model):
     def of(cls, reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
         """The form of the prompts and the grading under these settings."""
         instructions = load_instructions(reform.instructions)
+        names = ("duplicates", "wording", "order", "marks", "in_context", "max_tokens", "seed")
         return cls(
+            **{name: getattr(reform, name) for name in names},
             instructions=instructions.source,
             instructions_sha256=instructions.sha256,
-            duplicates=reform.duplicates,
-            wording=reform.wording,
-            order=reform.order,
-            marks=reform.marks,
-            in_context=reform.in_context,
-            max_tokens=reform.max_tokens,
             reduction=reform.reduction if method == "likelihood" else None,
-            seed=reform.seed,
             history=history,
         )
 

@@ -11,7 +11,13 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.tasks.aggregation import Mean, Value
-from lmms_rpts.tasks.reform_eval.captions import caption_scores, raw_scores
+from lmms_rpts.tasks.reform_eval.captions import (
+    METEOR,
+    JavaError,
+    meteor_score,
+    raw_scores,
+    tokenised_scores,
+)
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
@@ -48,48 +54,35 @@ def process_open(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, An
 
 def process_caption(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """The metrics of a caption; metrics of the whole set get its text and references."""
-    records = _records(results)
+    records = read_records(ReformRecord, results)
     rows = [(each.prediction, each.instance.answers) for each in records if each.score is not None]
     return document_metrics(records, CAPTION) | dict.fromkeys(OF_SET, rows)
 
 
 def process_online(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """The metrics of a dialogue: for each, a list with the value of each round."""
-    dialogue = f"{doc['set']} {doc['sample']}"
-    records = _records(list(chain.from_iterable(map(_listed, results))))
+    listed = [each if isinstance(each, list) else [each] for each in results]
+    records = read_records(ReformRecord, list(chain.from_iterable(listed)))
     # Rounds of a dialogue are dependent: their prompts contain earlier answers.
-    return {
-        **{
-            name: [_of_document(value_of(each), dialogue) for each in records]
-            for name, value_of in CHOICE.items()
-        },
-        "instability": [
-            answers_of(f"{each.instance.set} {each.instance.sample}", [each]) for each in records
-        ],
+    dialogue = f"{doc['set']} {doc['sample']}"
+    values: dict[str, Any] = {
+        name: [_of_document(value_of(each), dialogue) for each in records]
+        for name, value_of in CHOICE.items()
     }
-
-
-def _listed(result: Any) -> list[Any]:
-    return result if isinstance(result, list) else [result]
+    rounds = [answers_of(f"{each.instance.set} {each.instance.sample}", [each]) for each in records]
+    return {**values, "instability": rounds}
 
 
 def _of_document(value: float | None, document: str) -> Value | None:
     return None if value is None else Value(value, document, alike=True)
 
 
-def _records(results: Iterable[Any]) -> list[ReformRecord]:
-    return read_records(ReformRecord, results)
-
-
 def _of_duplicate(
     doc: Mapping[str, Any], results: Sequence[Any], metrics: Metrics
 ) -> dict[str, Any]:
-    records = _records(results)
-    sample = f"{doc['set']} {doc['sample']}"
-    values = {
-        name: _of_document(value, sample)
-        for name, value in document_metrics(records, metrics).items()
-    }
+    records, sample = read_records(ReformRecord, results), f"{doc['set']} {doc['sample']}"
+    found = document_metrics(records, metrics)
+    values: dict[str, Any] = {name: _of_document(value, sample) for name, value in found.items()}
     return {**values, "instability": answers_of(sample, records)}
 
 
@@ -132,9 +125,15 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
 @lru_cache(maxsize=2)
 def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> Mapping[str, float]:
     results = [{"prediction": text, "references": references} for text, references in rows]
-    if not java:
-        return raw_scores(results)
-    found = caption_scores(results)
-    for reason in dict.fromkeys(found.missing.values()):
+    scores, reasons = raw_scores(results), []
+    if math.isnan(scores["cider"]):
+        reasons = ["no caption has a reference with words"]
+    elif java:
+        for compute in (tokenised_scores, lambda given: {METEOR: meteor_score(given)}):
+            try:
+                scores |= compute(results)
+            except JavaError as error:
+                reasons.append(str(error))
+    for reason in dict.fromkeys(reasons):
         logger.warning("Some caption metrics are missing: {}", reason)
-    return found.values
+    return scores

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 Kind = Literal["choice", "ocr", "kie", "caption"]
 Method = Literal["generation", "likelihood"]
 METHODS: tuple[Method, ...] = get_args(Method)
+Mark = Literal["upper", "lower", "number", "random"]
 History = Literal["gold", "online"]
 """Answers in the past rounds of a dialogue: the right ones, or the model's own."""
 
@@ -92,15 +93,6 @@ def data_sets() -> Mapping[str, DataSet]:
     with Path(__file__).with_name("sets.csv").open(encoding="utf-8", newline="") as rows:
         found = [DataSet(**cast(Any, row)) for row in csv.DictReader(rows)]
     return {each.name: each for each in found}
-
-
-def by_config(config: str) -> DataSet:
-    """The set with this published configuration.
-
-    Raises:
-        KeyError: if there is none.
-    """
-    return {each.config: each for each in data_sets().values()}[config]
 
 
 def groups() -> dict[str, list[str]]:

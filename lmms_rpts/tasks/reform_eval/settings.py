@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from lmms_rpts.settings import Place, Table, setting
-from lmms_rpts.tasks.reform_eval.sets import DataSet
-from lmms_rpts.tasks.reform_eval.text_form import Mark
+from lmms_rpts.tasks.reform_eval.sets import DataSet, Mark
 
 Order = Literal["balanced", "fixed"]
 WordingChoice = Literal["varied", "fixed"]

@@ -1,11 +1,22 @@
-"""Summary of runs of ReForm-Eval: sets, dimensions, averages, ranks, and effects of wordings."""
+"""Summary of runs of ReForm-Eval: sets, dimensions, averages, ranks, and effects of wordings.
+
+Source of the averages: README of github.com/FudanDISC/ReForm-Eval (df1cfa7), arXiv 2310.02569: a
+dimension's score is the mean over its sets, in percent, with CIDEr x 100 for captions; the average
+is the mean over dimensions; the average rank is the mean over dimensions of a model's rank in each.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
+from scipy.stats import rankdata
+
+from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text, over_rounds
 from lmms_rpts.stats.instability import (
     BY_SAMPLE,
@@ -17,15 +28,26 @@ from lmms_rpts.stats.instability import (
     wording_statistics,
 )
 from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
 from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
-from lmms_rpts.tasks.reform_eval.dimensions import dimension_numbers, dimension_sheets
-from lmms_rpts.tasks.reform_eval.display import DISPLAY
-from lmms_rpts.tasks.reform_eval.record import ReformRecord, ReformRun
+from lmms_rpts.tasks.reform_eval.record import (
+    ReformGrade,
+    ReformInstance,
+    ReformRecord,
+    ReformRun,
+)
 from lmms_rpts.tasks.reform_eval.results import CHOICE, answers_of, instability_over
-from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets
+from lmms_rpts.tasks.reform_eval.sets import (
+    DIMENSIONS,
+    METHODS,
+    TASKS,
+    Method,
+    data_sets,
+    groups,
+)
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
 
@@ -88,7 +110,7 @@ def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figu
 
 def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
     scored = [each for each in records if each.score is not None]
-    answers = [_answer(each) for each in scored if each.instance.kind != "caption"]
+    answers = [_worded(each) for each in scored if each.instance.kind != "caption"]
     asked_again = len({each.wording for each in answers}) > 1
     found = wording_statistics(answers if asked_again else (), resamples)
     figures = {name: found[name] for name in _WORDING}
@@ -106,7 +128,7 @@ def _just(value: float | None) -> Estimate:
     return Estimate(value if known else None, None, None, int(known))
 
 
-def _answer(record: ReformRecord) -> Answer:
+def _worded(record: ReformRecord) -> Answer:
     instance, grade = record.instance, record.strict
     if instance.kind != "choice":
         said = " ".join(record.prediction.casefold().split())
@@ -142,6 +164,166 @@ def _captions(records: Sequence[ReformRecord]) -> dict[str, Estimate]:
     ]
     scores = raw_scores(rows) if rows else {}
     return {name: _just(scores.get(name)) for name in _CAPTIONS}
+
+
+# --- dimensions ----------------------------------------------------------------------------------
+
+_HEADS = {name: name.replace("crossmodal", "cross-modal") for name in DIMENSIONS}
+_TITLES = {
+    "generation": "ReForm-Eval by dimension, generation (percent)",
+    "likelihood": "ReForm-Eval by dimension, likelihood (percent)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionScore:
+    """A model's mean over the sets of a dimension, in percent, with its 95% interval.
+
+    The interval combines the intervals of the sets, assumed independent, separately below and above
+    (a single set keeps its interval); None if a set has none.
+
+    Attributes:
+        sets: number of sets; ``of``: of the dimension.
+        online: number of sets whose score is that of the dialogue with the model's own answers.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    sets: int
+    of: int
+    online: int = 0
+
+    @property
+    def note(self) -> str:
+        """What the score does not cover, and dialogues with the model's own answers."""
+        partial = f"{self.sets} of {self.of}" if self.sets < self.of else ""
+        online = "online" if self.online == self.sets else f"{self.online} online"
+        return ", ".join(filter(None, (partial, online * bool(self.online))))
+
+
+def dimension_scores(
+    models: Sequence[Figures], method: Method
+) -> dict[str, dict[str, DimensionScore]]:
+    """Scores by model, then by name of the dimension in ``DIMENSIONS``.
+
+    Where a dialogue was also run online, its online score counts: the publishers run dialogues
+    online.
+    """
+    found: dict[tuple[str, str], dict[str, tuple[bool, Figure]]] = {}
+    names = {dimension: name for name, dimension in DIMENSIONS.items()}
+    for each in models:
+        task = TASKS.get(each.task)
+        if task is None or task.method != method:
+            continue
+        chosen, online = task.set, task.history == "online"
+        figure = each.metrics["cider" if chosen.kind == "caption" else "accuracy"]
+        sets = found.setdefault((each.model, names[chosen.dimension]), {})
+        if figure.value is not None and (online or chosen.name not in sets):
+            sets[chosen.name] = online, figure
+    scores: dict[str, dict[str, DimensionScore]] = {}
+    for (model, name), sets in found.items():
+        if sets:
+            scores.setdefault(model, {})[name] = _mean(list(sets.values()), _sets_of(name, method))
+    return scores
+
+
+def _sets_of(name: str, method: Method) -> int:
+    """The number of sets of a dimension; 0 if it has none with this method."""
+    end = "_likelihood" if method == "likelihood" else ""
+    return len(groups().get(f"reform_{name}{end}", ()))
+
+
+def _mean(sets: Sequence[tuple[bool, Figure]], of: int) -> DimensionScore:
+    online, figures = sum(online for online, _ in sets), [figure for _, figure in sets]
+    value = 100 * fmean(each.value or 0.0 for each in figures)
+    whole = [
+        (each.value - each.low, each.high - each.value)
+        for each in figures
+        if each.value is not None and each.low is not None and each.high is not None
+    ]
+    if len(whole) < len(figures):
+        return DimensionScore(value, None, None, len(figures), of, online)
+    below, above = (100 * math.hypot(*errors) / len(whole) for errors in zip(*whole, strict=True))
+    low, high = max(0.0, value - below), min(100.0, value + above)
+    return DimensionScore(value, low, high, len(figures), of, online)
+
+
+def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[str, float]:
+    """The mean over dimensions of each model's rank, 1 for the best; ties share the mean rank.
+
+    Only dimensions that all models have count; empty without any, or with a single model.
+    """
+    common = _common(scores)
+    if len(scores) < 2 or not common:
+        return {}
+    ranks = [rankdata([-each[name].value for each in scores.values()]) for name in common]
+    return {model: fmean(float(of[at]) for of in ranks) for at, model in enumerate(scores)}
+
+
+def _common(scores: Mapping[str, Mapping[str, DimensionScore]]) -> list[str]:
+    """The dimensions that all models have."""
+    return [name for name in DIMENSIONS if scores and all(name in each for each in scores.values())]
+
+
+def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
+    """Dimension scores and average ranks by method, for JSON."""
+    found: dict[str, Any] = {}
+    for method in METHODS:
+        scores = dimension_scores(models, method)
+        if scores:
+            found[method] = {
+                "dimensions": {
+                    model: {name: asdict(score) for name, score in of.items()}
+                    for model, of in scores.items()
+                },
+                "average_ranks": average_ranks(scores),
+            }
+    return {"dimensions": found} if found else {}
+
+
+def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
+    """A table for each method that has results."""
+    for method in METHODS:
+        scores = dimension_scores(models, method)
+        if not scores:
+            continue
+        ranks = average_ranks(scores)
+        shown = [name for name in DIMENSIONS if any(name in each for each in scores.values())]
+        ranked, every = len(_common(scores)), sum(_sets_of(name, method) > 0 for name in DIMENSIONS)
+        rank = "rank" if ranked == every else f"rank ({ranked} of {every})"
+        heads = ["model", *(_HEADS[name] for name in shown), "average", *[rank] * bool(ranks)]
+        rows = [
+            [
+                shorten(model, 40),
+                *(_text(of.get(name)) for name in shown),
+                _average(of, shown, method),
+                *([f"{ranks[model]:.2f}"] if ranks else []),
+            ]
+            for model, of in scores.items()
+        ]
+        yield Sheet(_TITLES[method], heads, 1, [rows])
+
+
+def _average(scores: Mapping[str, DimensionScore], shown: Sequence[str], method: Method) -> str:
+    """The mean over dimensions; none if the model lacks a dimension that others have."""
+    if len(scores) < len(shown):
+        return NONE
+    value = f"{fmean(each.value for each in scores.values()):.1f}"
+    of = [count for name in DIMENSIONS if (count := _sets_of(name, method))]
+    sets = sum(each.sets for each in scores.values())
+    if sets == sum(of):
+        return value
+    return f"{value} ({len(scores)} of {len(of)} dimensions, {sets} of {sum(of)} sets)"
+
+
+def _text(score: DimensionScore | None) -> str:
+    if score is None:
+        return NONE
+    note = f" ({score.note})" if score.note else ""
+    if score.low is None or score.high is None:
+        return f"{score.value:.1f}{note}"
+    return f"{score.value:.1f} [{score.low:.0f}, {score.high:.0f}]{note}"
 
 
 # --- tables and lists ----------------------------------------------------------------------------
@@ -212,6 +394,112 @@ def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
         "published": marks[entry["published"]],
         "strict": marks[entry["strict"]],
     }
+
+
+# --- samples and answers for reports -------------------------------------------------------------
+
+
+def _question(record: ReformRecord) -> ShownQuestion:
+    instance = record.instance
+    known = data_sets().get(instance.set)
+    details = {
+        "set": known.title if known else instance.set,
+        "method": instance.method,
+        "round": "" if instance.round is None else str(instance.round),
+    }
+    return ShownQuestion(
+        text="\n".join(filter(None, (instance.instruct, instance.question))),
+        options=instance.options,
+        marks=instance.marks,
+        right=instance.right,
+        gold=instance.answers,
+        details={name: text for name, text in details.items() if text},
+    )
+
+
+def _answer(record: ReformRecord) -> ShownAnswer:
+    instance, caption = record.instance, record.instance.kind == "caption"
+    strict = _grade("strict rules", record.strict, instance)
+    score = record.score if caption else _value(record.published)
+    published = _grade("published rules", record.published, instance, score, record.reason)
+    by_option = {"negative log-likelihood": record.losses, "per token": record.means}
+    return ShownAnswer(
+        final=_final(record),
+        grades=(published,) if caption else (published, strict),
+        variant=f"wording {instance.duplicate + 1}",
+        chosen=record.published.chosen,
+        by_option={name: values for name, values in by_option.items() if values},
+    )
+
+
+def _final(record: ReformRecord) -> str:
+    if record.instance.kind == "choice":
+        return _option(record.strict, record.instance) or ""
+    return record.prediction
+
+
+def _grade(
+    grader: str,
+    grade: ReformGrade,
+    instance: ReformInstance,
+    score: float | None = None,
+    error: str | None = None,
+) -> ShownGrade:
+    return ShownGrade(
+        grader=grader,
+        value=_value(grade) if score is None else score,
+        counts=grader == "published rules",
+        found=_option(grade, instance) if instance.kind == "choice" else None,
+        reason=grade.rule,
+        error=error,
+    )
+
+
+def _value(grade: ReformGrade) -> float | None:
+    return None if grade.correct is None else float(grade.correct)
+
+
+def _option(grade: ReformGrade, instance: ReformInstance) -> str:
+    """The chosen option with its mark."""
+    if grade.chosen is None:
+        return ""
+    text = instance.option(grade.chosen)
+    if text is None:
+        return f"option {grade.chosen + 1}, which was not offered"
+    marked = grade.chosen < len(instance.marks)
+    return f"({instance.marks[grade.chosen]}) {text}" if marked else text
+
+
+def _together(records: Sequence[ReformRecord]) -> Mapping[str, str]:
+    """Figures that show how much the answers to one sample depend on its wording."""
+    scored = [each for each in records if each.score is not None]
+    duplicates = {each.instance.duplicate for each in scored}
+    if len(duplicates) < 2 or any(each.instance.kind == "caption" for each in scored):
+        return {}
+    answers = answers_of("", scored)
+    instability, texts = instability_over([answers]), answers[1]
+    if math.isnan(instability):
+        return {}
+    most = Counter(texts).most_common(1)[0][1]
+    return {
+        "instability": f"{instability:.3f} of at most {math.log(len(texts)):.3f}",
+        "most frequent answer": f"{most} of {len(texts)}",
+    }
+
+
+def _scale(record: ReformRecord) -> str:
+    return "ROUGE-L" if record.instance.kind == "caption" else ""
+
+
+DISPLAY = Display(
+    question=_question,
+    answer=_answer,
+    together=_together,
+    scale=_scale,
+    by=(),  # the sheets have a table by dimension
+    filters=("dimension",),
+)
+"""How a report shows samples and answers."""
 
 
 GRADING = Grading(

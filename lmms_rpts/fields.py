@@ -1,4 +1,4 @@
-"""Fields of published rows: each is checked when it is read."""
+"""Fields of rows in the layouts of publishers: each is checked when it is read."""
 
 from __future__ import annotations
 
@@ -189,11 +189,11 @@ def _literal(written: str, field: str) -> Any:
         raise RowError(field, "is a text without a valid value") from None
 
 
-def step_number(value: int, steps: int, field: str, *, base: int) -> int:
-    """A step number counted from ``base``, converted to count from 0."""
+def step_number(value: int, steps: int, field: str, *, base: int, things: str = "steps") -> int:
+    """The number of a step counted from ``base``, converted to count from 0."""
     if not base <= value < steps + base:
         last = steps + base - 1
         raise RowError(
-            field, f"is {shown(value)}, but the steps are numbered from {base} to {last}"
+            field, f"is {shown(value)}, but the {things} are numbered from {base} to {last}"
         )
     return value - base
