@@ -50,16 +50,6 @@ def name(text: str) -> Tree:
     return Tree("name", (), text, 1, frozenset((text,)))
 
 
-def steps(tree: Tree) -> tuple[Tree, ...]:
-    """Every node, operands before their operator: the order in which a stack evaluates it."""
-    found: list[Tree] = []
-    waiting = [tree]
-    while waiting:
-        found.append(waiting.pop())
-        waiting.extend(found[-1].parts)
-    return tuple(reversed(found))
-
-
 LONGEST = 2_000
 """Maximum number of characters of a formula."""
 DEEPEST = 60
@@ -425,7 +415,10 @@ class _Reader:
         if argument.names:
             raise NotAFormulaError("the extent of the argument is unclear")
         by_degrees = Fraction(1, 180) in {part.value for part in argument.parts}
-        if by_degrees or not any(found.operator == "pi" for found in steps(argument)):
+        if by_degrees or "pi" not in (
+            argument.operator,
+            *(part.operator for part in argument.parts),
+        ):
             return argument
         self._go_to(self._at + 1)
         return node("quotient", argument, self._atom())
