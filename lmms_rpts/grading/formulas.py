@@ -102,6 +102,12 @@ def constant(text: str, value: Fraction, decimals: int | None) -> Expression:
     return Expression(text, frozenset(), value, decimals, number(value))
 
 
+def times(one: Expression, factor: Fraction) -> Expression:
+    """A multiple of a formula."""
+    value = one.number * factor if isinstance(one.number, Fraction) else None
+    return Expression(one.text, one.names, value, None, node("product", number(factor), one.tree))
+
+
 def equal(one: Expression, other: Expression) -> bool | None:
     """Whether two formulas are equal for all values of their unknowns.
 

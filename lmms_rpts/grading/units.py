@@ -229,11 +229,6 @@ def _readings(unit: Unit) -> tuple[tuple[str, Fraction], ...]:
     return (main, *_ALSO.get(unit.name, ()))
 
 
-def may_be_letter(unit: Unit) -> bool:
-    """Whether the unit may also be a letter of a formula, as the m of ``5m``."""
-    return re.fullmatch(r"[A-Za-z](?:\^\{[23]\})?(?:/[a-zA-Z])?", unit.name) is not None
-
-
 # Amounts
 
 ENDING = " .。,，;；、\n~"

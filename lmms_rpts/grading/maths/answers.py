@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from lmms_rpts.grading.maths.reading import RANGE_ASKED, Question, Reading, with_signs
-from lmms_rpts.grading.measures import same_quantity
 from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.quantities import same_measure
 from lmms_rpts.grading.statement import Statement, find_statement
 from lmms_rpts.grading.words import BLANK, CRITERIA, is_nothing, truth_of
 
@@ -335,7 +335,7 @@ def _alternatives(text: str) -> tuple[Reading, ...]:
         found = [Reading(part.strip()) for part in parts if part.strip()]
         values = [each.quantity for each in found] if 1 < len(found) < 4 else []
         if values and all(
-            one is not None and values[0] is not None and same_quantity(values[0], one)
+            one is not None and values[0] is not None and same_measure(values[0], one)
             for one in values
         ):
             return tuple(found)

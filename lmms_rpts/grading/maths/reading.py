@@ -19,8 +19,8 @@ from lmms_rpts.grading.equations import (
     values_of,
 )
 from lmms_rpts.grading.formulas import equal
-from lmms_rpts.grading.measures import Quantity, Rounding, parse_quantity, same_quantity
 from lmms_rpts.grading.notation import all_of, clean, pieces, same_items, signed
+from lmms_rpts.grading.quantities import Measure, Rounding, parse_measure, same_measure
 from lmms_rpts.grading.regions import Region, parse_region, same_region
 from lmms_rpts.grading.units import Unit, unit_at
 from lmms_rpts.grading.words import BLANK, CIRCLED, circled_of, is_nothing, squeezed
@@ -195,13 +195,13 @@ class Reading:
         text = self.text[len(self.name) :]
         twice = _TWICE.fullmatch(text)
         if twice:
-            one, other = map(parse_quantity, twice.groups())
-            text = twice[1] if one and other and same_quantity(one, other) else text
+            one, other = map(parse_measure, twice.groups())
+            text = twice[1] if one and other and same_measure(one, other) else text
         return self if text == self.text else Reading(text)
 
     @cached_property
-    def quantity(self) -> Quantity | None:
-        return parse_quantity(self.text)
+    def quantity(self) -> Measure | None:
+        return parse_measure(self.text)
 
     @cached_property
     def is_number(self) -> bool:
@@ -340,7 +340,7 @@ def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | No
         and (not _RATIO.search(wanted.text + question.raw) or _TIME_ASKED.search(question.raw))
     ):
         return None
-    same = same_quantity(said.quantity, wanted.quantity, question.rounding, question.unit)
+    same = same_measure(said.quantity, wanted.quantity, question.rounding, question.unit)
     if not same:
         return same
     if wanted.quantity.expression.decimals is not None and _WORKING.search(said.text):
