@@ -49,11 +49,6 @@ _EXACT = re.compile(
 _SAYS_ZH = re.compile(
     r".{0,200}(?:等于|总共|一共有?|总计|共计|共有?|是|为|有|得到?|[:：])(?P<tail>[^是为有共得]{1,60})$"
 )
-_LABELLED = re.compile(
-    r"\b(?:step|figure|fig|page|question|part|number|no|room|table|line|item|picture|image|panel|chapter"
-    r"|problem|option|choice|year)\.?\s(?:number\s)?#?\d{1,6}\s",
-    re.IGNORECASE,
-)
 _CERTAIN_HEADS = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
 _CONVERSIONS = frozenset(
     Fraction(each)
@@ -126,8 +121,6 @@ def _said(text: str) -> Quantity | None:
         return None
     head = text[: found.start("verb")]
     certain = lower(found["verb"]) in _CERTAIN_HEADS and not head.lower().endswith("there ")
-    if _LABELLED.search(head):
-        head = _LABELLED.sub(" ", head)
     if not certain and (re.search(r"\d", head) or NUMBER_WORD.search(head)):
         return None
     if re.search(r"\b(?:is|are|was|were)\b", head):

@@ -252,54 +252,28 @@ class Measure:
     unit: Unit | None
 
 
-_PREFIX = re.compile(r"^(?:大?约(?:为|是)?|≈|[Aa]bout|[Aa]pproximately)\s?")
-_ENGLISH_WORD = re.compile(  # "trees", but not sin or \frac
-    r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|arc(?:sin|cos|tan)|max|min)(?![a-z]))[A-Za-z]?[a-z]{3,}"
-)
 # "24 trees" is 24, but "24 hours" has a unit.
 _OF_WHAT = re.compile(
-    r"(?<=\d)\s(?!(?:hours?|minutes?|days?|degrees?|meters?|metres?|thousand|million|billion|hundred|dozen|miles?|gallons?|inch(?:es)?|feet|foot|yards?|pounds?|ounces?|percent|pairs?|more|less)\b)[a-z]{4,20}$"
+    r"(?<=\d)\s(?!(?:hours?|minutes?|days?|degrees?|met(?:er|re)s?|thousand|million|billion|hundred|dozen|miles?|gallons?|inch(?:es)?|feet|foot|yards?|pounds?|ounces?|percent|pairs?|more|less)\b)[a-z]{4,20}$"
 )
+_VECTOR = re.compile(r"→\s?([a-z])(?![A-Za-z])")
 # 24棵树, 3条不同的路线: the noun behind a counter; but 3个月 has a unit
 _OF_THINGS = re.compile(
-    r"(?<=[0-9A-Za-z)}\]])\s?(?!个(?:单位|月|星期|礼拜|世纪|季度|钟头|刻钟))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
-)
-# The text that must occur for a pattern to apply, the pattern, and its replacement.
-_REWRITTEN: tuple[tuple[str, re.Pattern[str], str], ...] = (
-    ("零下", re.compile(r"^零下\s?"), "-"),  # 零下3摄氏度
-    ("个小时", re.compile("个小时"), "小时"),
-    ("块钱", re.compile("块钱"), "元"),
-    ("时又", re.compile("时又"), "时"),  # 1小时又30分
-    ("倍", re.compile(r"倍\\sqrt"), r"\\sqrt"),  # 2倍根号3
-    ("度", re.compile(r"(?<=\d)度(?=[+\-])"), "°"),  # 90度+α
-    ("/", re.compile(r"^(-?\d{1,9})\s(\d{1,9})/(\d{1,9})$"), r"\1\\frac{\2}{\3}"),  # 2 1/2
-    ("cent", re.compile(r"(?<=\d)\s?per\s?cent$"), "%"),
-    ("比", re.compile(r"(?<=[0-9a-z)])\s?比\s?(?=[0-9a-z(])"), ":"),  # 2比3
-    (" ", _OF_WHAT, ""),
-    ("", _OF_THINGS, "个"),
-    ("∈", re.compile(r"\s?[,(]\s?[a-z]\s?∈\s?[RNZ][+*]?\)?$"), ""),  # 2sin x,x∈R
-    ("→", re.compile(r"→\s?([a-z])(?![A-Za-z])"), r"\1"),  # a vector by its letter
+    r"(?<=[0-9A-Za-z)}\]])\s?(?!个(?:单位|月|星期|礼拜|世纪|季度|钟头|刻钟|小时))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
 )
 # What a quantity can begin with; a sentence is not a quantity.
 _BEGINNING = re.compile(
     r"[^\u4e00-\u9fff]|[零〇一二两三四五六七八九十百千万亿半负每约大壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億]|零下"
 )
-_REWRITABLE = re.compile(r"[\u4e00-\u9fff→∈]|\s")
 
 
 def parse_measure(text: str) -> Measure | None:
     """A whole cleaned text as a quantity; None if it is not one."""
-    text = _PREFIX.sub("", text.strip(" .。,;:"))
+    text = text.strip(" .。,;:")
     if not _BEGINNING.match(text) or len(text) > 2000:
         return None
-    if _REWRITABLE.search(text):
-        for held, pattern, replacement in _REWRITTEN:
-            text = pattern.sub(replacement, text) if held in text else text
-    if _ENGLISH_WORD.search(text.replace("\\frac", "")):  # not a formula, unless a unit is named
-        body, unit = split_unit(text[:200])
-        number = _in_words(text)
-        found = number or (_spelled(body) if unit is not None else None)
-        return Measure(found, None if number else unit) if found else None
+    text = _OF_THINGS.sub("个", _OF_WHAT.sub("", text)).replace("倍\\sqrt", "\\sqrt").replace("零下", "-")
+    text = _VECTOR.sub(r"\1", text)  # a vector by its letter
     plain = parse(text)
     if plain is not None and (plain.number is not None or not split_unit(text)[1]):
         return Measure(plain, None)

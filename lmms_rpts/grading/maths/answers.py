@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
-from lmms_rpts.grading.maths.reading import RANGE_ASKED, Question, Reading, with_signs
+from lmms_rpts.grading.maths.reading import RANGE_ASKED, TWICE, Question, Reading, with_signs
 from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.quantities import same_measure
 from lmms_rpts.grading.statement import Statement, find_statement
@@ -19,27 +19,17 @@ _LEAD = re.compile(  # 所以 x=2, "so x=2"
     r"^(?:所以|因此|因而|从而|综上(?:所述)?|最终|最后|故|即|则|得|∴|又|且|应?填|so|hence|thus|therefore)[,:\s]{0,3}",
     re.IGNORECASE,
 )
-_TRAIL = re.compile(  # x=6是原方程的解, "... is the answer"
-    r"\s?(?:[就都]?[是为])?(?:原|该|此|这个)?(?:分式)?方程(?:组)?的(?:[解根])$|(?:即为|就是)?所求$"
-    r"|\s(?:is|are)\s(?:the\s)?(?:correct|right|final)?\s?(?:answers?)?$|\s?\(answer\)$|(?:为|是)正确答案$"
-)
 _BULLET = re.compile(r"^\s{0,8}[-•+*>]\s{1,3}(?=\S)")  # "- 26", "> 26"
-# texts without these have neither lead nor trail
-_WORDY = re.compile(r"[\u4e00-\u9fff∴]|[a-z]{2}|^\s{0,8}[-•+*>]\s")
 
 
 def bare(text: str) -> str:
     """A text without punctuation and markup around it."""
-    if not _WORDY.search(text):
-        return text.strip(EDGES)
-    text = _BULLET.sub("", text)
-    return _TRAIL.sub("", _LEAD.sub("", text.strip(EDGES))).strip(EDGES)
+    return _LEAD.sub("", _BULLET.sub("", text).strip(EDGES)).strip(EDGES)
 
 
 # The response
 
 _LONGEST = 600
-_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _VERB = re.compile(  # what gives a value: "面积为", "共有", "答:", "the area is"
     r"(?:应该?是|[只就仅]有|约为|等于|得到|可得|化简得|解得|分别[是为]|表示[成为]|[是为得即共有了]|[\u4e00-\u9fff]:|[a-z]{3}:)"
     r"(?!否|不是|什么)|(?<![A-Za-z])(?:is|are|equals?|be|gives?|get|obtain|has|have|measures?)(?![A-Za-z])"
@@ -59,9 +49,6 @@ _ASIDE = re.compile(  # 4n+1(n为正整数), y=60-2x(0<x<30)
 _MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")  # a run without Chinese words
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _FUNCTION_WORDS = frozenset({"sin", "cos", "tan", "cot", "log", "sqrt", "frac", "max", "min"})
-# 当y<0时, x<-1或x>3
-_WHEN = re.compile(r"(?:当|若|如果)[^,。;\n当若]{1,60}时,?|(?<![a-z])when\s[^,.;\n]{1,60},")
-_AFTER_WHEN = re.compile(r"(?<![A-Za-z])(?:when|if|for)(?![A-Za-z])")  # y < 0 when x < -1
 # No character may be in both classes: with overlap, matching takes exponential time.
 _RELATION_RUN = re.compile(r"(?:[^\u4e00-\u9fff。\n]|[或且和]){1,200}$")
 _CONCLUDES = re.compile(  # 所以…, "so …": the text before it is working
@@ -122,11 +109,6 @@ class Response:
         raw = self.statement.text
         if self.boxed:
             yield from _of_text(self.boxed, rounded)
-        # "**答案：12**": the first two asterisks were removed with the mark.
-        marked = raw if raw.count("**") % 2 == 0 else f"**{raw}"
-        bold = _BOLD.findall(marked[:_LONGEST]) if "**" in raw else []
-        if len(bold) == 1 and any(character.isalnum() for character in bold[0]):
-            yield from _of_text(clean(bold[0]), rounded)
         text = self.text[-_LONGEST:]
         yield from (each[0] for each in reversed(list(_COMPOUND.finditer(text))))
         yield from _of_text(text, rounded)
@@ -142,12 +124,11 @@ class Response:
         if 1 < len(lines) < 5 and all("=" in line for line in lines):  # x=1 above y=-1
             found.append(bare(clean(",".join(lines))))
         for text in filter(None, (self.boxed, self.text[-_LONGEST:])):
-            said = _WHEN.sub("", with_signs(text))
+            said = with_signs(text)
             clause = _CLAUSE.split(said)[-1]
             run = _RELATION_RUN.search(said)
             last = "" if run and re.search("[或且]", run[0]) else _last_maths(said, unit=False)
             for each in (
-                *_AFTER_WHEN.split(said)[1:][-1:],
                 _after_last(_VERB, said), _after_last(_VERB, clause),
                 clause, run[0] if run else "", said, last,
             ):  # fmt: skip
@@ -223,10 +204,8 @@ _NOT_ONLY = re.compile(  # AC=DF（答案不唯一）
 )
 _PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（](\d)[)）]")  # (1)7．(2)9．
 _ALTERNATE = re.compile(r"\s/\s?|/\s|(?<=[°\u4e00-\u9fff])/(?=\d)")  # 80°/80度
-_TWICE = re.compile(r"([^()]{1,60}?)\s?\(([^()]{1,60})\)")  # 25%(0.25)
-_INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$")  # x>2, [1,3), ❴x|x>2❵
+_INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$|实数$|^R$")  # x>2, [1,3)
 _MOST_BLANKS = 30
-_ALL_REALS = re.compile(r"^(?:[a-z]\s?(?:为|是|取|∈))?\s?(?:(?:全体|任意|一切|所有)实数|R)$")
 
 
 @dataclass(frozen=True)
@@ -330,7 +309,7 @@ def read_value(question: Question, text: str) -> Target:
 
 def _alternatives(text: str) -> tuple[Reading, ...]:
     """The ways to write one value: 80°/80度, 0.5或1/2, 25%(0.25); several values are one text."""
-    twice = _TWICE.fullmatch(text)
+    twice = TWICE.fullmatch(text)
     for parts in (_ALTERNATE.split(text), text.split("或"), twice.groups() if twice else ()):
         found = [Reading(part.strip()) for part in parts if part.strip()]
         values = [each.quantity for each in found] if 1 < len(found) < 4 else []
@@ -353,8 +332,6 @@ def _type_of_one(question: Question, reading: Reading) -> AnswerType:
     if "=" not in text:
         if truth_of(text) is not None:
             return "true_false"
-        if _ALL_REALS.match(text):
-            return "interval"
         if is_nothing(text):
             return "set" if "∅" in text or "集" in text else "equation"
     in_round = text[:1] == "(" and question.single and RANGE_ASKED.search(question.raw)

@@ -26,10 +26,8 @@ _WRONG_ASKED = re.compile(  # 下列说法错误的是
 )
 # 其余两个都是负数, 全选
 _REST = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
-_LINE = re.compile(r"[\s*]{0,6}([A-H])\s?[.．、:：)）]\s?\S")  # B. 26
 _UNTOLD = "the answer matches no single option"
 _NUMBERED = re.compile(r"(?:\(\d{1,2}\)[、,和与\s]{0,2}){1,10}")
-_ABOVE = 80
 _LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
 _NO_OPTION = frozenset[str]()
 
@@ -111,17 +109,8 @@ def _by_content(response: Response, options: Options, question: Question) -> Cho
     if OR.search(text) and not OR.search(contents):
         return Choice(_NO_OPTION, "offers several answers")
     values = list(response.values())
-    before, _, last = response.statement.spoken.rstrip().rpartition("\n")
-    line = _LINE.match(last)
-    above = before.rstrip().rpartition("\n")[2]
-    if line and not _LINE.match(above) and not denies(above[-_ABOVE:]):
-        said = Reading(clean(last[line.end() - 1 :]).strip(" .。;,*"))
-        if _option_of(said, options, question) == line[1]:
-            return Choice(frozenset(line[1]), "letter")
     for reading in (*values, *response.relations):
         letter = _option_of(reading, options, question)
-        if letter is not None and line and line[1] != letter:
-            return Choice(None, f"the letter is {line[1]}, the words match {letter}")
         if letter is not None:
             return Choice(frozenset(letter), "option's value")
     if not _LONE_LETTER.search(text):

@@ -120,7 +120,6 @@ _WORDS = re.compile(r"[\u4e00-\u9fff]{2}|(?<![\\A-Za-z])[A-Za-z]{4}")
 _LEAD = re.compile(  # A dash without a space after it is a sign.
     r"^\s{0,8}(?:[-•+*]\s{1,3}|\*\*|__)?(?:[①-⑥](?=[^①-⑳,，、])|[(（]\d[)）]|\d[)）、]|\d\.(?!\d))?\s{0,3}"
 )
-_BOTH = re.compile(r"都|均|(?<![A-Za-z])both(?![A-Za-z])")
 
 
 def blanks_verdict(response: Response, target: Target) -> Verdict:
@@ -210,9 +209,6 @@ def _splits(text: str) -> Iterator[Sequence[str]]:
     tail = re.sub(r"^[^\n]*?(?:填|为|是|:|：)", "", text)
     for each in (text.replace("，", ",").replace("；", ";"), clause, tail):
         yield [member.text for member in Reading(each).members]
-    numbers = _NUMBER.findall(text)
-    if len(numbers) == 1 and _BOTH.search(text):
-        yield numbers * 2  # both are 5
 
 
 # Values by their labels

@@ -154,16 +154,13 @@ def _names_in(text: str) -> tuple[set[str], set[str]]:
 _VALUE_NAME = re.compile(  # ∠ABC=70°, S_{阴影}=9π: the name before a value
     r"^(?:[\u4e00-\u9fff∠△⊙]{0,8}\s?)?[A-Za-zα-ω∠][A-Za-z0-9_{}'∠:]{0,12}\s?[=≈]\s?(?=\S)"
 )
-_TWICE = re.compile(r"([^()]{1,60}?)\s?\(([^()]{1,60})\)")  # 1/2 (0.5)
+TWICE = re.compile(r"([^()]{1,60}?)\s?\(([^()]{1,60})\)")  # 1/2 (0.5)
 _SPELLED_SIGNS = (  # x 不小于 4
     (re.compile(r"不小于|不少于|不低于|大于(?:或者?)?等于|至少[为是]?"), "≥"),
     (re.compile(r"不大于|不超过|不多于|不高于|小于(?:或者?)?等于|至多[为是]?"), "≤"),
     (re.compile(r"大于|超过|多于|高于"), ">"),
     (re.compile(r"小于|少于|低于"), "<"),
     (re.compile(r"不等于"), "≠"),
-)
-_CLOCK = re.compile(  # 8:30, 8时30分, 8点半
-    r"(上午|下午)?\s?([01]?\d|2[0-4])\s?(?::|时|点)\s?(?:([0-5]\d|(?<!:)\d)分?|(半))?"
 )
 _TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")  # 5=x
 _BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
@@ -193,7 +190,7 @@ class Reading:
     def unnamed(self) -> Reading:
         """Without the name before its value: ``∠ABC=70°`` is 70°, ``1/2 (0.5)`` is 1/2."""
         text = self.text[len(self.name) :]
-        twice = _TWICE.fullmatch(text)
+        twice = TWICE.fullmatch(text)
         if twice:
             one, other = map(parse_measure, twice.groups())
             text = twice[1] if one and other and same_measure(one, other) else text
@@ -228,15 +225,6 @@ class Reading:
     @cached_property
     def circled(self) -> frozenset[int] | None:
         return circled_of(self.text) if CIRCLED.search(self.text) else None
-
-    @cached_property
-    def minutes(self) -> int | None:
-        """The minutes of a time of day since midnight."""
-        found = _CLOCK.fullmatch(self.text)
-        if found is None:
-            return None
-        hour = int(found[2]) + 12 * (found[1] == "下午" and int(found[2]) < 12)
-        return 60 * hour + (30 if found[4] else int(found[3] or 0))
 
     @cached_property
     def in_braces(self) -> Reading | None:
@@ -277,12 +265,10 @@ def with_signs(text: str) -> str:
 _ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, unless a range is asked for
 RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域|不等式")
 _SET_UP = re.compile(r"列[^。]{0,8}(?:方程|不等式|算式)|列式")  # the equation itself is the answer
-_PERCENT_ASKED = re.compile(r"_{2,}\s?%")  # ____%
 _ORDER_ASKED = re.compile(r"顺序|排列|排序|依次")  # ③①② is an order
 _TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
 _ENGLISH = re.compile(r"[A-Za-z]{1,20}")  # ①, ③ and ④ are correct
 _BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
-_COUNTED = re.compile(r"[,，]?\s?共(?:有|计)?\s?[\d一二三四五六]\s?个$")  # ①③④,共3个
 _WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")  # 6×7 for 42
 _RATIO = re.compile("[:：∶比倍/]|frac")
 _MANY = 12
@@ -300,19 +286,11 @@ def same_reading(said: Reading, wanted: Reading, question: Question) -> bool | N
         other = wanted if said.nothing else said
         words = other.quantity is None and not re.search(r"\d", other.text)
         return True if said.nothing and wanted.nothing else (None if words else False)
-    for compare in (_times, _circled, _quantities, _regions, _points, _equations, _lists):
+    for compare in (_circled, _quantities, _regions, _points, _equations, _lists):
         found = compare(said, wanted, question)
         if found is not None:
             return found
     return None
-
-
-def _times(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    """Times of day, if they are asked for: 8:30, 8时30分."""
-    if wanted.minutes is None or said.minutes is None:
-        return None
-    asked = _TIME_ASKED.search(question.raw) or "时" in wanted.text or "点" in wanted.text
-    return said.minutes == wanted.minutes if asked else None
 
 
 def _circled(said: Reading, wanted: Reading, question: Question) -> bool | None:
@@ -321,7 +299,7 @@ def _circled(said: Reading, wanted: Reading, question: Question) -> bool | None:
     text = said.text
     if not CIRCLED.search(text):
         text = _BRACKETED.sub(lambda found: chr(0x245F + int(found[1])), text)
-    found = Reading(_COUNTED.sub("", _ENGLISH.sub(" ", text))).circled
+    found = Reading(_ENGLISH.sub(" ", text)).circled
     if found is None:
         return None
     if _ORDER_ASKED.search(question.raw):
@@ -333,10 +311,10 @@ def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | No
     if wanted.quantity is None:
         return None
     said = said.unnamed
-    if said.text.endswith("%") and "%" not in wanted.text and _PERCENT_ASKED.search(question.text):
+    if said.text.endswith("%") and re.search(r"_{2,}\s?%", question.text):  # ____%
         said = Reading(said.text[:-1])
     if said.quantity is None or (
-        ":" in said.text
+        ":" in said.text + wanted.text
         and (not _RATIO.search(wanted.text + question.raw) or _TIME_ASKED.search(question.raw))
     ):
         return None

@@ -166,8 +166,6 @@ def _stands_elsewhere(response: Response, reading: Reading, target: Target) -> b
 
 # Doubts about a statement with the right value
 
-# 平均数是85, 众数是90
-_LABELLED = re.compile(r"([\u4e00-\u9fff]{2,8})(?:的?值)?(?:是|为|等于|=)\s?-?[\d\\√π]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LISTED = re.compile(r"[,;、\n和与及或]|(?<![A-Za-z])(?:and|or)(?![A-Za-z])")
 _BOUND = re.compile(  # 至少330人, over 330
@@ -229,12 +227,7 @@ def _one_of_several(response: Response, question: Question) -> Verdict | None:
         quantities = [Reading(bare(each.text)).quantity for each in reading.members]
         if len({each.expression.number for each in quantities if each} - {None}) > 1:
             return SEVERAL
-    labels = [found[1][-2:] for found in _LABELLED.finditer(response.text)]
-    if len(set(labels)) < 2:
-        return None
-    asked = squeezed(question.before)[-12:]
-    others = labels[-1] not in asked and any(label in asked for label in labels[:-1])
-    return Verdict(None, "the value of another quantity") if others else None
+    return None
 
 
 # Responses without an answer
