@@ -272,7 +272,11 @@ def parse_measure(text: str) -> Measure | None:
     text = text.strip(" .。,;:")
     if not _BEGINNING.match(text) or len(text) > 2000:
         return None
-    text = _OF_THINGS.sub("个", _OF_WHAT.sub("", text)).replace("倍\\sqrt", "\\sqrt").replace("零下", "-")
+    text = (
+        _OF_THINGS.sub("个", _OF_WHAT.sub("", text))
+        .replace("倍\\sqrt", "\\sqrt")
+        .replace("零下", "-")
+    )
     text = _VECTOR.sub(r"\1", text)  # a vector by its letter
     plain = parse(text)
     if plain is not None and (plain.number is not None or not split_unit(text)[1]):
