@@ -412,8 +412,7 @@ def _has_logarithm(tree: Tree) -> bool:
 def same_equation(one: Equation, other: Equation) -> bool | None:
     """Whether two equations are equivalent: one is the other times a constant.
 
-    None if they have other unknowns, if one of them says nothing (x=x), or if an unknown in a
-    divisor, or a solved name, may hide that they are equivalent.
+    None if they have other unknowns, or if one of them says nothing (x=x).
     """
     if one[0].names | one[1].names != other[0].names | other[1].names:
         return None
@@ -427,8 +426,7 @@ def same_equation(one: Equation, other: Equation) -> bool | None:
     )
     if _is_multiple(first, second) or _is_multiple(*map(_without_quotient, (first, second))):
         return True
-    known = _is_polynomial(first) and _is_polynomial(second)
-    return False if known and first.names else None
+    return False if first.names else None
 
 
 def _without_quotient(difference: Tree) -> Tree:
@@ -440,13 +438,6 @@ def _without_quotient(difference: Tree) -> Tree:
         if side.operator == "quotient":
             difference = node("product", difference, side.parts[1])
     return difference
-
-
-def _is_polynomial(tree: Tree) -> bool:
-    if tree.operator == "quotient":
-        return _is_polynomial(tree.parts[0]) and not tree.parts[1].names
-    known = tree.operator in ("number", "name", "pi", "sum", "product", "minus", "power")
-    return (known or not tree.names) and all(map(_is_polynomial, tree.parts))
 
 
 def _is_multiple(first: Tree, second: Tree) -> bool:

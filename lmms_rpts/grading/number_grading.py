@@ -42,7 +42,6 @@ _SAYS = re.compile(
     r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
     re.IGNORECASE,
 )
-_SO = re.compile(r".{1,300}(?<![a-z])(?:so|therefore|thus|hence|giving|making)(?![a-z])[:,]?", re.I)
 _EXACT = re.compile(
     r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
 )
@@ -94,7 +93,7 @@ def stated_number(text: str) -> NumberAnswer | None:
     text = _ABOUT.sub("", text).strip()
     if _UNSETTLED.search(text) or denies(text):
         return None
-    for read in (_whole, _behind_equals, _said, _concluded, _said_in_chinese):
+    for read in (_whole, _behind_equals, _said, _said_in_chinese):
         quantity = read(text)
         if quantity is not None:
             return NumberAnswer(quantity, about)
@@ -127,12 +126,6 @@ def _said(text: str) -> Quantity | None:
         return None  # two statements: "3 is the number of cats, and the dogs are 5"
     counted = not certain or head.lower().endswith("there ")
     return read_quantity(_EXACT.sub("", found["tail"]), counted=counted)
-
-
-def _concluded(text: str) -> Quantity | None:
-    """The quantity after "so": 3 cats and 5 dogs, so there are 8 animals."""
-    found = _SO.match(text)
-    return (_whole(text[found.end() :].strip()) or _said(text[found.end() :])) if found else None
 
 
 def _said_in_chinese(text: str) -> Quantity | None:

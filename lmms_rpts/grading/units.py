@@ -75,8 +75,6 @@ _COUNTED = """
 ; 块 糖 砖; 朵 花; 对 全等三角形 相似三角形 对顶角; 户 家庭 人家; 件 产品 商品; 次 =times
 ; 人 =person =people =student =boy =girl =child =children
 """
-SCALES = {"万亿": 10**12, "亿": 10**8, "万": 10**4}
-"""Scales that may be part of a unit: 2.5万元."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +180,6 @@ def _quotient(above: Unit, below: Unit) -> Unit:
     return Unit(f"{above.name}/{below.name}", dimension, above.factor / below.factor)
 
 
-def _scaled(unit: Unit, mark: str) -> Unit:
-    return Unit(mark + unit.name, unit.dimension, unit.factor * SCALES[mark])
-
-
 def _simple_unit_at(text: str, at: int) -> tuple[Unit | None, int]:
     """The longest simple unit that begins at this place of a text, and where it ends."""
     for length in range(min(_LONGEST_NAME, len(text) - at), 0, -1):
@@ -199,13 +193,10 @@ _RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")  # km/h, 千米每小时, "k
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
-    """The longest unit at this place, possibly a quotient or with a scale; and where it ends."""
-    mark = next((mark for mark in SCALES if text.startswith(mark, at)), "")
-    unit, end = _simple_unit_at(text, at + len(mark))
+    """The longest unit at this place, possibly a quotient; and where it ends."""
+    unit, end = _simple_unit_at(text, at)
     if unit is None:
         return None, at
-    if mark:
-        unit = _scaled(unit, mark)
     rate = _RATE.match(text, end)
     below, behind = _simple_unit_at(text, rate.end()) if rate else (None, end)
     return (unit, end) if below is None else (_quotient(unit, below), behind)
@@ -331,12 +322,6 @@ def _amount(text: str, unit: Unit, name: str, *, spaced: bool = False) -> _Amoun
     front = front.lstrip()
     if name.startswith("千") and _COLLOQUIAL.search(front):
         return None  # 三万五千克 are 35000 克
-    for mark in SCALES:
-        number = front.removesuffix(mark).rstrip()
-        # The 万 of 2.5万元 belongs to the unit, that of 十五万元 to the number.
-        if front.endswith(mark) and number and number[-1] not in _CHINESE_NUMERALS:
-            front, unit = number, _scaled(unit, mark)
-            break
     return (front, unit) if _is_amount(front) and _is_unit_there(front, name, spaced) else None
 
 

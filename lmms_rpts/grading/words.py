@@ -16,16 +16,8 @@ _APART = re.compile(r"(?<=\d)\s{1,9}(?=\d)")
 _DEGREES = re.compile(r"(?<=\d)\s?度")
 
 
-_USUAL = {"经过两点有且只有一条直线": "两点确定一条直线", "周": "星期", "礼拜": "星期"}
-_USUAL |= {"互相": "", "相互": "", "矩形": "长方形"}
-_SYNONYM = re.compile(
-    "经过两点有且只有一条直线|(?:周|礼拜)(?=[一二三四五六日])|互相|相互|矩形(?!框)"
-)
-
-
 def plain_words(text: str) -> str:
-    """A cleaned text without spaces and punctuation, in lower case, and with the usual words."""
-    text = _SYNONYM.sub(lambda found: _USUAL[found[0]], text)
+    """A cleaned text without spaces and punctuation, in lower case."""
     return _SKIPPED.sub("", _DEGREES.sub("°", text)).casefold()
 
 
@@ -157,27 +149,6 @@ def states(said: str, wanted: str) -> bool:
 def core_words(text: str) -> str:
     """As ``plain_words``, without particles: 三角形的稳定性 is 三角形具有稳定性."""
     return _PARTICLES.sub("", plain_words(text))
-
-
-_GLOSS = re.compile(r"[(“\"‘]([^()“”\"‘’]{1,60})[)”\"’]")
-_CHINESE = re.compile("[\u4e00-\u9fff]")
-_ENGLISH_GLOSS = re.compile(r"\s?\((?!not)[a-z][a-z\s'-]{2,60}\)")  # 牛奶 (milk)
-_NEGATION = re.compile(r"\b(?:not|never|neither|nor|no|isn't|cannot)\b|n['’]t", re.IGNORECASE)
-
-
-def gloss(text: str) -> str:
-    """The Chinese gloss of an English sentence: 不公平 of "It is not fair (不公平)", 牛奶 (milk).
-
-    The text itself if it has other Chinese words, or a denial that the Chinese gloss lacks.
-    """
-    if _CHINESE.search(text):
-        text = _ENGLISH_GLOSS.sub("", text)
-    chinese = [each[1] for each in _GLOSS.finditer(text) if _CHINESE.search(each[1])]
-    rest = _GLOSS.sub(" ", text)
-    if not chinese or _CHINESE.search(rest) or not re.search("[a-z]{2}", rest):
-        return text
-    said = "、".join(chinese)
-    return text if _NEGATION.search(rest) and not re.search("[不非无没否]", said) else said
 
 
 def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:

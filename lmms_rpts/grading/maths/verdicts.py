@@ -14,7 +14,6 @@ from lmms_rpts.grading.words import (
     CRITERIA,
     OR,
     chosen_word,
-    gloss,
     plain_words,
     says_nothing,
     squeezed,
@@ -201,7 +200,6 @@ def undermined(
     if BLANK.search(response.text):
         return Verdict(None, "a blank is left empty")
     text = response.conclusion.rsplit("而是", 1)[-1]
-    text = gloss(text) if re.search('[(“"‘]', text) else text
     for each in (*wanted, *(("若",) if "若" in question else ())):
         text = text.replace(each, " ")
     if deniable and (denies(text) or _MAY_DENY.search(text)):
@@ -308,9 +306,6 @@ def _nothing_verdict(response: Response) -> Verdict:
 
 def _truth_verdict(response: Response, target: Target) -> Verdict:
     wanted, text = truth_of(target.text), response.text
-    first = _first_truth(response)
-    if first is not None:
-        return Verdict(first == wanted, "true or false")
     if _NOT_SO.search(text):
         return Verdict(None, "the verdict is denied")
     if _TWO_TRUTHS.search(text if _JUDGEMENT.search(response.clause) else response.clause):
@@ -330,18 +325,6 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
     return without_answer(response) or Verdict(None if told else False, rule)
 
 
-def _first_truth(response: Response) -> bool | None:
-    """The verdict that an answer without a mark begins with, if none follows: 对。同圆内d=2r。"""
-    spoken = response.statement.spoken[:600]
-    if response.statement.marked or _NOT_SO.search(spoken):
-        return None
-    found = [re.split(r"[,，]", each) for each in sentences(spoken)]
-    if not found or len(found) + len(found[0]) < 3:
-        return None
-    said = {truth_of(clean(piece)) for pieces in found for piece in pieces} - {None}
-    return truth_of(clean(found[0][0])) if len(said) == 1 else None
-
-
 # Words
 
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
@@ -352,7 +335,7 @@ _NAME = 3
 
 def _words_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response says the wanted words."""
-    text, wanted = gloss(response.text), plain_words(target.text)
+    text, wanted = response.text, plain_words(target.text)
     words, given = vocabulary(target.question.raw, wanted)
     if words:
         return _closed_verdict(response, target.question, words, wanted, given=given)
@@ -392,7 +375,7 @@ def _other_words(response: Response, target: Target) -> Verdict:
 def _closed_verdict(
     response: Response, question: Question, words: frozenset[str], wanted: str, *, given: bool
 ) -> Verdict:
-    sentence = gloss(response.text).rsplit("而是", 1)[-1]
+    sentence = response.text.rsplit("而是", 1)[-1]
     if words == frozenset("<>="):
         sentence = with_signs(sentence).replace("等于", "=")
     chosen = chosen_word(response.clause.rsplit("而是", 1)[-1], words)
@@ -401,7 +384,7 @@ def _closed_verdict(
         before = re.escape(squeezed(question.before)[-4:])  # √10>3.1 for √10____3.1
         order = re.search(f"{before}([<>=])", squeezed(with_signs(sentence)))
         chosen = order[1] if order and before else None
-    rest = gloss(response.conclusion).rsplit("而是", 1)[-1][-_LONGEST_SENTENCE:]
+    rest = response.conclusion.rsplit("而是", 1)[-1][-_LONGEST_SENTENCE:]
     for word in words:
         rest = rest.replace(word, " ")
     if chosen is not None and not denies(rest):
