@@ -287,7 +287,8 @@ def parse_measure(text: str) -> Measure | None:
         expression = _spelled(front)
     if expression is None and "°" in text:
         expression, unit = parse(text.replace("°", "")), None  # 90°+α
-    return Measure(expression or plain, unit) if expression or plain else None
+    found = expression or plain
+    return Measure(found, unit) if found else None
 
 
 class Rounding(NamedTuple):
@@ -315,8 +316,9 @@ def same_measure(
     ``expected`` is the unit that the question itself has after the blank.
     """
     unit, wanted = answer.unit, target.unit or expected
-    free = unit is None or wanted is None or (unit.name == "块" and wanted.dimension == "money")
-    scale = Fraction(1) if free else ratio(unit, wanted)
+    scale: Fraction | None = Fraction(1)
+    if unit and wanted and not (unit.name == "块" and wanted.dimension == "money"):
+        scale = ratio(unit, wanted)
     if scale is None:
         return False
     if scale != 1:

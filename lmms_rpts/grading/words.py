@@ -247,10 +247,6 @@ def _one_truth(text: str) -> bool | None:
 # Circled numbers
 
 CIRCLED = re.compile(r"[①-⑳]")
-_STATEMENT = "结论|说法|命题|判断|选项|式子|答案"
-_BEFORE = re.compile(  # 其中正确结论的序号是
-    rf"(?:其中)?(?:(?:所有)?正确的?)?(?:{_STATEMENT})?(?:的?(?:序号|编号))?(?:分别)?(?:有|是|为)?\s?:?\s?"
-)
 _AFTER = re.compile(  # ①③都正确
     r"\s?(?:这[一二两三四五六七八九十]个)?(?:都|均)?(?:是)?(?:正确|成立)的?|\s?(?:is|are)\s(?:correct|true)"
 )
@@ -261,7 +257,7 @@ _MEMBER = re.compile(r"(?:[\s,、;.。和与及]|以及|and){0,6}([①-⑳])(?:(
 def circled_of(text: str) -> frozenset[int] | None:
     """The circled numbers ① to ⑳ of a cleaned text that contains nothing else.
 
-    Words such as 正确的结论是 before them and 都正确 after them are ignored; ①~③ are three numbers.
+    Words such as 都正确 after them are ignored; ①~③ are three numbers.
     None for any other text, such as (1)(3) or ①正确②错误.
     """
     text = text.strip(" \n,、;.。")
@@ -269,9 +265,7 @@ def circled_of(text: str) -> frozenset[int] | None:
         return None
     if text[:1] + text[-1:] in ("()", "[]", "❴❵", "【】", "“”"):
         text = text[1:-1]
-    before = _BEFORE.match(text)
-    at = before.end() if before else 0
-    found: set[int] = set()
+    at, found = 0, set[int]()
     while (member := _MEMBER.match(text, at)) is not None:
         first, last = (_number(each or member[1]) for each in member.groups())
         found.update(range(first, last + 1))

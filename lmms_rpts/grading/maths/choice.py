@@ -17,9 +17,6 @@ from lmms_rpts.grading.words import OR
 # "A. 16", "(B) 18", "Ｃ．20"
 _MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")
 _HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
-_NONE = re.compile(  # 四个选项都不正确
-    r"(?:选项|答案|以上)[都均](?:不(?:正确|对|符合)|是?错)|没有正确(?:的)?(?:选项|答案)"
-)
 _WRONG_ASKED = re.compile(  # 下列说法错误的是
     r"(?:错误|不正确|不成立|不符合|不对|不能|不是|不属于|不可能)[^。\n]{0,12}(?:是|有|为)?[^。\n]{0,6}[(（_\\]"
     r"|(?:错误|不正确|不成立)的[是有]"
@@ -96,8 +93,6 @@ def _option_of(said: Reading, options: Options, question: Question) -> str | Non
 
 def _by_content(response: Response, options: Options, question: Question) -> Choice:
     text = response.text
-    if _NONE.search(text):
-        return Choice(_NO_OPTION, "says that no option is right")
     if not options:
         return Choice(None, "no letter, and the question lists no options")
     undetermined = any(gives_up(option.text) for option in options.values())  # 无法确定

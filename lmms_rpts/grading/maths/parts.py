@@ -226,8 +226,6 @@ _CUT = re.compile(
 )
 # 若AE:ED=1:2, 当x<1时: a condition belongs to what follows it
 _CONDITION = re.compile(r"^\W{0,6}(?:若|如果|当[^,]{1,60}时$|(?:if|when|for)\s)", re.IGNORECASE)
-# ∠C+∠D=180° gives no value of ∠D
-_SUM = re.compile(r"[A-Za-z∠]\S{0,8}\s?[+\-]\s?\S{0,8}[A-Za-z∠][^\u4e00-\u9fff]*=")
 _TERM = re.compile(r"(?<=[\da-z)}+-])[a-z]=")  # the b of 7b+5b=12b is not a name
 _LABELLED = re.compile(  # 平均分76, a=18, 甲的平均分为74.5
     r"(?P<label>.{0,40}?[\u4e00-\u9fffA-Za-z}'])\s?(?:的?值)?(?:约?[是为]|等于|[=:≈])?\s?"
@@ -352,7 +350,7 @@ def _named_in(clauses: Sequence[str], items: Sequence[Item]) -> list[list[str]]:
     ]
     told: list[list[tuple[int, str]]] = [[] for _ in items]
     for clause in clauses[-4 * _MOST :]:
-        said = set() if _SUM.match(clause) else _grams(squeezed(clause))
+        said = _grams(squeezed(clause))
         scores = [len(each & said) for each in own]
         best = max(scores)
         if best and scores.count(best) == 1:
