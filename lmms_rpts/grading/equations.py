@@ -18,10 +18,9 @@ from lmms_rpts.grading.notation import (
 
 Values = dict[str, list[Expression]]
 
-_NUMBERED = re.compile(r"([A-Za-zα-ωΑ-Ω])_\{(?:\d{1,2}|[ab])\}")  # x_{1} and x_{2} are both x
+# x_{1} and x_{2} are both x, but a_{1} and a_{2} have a fixed order
+_NUMBERED = re.compile(r"([xtz])_\{(?:\d{1,2}|[ab])\}")
 _THING = re.compile(r"[A-Z].+|[∠△].*")  # a segment or an angle: not a value of another
-_ROOTS = frozenset("xtz")
-"""Letters whose solutions may be numbered in any order; a_{1} and a_{2} have a fixed order."""
 _MOST_CONDITIONS = 6
 
 
@@ -35,8 +34,7 @@ class Equation(NamedTuple):
 def parse_equations(text: str) -> tuple[Equation, ...] | None:
     """The equations that a whole cleaned text lists; None if it is not such a list.
 
-    ``x=±2`` gives two equations; more than one ± gives None. A bare value takes the left side of
-    the equation before it: ``x=2或3``.
+    ``x=±2`` gives two equations; more than one ± gives None.
     """
     text = text.strip().removeprefix("直线")
     if "=" not in text:
@@ -44,23 +42,12 @@ def parse_equations(text: str) -> tuple[Equation, ...] | None:
     if text.startswith("❴"):  # a system with its brace, which may never close
         text = text[1:].removesuffix("❵")
     found: list[Equation] = []
-    for member, joined in pieces(text) or ():
-        start = "" if "=" in member else _continued(member, found, "or" in joined)
-        equations = [] if start is None else _equations(start + member)
+    for member, _ in pieces(text) or ():
+        equations = _equations(member)
         if not equations:
             return None
         found += equations
     return tuple(found) if 0 < len(found) <= MOST else None
-
-
-def _continued(text: str, before: Sequence[Equation], alternative: bool) -> str | None:
-    """The "x=" that is omitted before a bare value; None if nothing shows that it is a value."""
-    if not before:
-        return None
-    left, right = before[-1]
-    value = parse(text.replace("±", ""))
-    numbers = value is not None and value.number is not None and not right.names
-    return f"{left.text}=" if left.bare_name and (numbers or alternative) else None
 
 
 def _equations(text: str) -> list[Equation]:
@@ -104,8 +91,7 @@ def same_equations(one: Sequence[Equation], other: Sequence[Equation]) -> bool |
     """
     left, right = values_of(one), values_of(other)
     if left is not None and right is not None and not _solved_otherwise(left, right):
-        same = _same_values(left, right)
-        return None if same and _numbered_otherwise(one, other, left) else same
+        return _same_values(left, right)
     if max(len(one), len(other)) > _MOST_CONDITIONS:
         return None
     found = same_items(one, other, same_equation)
@@ -158,17 +144,6 @@ def _all_equal(one: Sequence[Expression], other: Sequence[Expression]) -> bool |
     return all_of([equal(*pair) for pair in zip(one, other, strict=True)])
 
 
-def _numbered_otherwise(one: Sequence[Equation], other: Sequence[Equation], found: Values) -> bool:
-    """Whether the same values have other indices, as in a_{1}=2,a_{2}=3 and a_{1}=3,a_{2}=2."""
-    several = [name for name, values in found.items() if len(values) > 1]
-    if len(several) != 1 or several[0] in _ROOTS:
-        return False
-    left, right = ({str(each.left.bare_name): each.right for each in side} for side in (one, other))
-    return left.keys() == right.keys() and any(
-        equal(left[name], right[name]) is not True for name in left
-    )
-
-
 # Points
 
 _POINT = re.compile(  # 点P的坐标为(4,0), P_{1}(1,2), →a=(1,2), (x,y)=(1,2)
@@ -215,41 +190,19 @@ def same_points(one: Sequence[Point], other: Sequence[Point]) -> bool | None:
     names are entirely different (D for M), or differ only in their subscripts: which of two points
     is called P_{1} is usually arbitrary.
     """
-    one, other = _distinct(one), _distinct(other)
-    # P_{1}(0,1),...,P_{4}(0,1) and itself: _same_point alone leaves twelve pairs undecided.
-    if same_items(one, other, _same_name_and_place) is True:
-        return True
-    found = same_items(one, other, _same_point)
+    found = same_members(one, other, _same_point)
     if found is not False or {each.name for each in one} == {each.name for each in other}:
         return found
-    return None if same_items(one, other, _same_place) is not False else False
-
-
-def _distinct(points: Sequence[Point]) -> list[Point]:
-    """The points without duplicates, as in A(1,2),A(1,2)."""
-    found: list[Point] = []
-    for point in points:
-        if not any(_same_name_and_place(point, before) for before in found):
-            found.append(point)
-    return found
-
-
-def _same_name_and_place(one: Point, other: Point) -> bool | None:
-    return _same_place(one, other) if one.name == other.name else False
+    return None if same_members(one, other, _same_place) is not False else False
 
 
 def _same_point(one: Point, other: Point) -> bool | None:
-    named = _same_name(one.name, other.name)
+    named: bool | None = True
+    if one.name is not None and other.name is not None and one.name != other.name:
+        alike = _SUBSCRIPT.sub("", one.name) == _SUBSCRIPT.sub("", other.name)
+        named = (None if "_" in one.name and "_" in other.name else True) if alike else False
     placed = _same_place(one, other) if named is not False else False
     return named if placed else placed
-
-
-def _same_name(one: str | None, other: str | None) -> bool | None:
-    if one is None or other is None or one == other:
-        return True
-    if _SUBSCRIPT.sub("", one) != _SUBSCRIPT.sub("", other):
-        return False
-    return None if "_" in one and "_" in other else True
 
 
 def _same_place(one: Point, other: Point) -> bool | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,16 +49,6 @@ def name(text: str) -> Tree:
     return Tree("name", (), text, 1, frozenset((text,)))
 
 
-def steps(tree: Tree) -> tuple[Tree, ...]:
-    """Every node, operands before their operator: the order in which a stack evaluates it."""
-    found: list[Tree] = []
-    waiting = [tree]
-    while waiting:
-        found.append(waiting.pop())
-        waiting.extend(found[-1].parts)
-    return tuple(reversed(found))
-
-
 LONGEST = 2_000
 """Maximum number of characters of a formula."""
 DEEPEST = 60
@@ -100,7 +89,6 @@ _TOKEN = re.compile(
     r"|\\(?P<command>frac|sqrt)(?![A-Za-z])"
     r"|(?P<call>[fgF]\((?:[a-zα-ω]|-?\d{1,4})\)|[PED]\([A-Z]\))"
     r"|(?P<unknown_call>[fg]\()"
-    r"|(?P<choose>[CAP]_\{\d{1,4}\}\^\{\d{1,4}\})"
     r"|(?P<numbered>(?<![A-Z])[A-Za-z]\d{1,3}(?![\d.,%^(]|\\frac))"
     rf"|(?P<segment>(?:[A-Z]{_SUBSCRIPT}){{1,12}}(?![A-Z]))"
     rf"|(?P<angle>[∠△] ?(?:(?:[A-Z]{_SUBSCRIPT}){{1,8}}|[1-9a-zα-ω](?![a-z\d]))|△)"
@@ -150,7 +138,7 @@ def _tokens(text: str) -> Iterator[Token]:
             yield Token(sign, sign)
         elif kind in ("function", "command"):
             yield Token(kind, found[kind])
-        elif kind in ("number", "mixed", "scientific", "choose"):
+        elif kind in ("number", "mixed", "scientific"):
             yield _number(kind, found, text)
         elif kind != "space":
             yield Token("name", _name(kind, found[0], text[:at].rstrip()))
@@ -169,8 +157,6 @@ def _number(kind: str, found: re.Match[str], text: str) -> Token:
         if abs(int(exponent)) > _LARGEST_EXPONENT:
             raise NotAFormulaError("too large")
         return Token("number", said, Fraction(front) * Fraction(10) ** int(exponent))
-    if kind == "choose":
-        return Token("number", said, _choices(said))
     digits = said.replace(",", "").replace(" ", "")
     before = text[: found.start()]
     brackets = any(before.count(one) > before.count(other) for one, other in ("()", "[]"))
@@ -179,14 +165,6 @@ def _number(kind: str, found: re.Match[str], text: str) -> Token:
     if len(digits) > LONGEST // 5:
         raise NotAFormulaError("too long a number")
     return Token("number", said, Fraction(digits), digits.isdigit())
-
-
-def _choices(said: str) -> Fraction:
-    r"""``C_{5}^{2}`` is a number of choices, not a square."""
-    many, few = (int(each) for each in re.findall(r"\d+", said))
-    if not few <= many <= 200:
-        raise NotAFormulaError("a number of choices, or a power")
-    return Fraction(math.comb(many, few) if said[0] == "C" else math.perm(many, few))
 
 
 def _name(kind: str, said: str, before: str) -> str:
@@ -411,24 +389,15 @@ class _Reader:
         while self._goes_on(factors):
             factors.append(self._scripts(self._atom()))
         argument = _quotient(factors, [])
-        if trigonometric and self.next.kind in ("/", "÷"):
-            return self._divided(argument)
+        by_degrees = Fraction(1, 180) in {part.value for part in argument.parts}
+        if trigonometric and self.next.kind in ("/", "÷") and not by_degrees:
+            raise NotAFormulaError("the extent of the argument is unclear")
         return argument
 
     def _goes_on(self, factors: list[Tree]) -> bool:
         numeric = all(factor.operator in ("number", "quotient") for factor in factors)
         brackets = ("(", "[") if numeric and not any(factor.names for factor in factors) else ()
         return self.next.kind in ("name", "command", "π", *brackets)
-
-    def _divided(self, argument: Tree) -> Tree:
-        """``sin π/6`` is the sine of π/6, ``sin30°/2`` half of a sine, ``sin x/2`` unclear."""
-        if argument.names:
-            raise NotAFormulaError("the extent of the argument is unclear")
-        by_degrees = Fraction(1, 180) in {part.value for part in argument.parts}
-        if by_degrees or not any(found.operator == "pi" for found in steps(argument)):
-            return argument
-        self._go_to(self._at + 1)
-        return node("quotient", argument, self._atom())
 
 
 def _whole(tree: Tree) -> bool:

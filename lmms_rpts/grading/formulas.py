@@ -6,13 +6,13 @@ A formula has no value if a part of it has no real value: 1/0, the root of a neg
 from __future__ import annotations
 
 import math
+import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import mpmath
 
@@ -25,7 +25,6 @@ from lmms_rpts.grading.formula_grammar import (
     node,
     number,
     read,
-    steps,
 )
 
 _ENDS = " .。"
@@ -33,8 +32,9 @@ _NOISE = Fraction(1, 1 << 150)
 _SIGN = re.compile(r"[+-]? ?")
 # Most answers are such numbers: 5, -3.5, 2/3, \frac{2}{3}. They need no parser.
 _SIMPLE = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<whole>\d{1,15})(?:\.(?P<decimals>\d{1,15})|/(?P<below>\d{1,15}))?"
-    r"|\\frac\{(?P<top>\d{1,15})\}\{(?P<bottom>\d{1,15})\})",
+    r"(?P<sign>[+-]?)(?:(?P<whole>\d{1,15}(?:\.(?P<decimals>\d{1,15}))?)"
+    r"|(?P<above>\d{1,15})/(?P<below>0{0,9}[1-9]\d{0,14})"
+    r"|\\frac\{(?P<top>\d{1,15})\}\{(?P<bottom>0{0,9}[1-9]\d{0,14})\})",
     re.ASCII,
 )
 
@@ -82,35 +82,30 @@ def parse(text: str) -> Expression | None:
     text = text.rstrip(_ENDS).lstrip(" ")
     simple = _SIMPLE.fullmatch(text)
     if simple is not None:
-        return _simple(simple)
+        whole, above, below = simple["whole"], simple["above"], simple["below"]
+        known = Fraction(whole or f"{above or simple['top']}/{below or simple['bottom']}")
+        decimals = len(simple["decimals"] or "") if whole else None
+        return constant(text, -known if simple["sign"] == "-" else known, decimals)
     try:
         tree = read(text)
+        value = None if tree.names else _exact(tree)
     except (NotAFormulaError, RecursionError):  # the latter if the call stack is deep already
         return None
     sign = _SIGN.match(text)
     plain = PLAIN_NUMBER.fullmatch(text, sign.end() if sign else 0)
     decimals = len(plain[1] or "") if plain else None
-    return Expression(text, tree.names, None if tree.names else _exact(tree), decimals, tree)
+    return Expression(text, tree.names, value, decimals, tree)
 
 
 def constant(text: str, value: Fraction, decimals: int | None) -> Expression:
-    """A number that was read from words."""
+    """A number that was read from words, or without the parser."""
     return Expression(text, frozenset(), value, decimals, number(value))
 
 
-def _simple(found: re.Match[str]) -> Expression:
-    above, below = found["whole"] or found["top"], found["below"] or found["bottom"]
-    decimals = None if below else len(found["decimals"] or "")
-    if below:
-        tree = node("quotient", number(int(above)), number(int(below)))
-        value = Fraction(int(above), int(below)) if int(below) else None
-    else:
-        places = found["decimals"] or ""
-        value = Fraction(int(above + places), 10 ** len(places))
-        tree = number(value)
-    if found["sign"] == "-":
-        tree, value = node("minus", tree), None if value is None else -value
-    return Expression(found[0], tree.names, value, decimals, tree)
+def times(one: Expression, factor: Fraction) -> Expression:
+    """A multiple of a formula."""
+    value = one.number * factor if isinstance(one.number, Fraction) else None
+    return Expression(one.text, one.names, value, None, node("product", number(factor), one.tree))
 
 
 def equal(one: Expression, other: Expression) -> bool | None:
@@ -121,8 +116,7 @@ def equal(one: Expression, other: Expression) -> bool | None:
     """
     if isinstance(one.number, Fraction) and isinstance(other.number, Fraction):
         return one.number == other.number
-    told = _compare(one.tree, other.tree)
-    return None if told == "unsettled" else told == "equal"
+    return _compare(one.tree, other.tree)
 
 
 def rounds_to(whole: Expression, rounded: Expression) -> bool:
@@ -132,7 +126,7 @@ def rounds_to(whole: Expression, rounded: Expression) -> bool:
     """
     if rounded.decimals is None or whole.number is None:
         return False
-    value = _as_fraction(_evaluate(steps(whole.tree), {}))
+    value = _as_fraction(_evaluate(whole.tree, {}))
     if equal(whole, rounded) is not False:
         return False
     # A number that has N places except for noise in its last bits counts as one with N places.
@@ -182,7 +176,7 @@ def _exact(tree: Tree) -> Fraction | float | None:
     if rational is not None:
         return rational
     try:
-        value = _evaluate(steps(tree), {})
+        value = _evaluate(tree, {})
     except NoValueError:
         return None
     if _size(value) > 1023:
@@ -221,30 +215,26 @@ def _as_fraction(value: Real) -> Fraction:
     return Fraction(-mantissa if value < 0 else mantissa) * Fraction(2) ** exponent
 
 
-def _evaluate(postfix: Sequence[Tree], names: Mapping[str, Real]) -> Real:
-    """The value of a formula, given as ``steps``, for these values of its unknowns.
+def _evaluate(tree: Tree, names: Mapping[str, Real]) -> Real:
+    """The value of a formula for these values of its unknowns.
 
     Raises:
         NoValueError: if it has none.
     """
-    values: list[Real] = []
-    for step in postfix:
-        count = len(step.parts)
-        if count:
-            values[-count:] = [_applied(step, values[-count:])]
-            if values[-1] and abs(_size(values[-1])) > 1 << _LARGEST_SIZE:
-                raise NoValueError("too large")
-        elif step.operator == "number":
-            values.append(_real(cast(Fraction, step.value)))
-        else:
-            values.append(names[str(step.value)] if step.operator == "name" else +_REALS.pi)
-    return values[0]
+    if tree.operator == "number":
+        return _real(cast(Fraction, tree.value))
+    if tree.operator == "name":
+        return names[str(tree.value)]
+    if tree.operator == "pi":
+        return +_REALS.pi
+    value = _applied(tree, [_evaluate(part, names) for part in tree.parts])
+    if value and abs(_size(value)) > 1 << _LARGEST_SIZE:
+        raise NoValueError("too large")
+    return value
 
 
 def _size(value: Real) -> int:
     """About the binary logarithm: |value| is below 2^size and, to a bit, not below 2^(size-1)."""
-    if isinstance(value, _REALS.mpc):
-        return max(_size(value.real), _size(value.imag))
     return cast(int, value.man_exp[1] + value.bc) if value else -(1 << _LARGEST_SIZE)
 
 
@@ -292,6 +282,10 @@ def _ln(value: Real) -> Real:
     return _REALS.ln(value)
 
 
+_LIBRARY = {"cot": "tan", "sec": "cos", "csc": "sin"}
+_LIBRARY |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}
+
+
 def _trigonometric(function: str, value: Real) -> Real:
     if _size(value) > _LARGEST_ANGLE or (function in ("arcsin", "arccos") and abs(value) > 1):
         raise NoValueError("too large an angle, or no such angle")
@@ -304,23 +298,9 @@ def _trigonometric(function: str, value: Real) -> Real:
     return _inverse(result) if function in ("cot", "sec", "csc") else result
 
 
-_LIBRARY = {
-    "cot": "tan",
-    "sec": "cos",
-    "csc": "sin",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-}
-
-
 def _power(base: Real, exponent: Real, tree: Tree) -> Real:
     if _size(exponent) > _LARGEST_SIZE:
         raise NoValueError("too large a power")
-    if isinstance(base, _REALS.mpc):  # i, as the imaginary unit
-        if not _REALS.isint(exponent):
-            raise NoValueError("a power of a complex number")
-        return _bounded_power(base, int(exponent))
     if _REALS.isint(exponent):
         return _rational_power(base, Fraction(int(exponent)))
     if base < 0 and not tree.names:  # (-8)^{1/3} is a root
@@ -352,130 +332,101 @@ def _bounded_power(base: Real, exponent: Real) -> Real:
 
 # Equality at fixed points
 
-Steps: TypeAlias = tuple[Tree, ...]
-Told: TypeAlias = Literal["equal", "different", "unsettled"]
-ENOUGH = 12
+_ENOUGH = 12
 """Number of points where both formulas must have values that agree."""
 _POINTS = 40
+_MOST_NAMES = 80
 _WORK = 40_000
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43)  # so large that 2n is whole only if n is
 _REACHES = (4, 1, 30, 2, 1_000, 12, 100, 8, 3, 40)
 
 
-def _compare(one: Tree, other: Tree) -> Told:
-    """Whether two formulas have the same real values.
-
-    ``different`` if they clearly differ at a point where both have a value; ``equal`` if they
-    agree, to at least 1e-30, at all such points and there are 12 or more of them (one for formulas
-    without unknowns); else ``unsettled``. The points are positive and negative, whole and
-    fractional, and the same for all formulas with the same unknowns. If they differ and contain an
-    i, it may be the imaginary unit.
-    """
-    names = sorted(one.names | other.names)
-    first, second = steps(one), steps(other)
-    if not names:
-        return _at(first, second, {})
-    if [_flat(step) for step in first] == [_flat(step) for step in second]:
-        return "equal"
-    told = _at_points(first, second, names)
-    if told == "different" and "i" in names:
-        return _at_points(first, second, names, {"i": _REALS.mpc(0, 1)})
-    return told
-
-
-def _flat(step: Tree) -> tuple[object, ...]:
-    return (step.operator, step.value, len(step.parts))
-
-
-def _at_points(
-    first: Steps, second: Steps, names: list[str], fixed: Mapping[str, Real] = MappingProxyType({})
-) -> Told:
-    agreed, work = 0, _WORK
-    both = (*first, *second)
-    cost = sum(20 if _is_costly(step) else 2 for step in both)
-    euler = "e" in names and any(step.operator == "ln" for step in both)
-    for index in range(_POINTS):
-        point = {each: _real(_coordinate(index, place)) for place, each in enumerate(names)}
-        point |= fixed
-        if euler:  # and not, say, the eccentricity of an ellipse
-            point["e"] = +_REALS.e
-        told = _at(first, second, point)
-        if told == "different":
-            return told
-        agreed += told == "equal"
-        work -= cost
-        if work < 0 or agreed >= ENOUGH:
-            break
-    return "equal" if agreed >= ENOUGH else "unsettled"
-
-
-def _is_costly(tree: Tree) -> bool:
-    if tree.operator == "power":
-        exponent = tree.parts[1].value
-        return not (isinstance(exponent, Fraction) and exponent.denominator == 1)
-    return tree.operator in FUNCTIONS or tree.operator in ("log", "root")
-
-
-def _at(one: Steps, other: Steps, point: dict[str, Real]) -> Told:
-    try:
-        return "equal" if _agree(_evaluate(one, point), _evaluate(other, point)) else "different"
-    except (NoValueError, TypeError):  # complex numbers have no order
-        return "unsettled"
-
-
-def _coordinate(index: int, place: int) -> Fraction:
+def _coordinate(generator: random.Random, index: int, place: int) -> Fraction:
     """The value of an unknown, by its place in the alphabet, at one of the points.
 
     In turn positive, of either sign, positive and whole, whole of either sign; from below 1 to
     above 1000. The first two unknowns have all four combinations of signs.
     """
-    noise = (index * 7_919 + place * 104_729 + index * place * 1_299_709 + 12_345) * 2_654_435_761
-    noise = noise % 4_294_967_296 >> 7
     kind, turn = index % 4, index // 4
-    reach = _REACHES[turn % len(_REACHES)]
+    reach, prime = _REACHES[turn % len(_REACHES)], _PRIMES[(index + place) % len(_PRIMES)]
+    value = Fraction(generator.randint(1, reach + 12))
     if kind < 2:
-        prime = _PRIMES[(index + place) % len(_PRIMES)]
-        value = Fraction(1 + noise % (prime * reach), prime)
+        value = Fraction(generator.randrange(prime * reach), prime)
         value += Fraction(value.denominator == 1, prime)
-    else:
-        value = Fraction(1 + noise % (reach + 12))
     signs = turn + kind // 2
-    negative = kind % 2 and (signs >> place if place < 2 else noise >> 20) & 1
+    negative = kind % 2 and (signs >> place & 1 if place < 2 else generator.random() < 0.5)
     return -value if negative else value
+
+
+_GENERATOR = random.Random(14)
+_TABLE = [
+    [_real(_coordinate(_GENERATOR, index, place)) for place in range(_MOST_NAMES)]
+    for index in range(_POINTS)
+]
+
+
+def _compare(one: Tree, other: Tree) -> bool | None:
+    """Whether two formulas have the same real values.
+
+    False if they clearly differ at a point where both have a value; True if they agree, to at
+    least 1e-30, at all such points and there are 12 or more of them (one for formulas without
+    unknowns); else None. The points are the same for all formulas with the same unknowns.
+    """
+    names = sorted(one.names | other.names)
+    if one == other and names:
+        return True
+    if len(names) > _MOST_NAMES:
+        return None
+    cost = 2 * (one.size + other.size) + 18 * (_costly(one) + _costly(other))
+    euler = "e" in names and (_has_logarithm(one) or _has_logarithm(other))
+    agreed = 0
+    for row in _TABLE[: _WORK // cost] if names else _TABLE[:1]:
+        point = dict(zip(names, row, strict=False))
+        if euler:  # and not, say, the eccentricity of an ellipse
+            point["e"] = +_REALS.e
+        try:
+            same = _agree(_evaluate(one, point), _evaluate(other, point))
+        except NoValueError:
+            continue
+        if not same:
+            return None if "i" in names else False  # i may be the imaginary unit
+        agreed += 1
+        if agreed >= _ENOUGH or not names:
+            return True
+    return None
+
+
+def _costly(tree: Tree) -> int:
+    """How many operations of a formula are slow: functions, roots and powers."""
+    own = tree.operator in FUNCTIONS or tree.operator in ("log", "root", "power")
+    return own + sum(map(_costly, tree.parts))
+
+
+def _has_logarithm(tree: Tree) -> bool:
+    return tree.operator == "ln" or any(map(_has_logarithm, tree.parts))
 
 
 # Equations as conditions
 
-_LARGEST = 600
-"""Maximum number of nodes of an equation that another's solution is substituted into."""
-
 
 def same_equation(one: Equation, other: Equation) -> bool | None:
-    """Whether two equations are equivalent.
+    """Whether two equations are equivalent: one is the other times a constant.
 
-    Returns:
-        True if one is the other times a constant. False if they have the same unknowns and a
-        solution of one for an unknown does not solve the other, or if both are polynomials. None
-        otherwise: they may still be equivalent by more than a factor.
+    None if they have other unknowns, or if one of them says nothing (x=x).
     """
     if one[0].names | one[1].names != other[0].names | other[1].names:
         return None
-    if (one[0].text, one[1].text) in (
-        (other[0].text, other[1].text),
-        (other[1].text, other[0].text),
-    ):
+    texts, others = ((left.text, right.text) for left, right in (one, other))
+    if texts in (others, others[::-1]):
         return True
+    if any(equal(*sides) is not False for sides in (one, other)):
+        return None
     first, second = (
         node("sum", left.tree, node("minus", right.tree)) for left, right in (one, other)
     )
-    if any(equal(*sides) is not False for sides in (one, other)):
-        return None  # x=x says nothing
     if _is_multiple(first, second) or _is_multiple(*map(_without_quotient, (first, second))):
         return True
-    solved = _solves(one, other), _solves(other, one)
-    if _is_polynomial(first) and _is_polynomial(second):
-        return None if True in solved else False  # x=2 is only one solution of x^2=4
-    return False if False in solved else None
+    return False if first.names else None
 
 
 def _without_quotient(difference: Tree) -> Tree:
@@ -489,42 +440,16 @@ def _without_quotient(difference: Tree) -> Tree:
     return difference
 
 
-def _is_polynomial(tree: Tree) -> bool:
-    if tree.operator == "power":
-        exponent = tree.parts[1].value
-        whole = isinstance(exponent, Fraction) and exponent.denominator == 1 and exponent >= 0
-        return whole and _is_polynomial(tree.parts[0])
-    if tree.operator == "quotient":
-        return _is_polynomial(tree.parts[0]) and not tree.parts[1].names
-    known = tree.operator in ("number", "name", "pi", "sum", "product", "minus")
-    return (known or not tree.names) and all(map(_is_polynomial, tree.parts))
-
-
 def _is_multiple(first: Tree, second: Tree) -> bool:
     """Whether F(x)·G(y) = F(y)·G(x) for F = 0 and G = 0, the equations: F/G is then constant."""
     names = (first.names | second.names) - {"e"}  # which may be the base of a logarithm
-    renamed = {each: name(f"{each}′") for each in names}
-    left = node("product", first, _put(second, renamed))
-    return _compare(left, node("product", _put(first, renamed), second)) == "equal"
+    left = node("product", first, _renamed(second, names))
+    return _compare(left, node("product", _renamed(first, names), second)) is True
 
 
-def _solves(one: Equation, other: Equation) -> bool | None:
-    """Whether a solution of one equation for an unknown solves the other; None: no solution."""
-    for left, right in (one, one[::-1]):
-        if left.bare_name is None or left.bare_name in right.names:
-            continue
-        sides = [_put(side.tree, {left.bare_name: right.tree}) for side in other]
-        if max(side.size for side in sides) > _LARGEST:
-            return None
-        told = _compare(sides[0], sides[1])
-        return None if told == "unsettled" else told == "equal"
-    return None
-
-
-def _put(tree: Tree, values: dict[str, Tree]) -> Tree:
-    """A formula with its names replaced by values."""
+def _renamed(tree: Tree, names: frozenset[str]) -> Tree:
     if tree.operator == "name":
-        return values.get(str(tree.value), tree)
-    if not tree.parts:
-        return tree
-    return node(tree.operator, *(_put(part, values) for part in tree.parts))
+        return name(f"{tree.value}′") if tree.value in names else tree
+    return (
+        node(tree.operator, *(_renamed(part, names) for part in tree.parts)) if tree.parts else tree
+    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmms_rpts.grading.choice import FOREIGN, SEVERAL, UNIDENTIFIED, Reader
+from lmms_rpts.grading.maths import maths_verdict
 from lmms_rpts.grading.number_grading import gold_quantity, number_verdict, stated_number
 from lmms_rpts.grading.numbers import NUMBER_WORD
 from lmms_rpts.grading.options import Options, Values, gold_marks, read_options
@@ -23,7 +24,7 @@ from lmms_rpts.grading.statement import Stated, Verdict, read_stated
 from lmms_rpts.grading.text_grading import gold_text, text_verdict
 
 AnswerKind = Literal["choice", "number", "text"]
-Kind = Literal["choice", "number", "text", "agree"]
+Kind = Literal["choice", "number", "text", "agree", "maths"]
 Outcome = Literal["correct", "incorrect", "undecided"]
 
 MOST_OPTIONS = 26
@@ -44,6 +45,7 @@ class Grade:
         outcome: ``undecided`` if the rules cannot be sure.
         answer: the answer that was found, on one line, at most 200 characters: the marks of a
             choice, ``agree``, ``disagree`` or ``undetermined``, else text; None if there is none.
+            Of ``maths``, the statement as it is written, at most 400 characters.
         rule: short name of the rule that decided, for records.
     """
 
@@ -60,6 +62,8 @@ def grade(
     options: Sequence[str] = (),
     marks: Sequence[str] = (),
     tolerance: float = 0.0,
+    question: str = "",
+    language: str = "en",
 ) -> Grade:
     """Grade the final answer of a response by rules.
 
@@ -71,12 +75,17 @@ def grade(
         options: the texts of the options; without options, A to J may be chosen.
         marks: one mark for each option; A, B, C ... unless given.
         tolerance: maximum relative error of a number.
+        question: the problem of ``maths``, with its options and blanks, in LaTeX.
+        language: of the problem; ``maths`` is graded in Chinese (``zh``).
 
     Returns:
         The grade; ``undecided`` also if the gold answer cannot be graded (see ``gold_fault``).
     """
     if kind == "agree":
         return _stance_grade(response, gold)
+    if kind == "maths":
+        maths = maths_verdict(response, gold, question)
+        return Grade(_OUTCOMES[maths.correct], maths.value or None, maths.rule)
     many = len(options) > MOST_OPTIONS
     if kind == "choice" and not many:
         return _choice_grade(response, gold, read_options(options, marks, _values(options, marks)))

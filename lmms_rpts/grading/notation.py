@@ -351,9 +351,17 @@ def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> 
     table = _table(one, other, same)
     if table is None:
         return None
-    if _pairs_off([[cell is True for cell in row] for row in table]):
+    free = list(range(len(other)))
+    for row in table:  # equality is transitive: the first equal one will do
+        equal = [column for column in free if row[column]]
+        if not equal:
+            break
+        free.remove(equal[0])
+    if not free:
         return True
-    return None if _pairs_off([[cell is not False for cell in row] for row in table]) else False
+    lines = [*table, *map(list, zip(*table, strict=True))]
+    unsure = any(None in line for line in lines) and not any(set(line) == {False} for line in lines)
+    return None if unsure else False
 
 
 def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
@@ -381,19 +389,3 @@ def _table(
             if sum(row.count(None) for row in table) > _MOST_UNTOLD:
                 return None
     return table
-
-
-def _pairs_off(table: list[list[bool]]) -> bool:
-    """Whether each row can have a column of its own (Kuhn's augmenting paths)."""
-    taken: dict[int, int] = {}
-
-    def place(row: int, seen: set[int]) -> bool:
-        for column, fits in enumerate(table[row]):
-            if fits and column not in seen:
-                seen.add(column)
-                if column not in taken or place(taken[column], seen):
-                    taken[column] = row
-                    return True
-        return False
-
-    return all(place(row, set()) for row in range(len(table)))

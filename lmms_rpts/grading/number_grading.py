@@ -42,17 +42,11 @@ _SAYS = re.compile(
     r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
     re.IGNORECASE,
 )
-_SO = re.compile(r".{1,300}(?<![a-z])(?:so|therefore|thus|hence|giving|making)(?![a-z])[:,]?", re.I)
 _EXACT = re.compile(
     r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
 )
 _SAYS_ZH = re.compile(
     r".{0,200}(?:等于|总共|一共有?|总计|共计|共有?|是|为|有|得到?|[:：])(?P<tail>[^是为有共得]{1,60})$"
-)
-_LABELLED = re.compile(
-    r"\b(?:step|figure|fig|page|question|part|number|no|room|table|line|item|picture|image|panel|chapter"
-    r"|problem|option|choice|year)\.?\s(?:number\s)?#?\d{1,6}\s",
-    re.IGNORECASE,
 )
 _CERTAIN_HEADS = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
 _CONVERSIONS = frozenset(
@@ -99,7 +93,7 @@ def stated_number(text: str) -> NumberAnswer | None:
     text = _ABOUT.sub("", text).strip()
     if _UNSETTLED.search(text) or denies(text):
         return None
-    for read in (_whole, _behind_equals, _said, _concluded, _said_in_chinese):
+    for read in (_whole, _behind_equals, _said, _said_in_chinese):
         quantity = read(text)
         if quantity is not None:
             return NumberAnswer(quantity, about)
@@ -126,20 +120,12 @@ def _said(text: str) -> Quantity | None:
         return None
     head = text[: found.start("verb")]
     certain = lower(found["verb"]) in _CERTAIN_HEADS and not head.lower().endswith("there ")
-    if _LABELLED.search(head):
-        head = _LABELLED.sub(" ", head)
     if not certain and (re.search(r"\d", head) or NUMBER_WORD.search(head)):
         return None
     if re.search(r"\b(?:is|are|was|were)\b", head):
         return None  # two statements: "3 is the number of cats, and the dogs are 5"
     counted = not certain or head.lower().endswith("there ")
     return read_quantity(_EXACT.sub("", found["tail"]), counted=counted)
-
-
-def _concluded(text: str) -> Quantity | None:
-    """The quantity after "so": 3 cats and 5 dogs, so there are 8 animals."""
-    found = _SO.match(text)
-    return (_whole(text[found.end() :].strip()) or _said(text[found.end() :])) if found else None
 
 
 def _said_in_chinese(text: str) -> Quantity | None:

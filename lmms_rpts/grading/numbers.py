@@ -134,8 +134,8 @@ _DIGITAL = re.compile(
     r"(?:\s?(?P<percent>%|percent(?!a)|per\scent|‰))?",
     re.IGNORECASE | re.ASCII,
 )
-_POWER_OF_TEN = re.compile(r"10\^([-+]?\d{1,3})(?!\d)")
 _WITH_SCALES = re.compile(r"\d{1,8}[百千万亿][\d零一二三四五六七八九十百千万]{1,20}")  # 1万5千
+_POWER_OF_TEN = re.compile(r"10\^([-+]?\d{1,3})(?!\d)")
 
 
 def _in_digits(text: str) -> Number | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -50,24 +49,12 @@ def _order(one: Cut, other: Cut) -> int:
     if one.at is None or other.at is None:
         return (one.at is None) * one.side - (other.at is None) * other.side
     left, right = one.at.number, other.at.number
-    if left is None or right is None:
-        if equal(one.at, other.at):
-            return one.side - other.side
+    same = equal(one.at, other.at)
+    if same:
+        return one.side - other.side
+    if same is None or left is None or right is None:
         raise UnknownOrderError
-    if left == right or isinstance(left, float) or isinstance(right, float):
-        same = equal(one.at, other.at) if _near(left, right) else False
-        if same is None:
-            raise UnknownOrderError
-        if same:
-            return one.side - other.side
     return 1 if left > right else -1
-
-
-def _near(left: float | object, right: float | object) -> bool:
-    try:
-        return math.isclose(float(left), float(right), rel_tol=1e-9, abs_tol=1e-12)  # type: ignore[arg-type]
-    except OverflowError:
-        return left == right
 
 
 _in_order = functools.cmp_to_key(_order)
@@ -119,15 +106,16 @@ def _same_cut(one: Cut, other: Cut) -> bool | None:
 
 # Reading
 
-RELATION = re.compile("[<>≤≥≠=∈]")
+_RELATION = re.compile("[<>≤≥≠=∈]")
 _REALS = re.compile(  # x为全体实数, all real numbers, R
     r"(?:(?P<name>[a-zα-ω])\s?(?:可以?)?[为取是]?)?(?:全体|一切|任意|所有|任何)实数"
     r"|(?:all|any)\sreal\snumbers?|[Rℝ]"
 )
 # ❴x∈R|x≠1❵
-_SET = re.compile(r"❴(?P<head>[^|:;❴❵]{1,40})[|:;](?P<condition>.{1,1500})❵", re.DOTALL)
+_SET = re.compile(
+    r"❴\s?(?P<name>[^|:;❴❵∈]{1,40}?)\s?(?:∈\s?[Rℝ]\s?)?[|:;](?P<condition>.{1,1500})❵", re.DOTALL
+)
 _FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "="}
-_VARIABLES = "xyztuvw"
 _DEEPEST = 3
 _EXCEPTED: frozenset[Joiner] = frozenset({"list", "and"})
 """How an exception such as x≠1 is joined: the exception applies to everything before it."""
@@ -223,148 +211,103 @@ def _groups(parts: Sequence[_Part], joiner: Joiner) -> list[list[_Part]]:
 
 def _parts(text: str, before: _Part | None, depth: int) -> list[_Part]:
     """The parts of one member of a list: two if it has a ±, none if it is not a region."""
-    relations = RELATION.findall(text)
+    relations = _RELATION.findall(text)
     if not relations and before is not None and before.kind == "unequal" and parse(text):
         listed = _parts(f"{before.name or ''}≠{text}", None, depth)  # x≠1,2
         return [replace(each, joined=_EXCEPTED) for each in listed[:1]] + listed[1:]
-    if before is not None and before.name and relations != ["∈"] and RELATION.match(text):
+    if before is not None and before.name and relations != ["∈"] and _RELATION.match(text):
         text = before.name + text  # x≤-1或≥2
     if relations in (["≠"], ["="]) and text[0] != "❴":
         joined: frozenset[Joiner] = frozenset({"or"} if relations == ["="] else {"and"})
-        both = [_inequality(each) for each in signed(text) or ()]
-        known = [each for each in both if each is not None]
-        if not known or len(known) < len(both):
-            return []
-        return [known[0], *(replace(each, joined=joined) for each in known[1:])]
+        found = [_inequality(each) for each in signed(text) or ()]
+        return (
+            [
+                replace(each, joined=joined if at else each.joined)
+                for at, each in enumerate(found)
+                if each
+            ]
+            if all(found)
+            else []
+        )
     part = _part(text, relations, depth)
     return [] if part is None else [part]
 
 
 def _part(text: str, relations: Sequence[str], depth: int) -> _Part | None:
     if text[0] == "❴":
-        return _set(text, depth)
-    if not relations:
-        return _reals(text) or _bracketed(text)
-    if relations[0] == "∈":
-        return _member(text, depth)
-    return _chain(text) if len(relations) == 2 else _inequality(text)
-
-
-def _set(text: str, depth: int) -> _Part | None:
-    """❴x|x>2❵, ❴x∈R|x≠1❵."""
-    found = _SET.fullmatch(text)
-    region = _region(found["condition"], depth + 1) if found else None
-    if found is None or region is None:
-        return None
-    head = [part.strip() for part in found["head"].split("∈")]
-    if region.name is None or _variable(head[0]) != region.name:
-        return None
-    if head[1:] not in ([], ["R"], ["ℝ"]):
-        return None
-    return _Part(region.name, region.intervals, "interval")
-
-
-def _member(text: str, depth: int) -> _Part | None:
-    """x∈R, x∈(1,2), x∈❴x|x>2❵."""
-    left, right = (side.strip() for side in text.split("∈", 1))
-    name = _variable(left)
-    if name is None or not right:
-        return None
-    part = _set(right, depth) if right[0] == "❴" else _reals(right) or _bracketed(right)
-    return None if part is None or part.name not in (None, name) else replace(part, name=name)
-
-
-def _reals(text: str) -> _Part | None:
-    found = _REALS.fullmatch(text)
-    return _Part(found["name"], LINE, "inequality") if found else None
-
-
-def _bracketed(text: str) -> _Part | None:
-    """(1,2], with one comma outside of inner brackets."""
+        found = _SET.fullmatch(text)
+        region = _region(found["condition"], depth + 1) if found else None
+        if found is None or region is None or region.name != found["name"]:
+            return None
+        return _Part(region.name, region.intervals, "interval")
+    if relations[:1] == ["∈"]:  # x∈R, x∈(1,2)
+        left, right = (side.strip() for side in text.split("∈", 1))
+        name, part = (
+            _variable(left),
+            _part(right, _RELATION.findall(right), depth) if right else None,
+        )
+        return replace(part, name=name) if name and part and part.name in (None, name) else None
+    if relations:
+        return _inequality(text)
+    reals = _REALS.fullmatch(text)
+    if reals:
+        return _Part(reals["name"], LINE, "inequality")
     if text[0] not in "([" or text[-1] not in ")]" or "," not in text:
         return None
-    listed = pieces(text[1:-1], thousands=False)
+    listed = pieces(text[1:-1], thousands=False)  # (1,2]
     if listed is None or len(listed) != 2 or listed[1].joined != {"list"}:
         return None
-    holds = (text[0] == "[", text[-1] == "]")
-    return _between(None, listed[0].text, listed[1].text, holds, "interval")
+    signs = (">" if text[0] == "(" else "≥", "<" if text[-1] == ")" else "≤")
+    return _bounded(None, list(zip(signs, (each.text for each in listed), strict=True)), "interval")
 
 
 def _inequality(text: str) -> _Part | None:
-    """x>2, 2<x, x≠1; without a name >2."""
-    sides = [side.strip() for side in RELATION.split(text)]
-    if len(sides) != 2:
+    """x>2, 2<x, x≠1, 1<x≤2, 2≥x>1; without a name >2."""
+    sides, signs = [side.strip() for side in _RELATION.split(text)], _RELATION.findall(text)
+    if len(sides) == 3 and (set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}):
+        name = _variable(sides[1])
+        bounds = [(_FLIPPED[signs[0]], sides[0]), (signs[1], sides[2])]
+        return _bounded(name, bounds) if name else None
+    if len(sides) != 2 or "∈" in signs:
         return None
-    relation = RELATION.findall(text)[0]
-    left, right = sides
-    one, other = _variable(left), _variable(right)
-    if other is not None and (one is None or _rank(other) < _rank(one)) and left:
-        return _bounded(other, _FLIPPED[relation], left)
-    return None if one is None and left else _bounded(one, relation, right)
-
-
-def _bounded(name: str | None, relation: str, text: str) -> _Part | None:
-    if relation in "<≤":
-        return _between(name, "-∞", text, (False, relation == "≤"))
-    if relation in ">≥":
-        return _between(name, text, "+∞", (relation == "≥", False))
-    end = _end(text)
-    if end is None or name in end.names or (name is None and relation == "="):
+    left, right, sign = *sides, signs[0]
+    name, other = _variable(left), _variable(right)
+    if name is None and left:
+        return _bounded(other, [(_FLIPPED[sign], left)]) if other else None
+    if name is None and sign == "=":
         return None
-    below, above = Cut(end, -1), Cut(end, 1)
-    if relation == "=":
-        return _Part(name, (Interval(below, above),), "equal")
-    rays = (Interval(LINE[0].low, below), Interval(above, LINE[0].high))
-    return _Part(name, rays, "unequal")
+    kinds: dict[str, Kind] = {"=": "equal", "≠": "unequal"}
+    return _bounded(name, [(sign, right)], kinds.get(sign, "inequality"))
 
 
-def _chain(text: str) -> _Part | None:
-    """1<x≤2, or 2≥x>1."""
-    low, middle, high = (side.strip() for side in RELATION.split(text))
-    signs = RELATION.findall(text)
-    if set(signs) <= {">", "≥"}:
-        low, high = high, low
-        signs = [_FLIPPED[sign] for sign in reversed(signs)]
-    name = _variable(middle)
-    if name is None or not set(signs) <= {"<", "≤"}:
-        return None
-    return _between(name, low, high, (signs[0] == "≤", signs[1] == "≤"))
-
-
-def _between(
-    name: str | None, low: str, high: str, holds: tuple[bool, bool], kind: Kind = "inequality"
+def _bounded(
+    name: str | None, bounds: Sequence[tuple[str, str]], kind: Kind = "inequality"
 ) -> _Part | None:
-    """The region between two ends; None if they are not ends, or the region is empty."""
-    cuts: list[Cut] = []
-    for text, infinite, side, held in (
-        (low, ("-∞",), -1, holds[0]), (high, ("+∞", "∞"), 1, holds[1])
-    ):  # fmt: skip
-        if text.replace(" ", "") in infinite:
-            if held:
+    """The region within all bounds; None if they have no value, or if it is empty."""
+    intervals = LINE
+    for sign, text in bounds:
+        if text.replace(" ", "") in ("-∞", "+∞", "∞"):
+            if sign != (">" if text[0] == "-" else "<"):
                 return None
-            cuts.append(Cut(None, side))
             continue
-        end = _end(text)
-        if end is None or name in end.names:
+        end = parse(text.removesuffix("°"))
+        if end is None or name in end.names or (end.number is None and not end.names):
             return None
-        cuts.append(Cut(end, side if held else -side))
-    interval = Interval(*cuts)
-    return None if interval.empty else _Part(name, (interval,), kind)
-
-
-def _end(text: str) -> Expression | None:
-    """An end with a value, perhaps in degrees."""
-    found = parse(text.removesuffix("°"))
-    return found if found is not None and (found.number is not None or found.names) else None
+        below, above = Cut(end, -1), Cut(end, 1)
+        low, high = LINE[0]
+        intervals = _intersection(
+            intervals,
+            {
+                "<": (Interval(low, below),), "≤": (Interval(low, above),),
+                ">": (Interval(above, high),), "≥": (Interval(below, high),),
+                "=": (Interval(below, above),),
+                "≠": (Interval(low, below), Interval(above, high)),
+            }[sign],
+        )  # fmt: skip
+    return _Part(name, intervals, kind) if intervals else None
 
 
 def _variable(text: str) -> str | None:
     """The text, if it is only a name; else None."""
     found = parse(text)
     return None if found is None else found.bare_name
-
-
-def _rank(name: str) -> tuple[bool, int, str]:
-    """The key that decides which of two names is the variable: x first, e last."""
-    at = _VARIABLES.find(name[0])
-    return name == "e", at if at >= 0 else len(_VARIABLES), name

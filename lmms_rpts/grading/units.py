@@ -68,15 +68,11 @@ _COUNTERS = (
 _COUNTED = """
 个 人 学生 同学 三角形 直角三角形 等腰三角形 四边形 平行四边形 长方形 矩形 正方形 小正方形 菱形 梯形
  圆 圆圈 角 直角 锐角 钝角 点 交点 零点 公共点 面 球 小球 正方体 小正方体 立方体 小立方体 小方块
- 苹果 家庭 元素 实数根 根 解 =item =piece; 名 人 学生 同学 老师 男生 女生 工人 员工
+ 苹果 家庭 元素 实数根 根 解; 名 人 学生 同学 老师 男生 女生 工人 员工
 ; 位 同学 学生 老师; 条 线段 直线 射线 棱 边 对角线 对称轴 鱼 公共边
-; 种 情况 方法 可能 走法 选法 结果 不同的情况 不同的方法 =way =kind; 只 鸡 兔 鸟 鸭 羊 小动物 动物
+; 种 情况 方法 可能 走法 选法 结果 不同的情况 不同的方法; 只 鸡 兔 鸟 鸭 羊 小动物 动物
 ; 棵 树; 辆 车 汽车; 本 书; 张 纸 卡片 桌子; 枝 花 铅笔; 支 铅笔 笔; 根 小棒 火柴棒 木棒 火柴
-; 块 糖 砖; 朵 花; 对 全等三角形 相似三角形 对顶角; 户 家庭 人家; 件 产品 商品; 次 =times
-; 人 =person =people =student =boy =girl =child =children
-"""
-SCALES = {"万亿": 10**12, "亿": 10**8, "万": 10**4}
-"""Scales that may be part of a unit: 2.5万元."""
+; 块 糖 砖; 朵 花; 对 全等三角形 相似三角形 对顶角; 户 家庭 人家; 件 产品 商品"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +104,7 @@ def _plurals(name: str) -> tuple[str, ...]:
     """An English name with its plural, and in both spellings of -meter and -liter."""
     if len(name) < 4 or not name.replace(" ", "").isalpha() or not name.isascii():
         return (name,)
-    if name.endswith("s") or name in ("feet", "people", "children", "yuan", "jiao"):
+    if name.endswith("s") or name in ("feet", "yuan", "jiao"):
         return (name,)
     names = (name, name.replace("meter", "metre").replace("liter", "litre"))
     if name.startswith(("degree ", "degrees ")):
@@ -146,8 +142,7 @@ def _table() -> dict[str, Unit]:
         entries.append((Unit(name, f"count:{name}", Fraction(1)), [name]))
     for line in _COUNTED.split(";"):
         name, *nouns = line.split()
-        aliases = [alias for noun in nouns if noun[0] == "=" for alias in _plurals(noun[1:])]
-        aliases += [name + noun for noun in nouns if noun[0] != "="]
+        aliases = [name + noun for noun in nouns]
         entries.append((Unit(name, f"count:{name}", Fraction(1)), aliases))
     table: dict[str, Unit] = {}
     for unit, aliases in entries:
@@ -182,10 +177,6 @@ def _quotient(above: Unit, below: Unit) -> Unit:
     return Unit(f"{above.name}/{below.name}", dimension, above.factor / below.factor)
 
 
-def _scaled(unit: Unit, mark: str) -> Unit:
-    return Unit(mark + unit.name, unit.dimension, unit.factor * SCALES[mark])
-
-
 def _simple_unit_at(text: str, at: int) -> tuple[Unit | None, int]:
     """The longest simple unit that begins at this place of a text, and where it ends."""
     for length in range(min(_LONGEST_NAME, len(text) - at), 0, -1):
@@ -199,13 +190,10 @@ _RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")  # km/h, 千米每小时, "k
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
-    """The longest unit at this place, possibly a quotient or with a scale; and where it ends."""
-    mark = next((mark for mark in SCALES if text.startswith(mark, at)), "")
-    unit, end = _simple_unit_at(text, at + len(mark))
+    """The longest unit at this place, possibly a quotient; and where it ends."""
+    unit, end = _simple_unit_at(text, at)
     if unit is None:
         return None, at
-    if mark:
-        unit = _scaled(unit, mark)
     rate = _RATE.match(text, end)
     below, behind = _simple_unit_at(text, rate.end()) if rate else (None, end)
     return (unit, end) if below is None else (_quotient(unit, below), behind)
@@ -227,11 +215,6 @@ def ratio(one: Unit, other: Unit) -> Fraction | None:
 def _readings(unit: Unit) -> tuple[tuple[str, Fraction], ...]:
     main = (re.sub(r"count:[^/]{1,9}", "count", unit.dimension), unit.factor)
     return (main, *_ALSO.get(unit.name, ()))
-
-
-def may_be_letter(unit: Unit) -> bool:
-    """Whether the unit may also be a letter of a formula, as the m of ``5m``."""
-    return re.fullmatch(r"[A-Za-z](?:\^\{[23]\})?(?:/[a-zA-Z])?", unit.name) is not None
 
 
 # Amounts
@@ -336,12 +319,6 @@ def _amount(text: str, unit: Unit, name: str, *, spaced: bool = False) -> _Amoun
     front = front.lstrip()
     if name.startswith("千") and _COLLOQUIAL.search(front):
         return None  # 三万五千克 are 35000 克
-    for mark in SCALES:
-        number = front.removesuffix(mark).rstrip()
-        # The 万 of 2.5万元 belongs to the unit, that of 十五万元 to the number.
-        if front.endswith(mark) and number and number[-1] not in _CHINESE_NUMERALS:
-            front, unit = number, _scaled(unit, mark)
-            break
     return (front, unit) if _is_amount(front) and _is_unit_there(front, name, spaced) else None
 
 

@@ -16,16 +16,8 @@ _APART = re.compile(r"(?<=\d)\s{1,9}(?=\d)")
 _DEGREES = re.compile(r"(?<=\d)\s?度")
 
 
-_USUAL = {"经过两点有且只有一条直线": "两点确定一条直线", "周": "星期", "礼拜": "星期"}
-_USUAL |= {"互相": "", "相互": "", "矩形": "长方形"}
-_SYNONYM = re.compile(
-    "经过两点有且只有一条直线|(?:周|礼拜)(?=[一二三四五六日])|互相|相互|矩形(?!框)"
-)
-
-
 def plain_words(text: str) -> str:
-    """A cleaned text without spaces and punctuation, in lower case, and with the usual words."""
-    text = _SYNONYM.sub(lambda found: _USUAL[found[0]], text)
+    """A cleaned text without spaces and punctuation, in lower case."""
     return _SKIPPED.sub("", _DEGREES.sub("°", text)).casefold()
 
 
@@ -159,27 +151,6 @@ def core_words(text: str) -> str:
     return _PARTICLES.sub("", plain_words(text))
 
 
-_GLOSS = re.compile(r"[(“\"‘]([^()“”\"‘’]{1,60})[)”\"’]")
-_CHINESE = re.compile("[\u4e00-\u9fff]")
-_ENGLISH_GLOSS = re.compile(r"\s?\((?!not)[a-z][a-z\s'-]{2,60}\)")  # 牛奶 (milk)
-_NEGATION = re.compile(r"\b(?:not|never|neither|nor|no|isn't|cannot)\b|n['’]t", re.IGNORECASE)
-
-
-def gloss(text: str) -> str:
-    """The Chinese gloss of an English sentence: 不公平 of "It is not fair (不公平)", 牛奶 (milk).
-
-    The text itself if it has other Chinese words, or a denial that the Chinese gloss lacks.
-    """
-    if _CHINESE.search(text):
-        text = _ENGLISH_GLOSS.sub("", text)
-    chinese = [each[1] for each in _GLOSS.finditer(text) if _CHINESE.search(each[1])]
-    rest = _GLOSS.sub(" ", text)
-    if not chinese or _CHINESE.search(rest) or not re.search("[a-z]{2}", rest):
-        return text
-    said = "、".join(chinese)
-    return text if _NEGATION.search(rest) and not re.search("[不非无没否]", said) else said
-
-
 def vocabulary(question: str, wanted: str) -> tuple[frozenset[str], bool]:
     """The words that exclude the wanted one, and whether the question offers them as a choice."""
     for found in _FILLED.finditer(question):
@@ -276,10 +247,6 @@ def _one_truth(text: str) -> bool | None:
 # Circled numbers
 
 CIRCLED = re.compile(r"[①-⑳]")
-_STATEMENT = "结论|说法|命题|判断|选项|式子|答案"
-_BEFORE = re.compile(  # 其中正确结论的序号是
-    rf"(?:其中)?(?:(?:所有)?正确的?)?(?:{_STATEMENT})?(?:的?(?:序号|编号))?(?:分别)?(?:有|是|为)?\s?:?\s?"
-)
 _AFTER = re.compile(  # ①③都正确
     r"\s?(?:这[一二两三四五六七八九十]个)?(?:都|均)?(?:是)?(?:正确|成立)的?|\s?(?:is|are)\s(?:correct|true)"
 )
@@ -290,7 +257,7 @@ _MEMBER = re.compile(r"(?:[\s,、;.。和与及]|以及|and){0,6}([①-⑳])(?:(
 def circled_of(text: str) -> frozenset[int] | None:
     """The circled numbers ① to ⑳ of a cleaned text that contains nothing else.
 
-    Words such as 正确的结论是 before them and 都正确 after them are ignored; ①~③ are three numbers.
+    Words such as 都正确 after them are ignored; ①~③ are three numbers.
     None for any other text, such as (1)(3) or ①正确②错误.
     """
     text = text.strip(" \n,、;.。")
@@ -298,9 +265,7 @@ def circled_of(text: str) -> frozenset[int] | None:
         return None
     if text[:1] + text[-1:] in ("()", "[]", "❴❵", "【】", "“”"):
         text = text[1:-1]
-    before = _BEFORE.match(text)
-    at = before.end() if before else 0
-    found: set[int] = set()
+    at, found = 0, set[int]()
     while (member := _MEMBER.match(text, at)) is not None:
         first, last = (_number(each or member[1]) for each in member.groups())
         found.update(range(first, last + 1))

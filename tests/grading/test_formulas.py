@@ -95,7 +95,6 @@ e^{x+1} = e×e^{x} ;; exp(x) = e^{x} ;; 2^{100000}x = 2^{99999}×2x ;; sin^{2}x+
 sin2x = 2sinxcosx ;; sin^{2}x = (sinx)^{2} ;; cos2α = 1-2sin^{2}α ;; tan x = \frac{sin x}{cos x}
 cot x = \frac{1}{tan x} ;; sin(x+90°) = cos x ;; sin(-x) = -sin x ;; ln(ab) = ln a+ln b
 ln x^{2} = 2ln x ;; log_{a}x = \frac{ln x}{ln a} ;; lnx/x = \frac{lnx}{x} ;; 2+3i = 3i+2
-(1+i)^{2} = 2i ;; \frac{1}{i} = -i
 """
 
 DIFFERENT = r"""
@@ -106,12 +105,12 @@ x_{1} = x_{2} ;; (a+b)^{2} = a^{2}+b^{2} ;; (b-a)^{3} = (a-b)^{3} ;; 1/(2x) = \f
 \frac{1}{a}+\frac{1}{b} = \frac{2}{a+b} ;; m:n = \frac{n}{m} ;; \sqrt{x^{2}} = x
 \sqrt{x}+\sqrt{y} = \sqrt{x+y} ;; |a-b| = a-b ;; |a||b| = ab ;; \sqrt{a^{2}+b^{2}} = a+b
 a^{m}a^{n} = a^{mn} ;; 2^{n}-1 = 2^{n-1} ;; (-1)^{n} = (-1)^{n+1} ;; (-1)^{n} = 1
-(-2)^{n} = 2^{n} ;; x^{100} = x^{101} ;; sin2x = 2sinx ;; ln(a+b) = ln a+ln b ;; 2+3i = 2-3i
-(1+i)^{2} = 3i
+(-2)^{n} = 2^{n} ;; x^{100} = x^{101} ;; sin2x = 2sinx ;; ln(a+b) = ln a+ln b
 """
 
 # Few points have a value, or i may be the imaginary unit.
 UNSETTLED = r"""
+(1+i)^{2} = 2i ;; (1+i)^{2} = 3i
 9^{9^{9^{9}}} = 9^{9^{9^{9}}}+1 ;; 1/0 = 1/0 ;; 1/0 = 5 ;; \sqrt{-4} = 2 ;; \sqrt{-1-x^{2}} = x
 \sqrt{100-x}+\sqrt{x-99} = \sqrt{x-99}+\sqrt{100-x}
 \sqrt{100-x}+\sqrt{x-99} = \sqrt{x-99}+\sqrt{100-x}+1 ;; arcsin(x-500)+1 = 1+arcsin(x-500)

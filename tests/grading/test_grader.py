@@ -15,7 +15,7 @@ from lmms_rpts.grading.quantities import read_quantity
 from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[Kind, ...] = ("choice", "number", "text", "agree")  # maths: test_cmmath_grading
 CITIES = ("London", "Paris", "Rome")
 GOLD = {"choice": "B", "number": "8 cm", "text": "Eiffel Tower", "agree": "agree"}
 # kind, options, gold answer, text of the error; empty: it can be graded
