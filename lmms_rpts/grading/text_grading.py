@@ -150,16 +150,17 @@ def says(text: str, phrase: str, *, exact: bool = False) -> bool | None:
         return bool(phrase.strip()) and phrase.strip() in text
     found: bool | None = False
     for place in pattern.finditer(text):
-        if not _is_denied(text, *place.span()):
+        if not _is_denied(text, *place.span(), exact):
             return True
         found = None
     return found
 
 
-def _is_denied(text: str, start: int, end: int) -> bool:
+def _is_denied(text: str, start: int, end: int, exact: bool) -> bool:
     before = _ALL_BUT.sub(" except ", text[max(0, start - _REACH) : start])
     clause = _HARMLESS.sub(" ", _CLAUSE_END.split(before)[-1])
-    cues = list(_DENIED_BEFORE.finditer(clause))
+    # A sign may say NO PARKING.
+    cues = [cue for cue in _DENIED_BEFORE.finditer(clause) if not exact or cue[0] != "no"]
     if cues:
         between = clause[cues[-1].end() :]
         if _DOUBTS.match(between) or not _STATES_AGAIN.search(between):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -55,14 +56,20 @@ def text_contains(
         numbers_as_words: whether "two" is 2, as for key information.
 
     Returns:
-        True or False; None if all answers are empty or only punctuation, or if the answer is
-        denied, hedged or retracted.
+        True or False (also if the answer is denied, hedged or retracted); None if all answers are
+        empty or only punctuation.
     """
     listed = [answers] if isinstance(answers, str) else answers
     fold = partial(folded, exact=True, number_words=numbers_as_words)
     wanted = [each for each in map(fold, listed) if phrase_pattern(each, exact=True)]
+    if not wanted:
+        return None
     said = fold(split_thinking(prediction)[0])
-    found = {says(said, each, exact=True) for each in wanted}
-    if True in found:
-        return None if read_stated(prediction).doubt else True
-    return False if found == {False} else None
+    return any(says(said, each, exact=True) and not _in_doubt(said, each) for each in wanted)
+
+
+def _in_doubt(said: str, phrase: str) -> bool:
+    """Whether a response doubts a phrase; the phrase, and quoted text, may itself say "maybe"."""
+    quoted = re.sub(r"[\"“][^\"“”\n]{1,200}[\"”]", "X", said)
+    pattern = phrase_pattern(phrase, exact=True)
+    return pattern is not None and read_stated(pattern.sub("X", quoted)).doubt != ""
