@@ -423,8 +423,8 @@ _ABBREVIATED = re.compile(
 )
 _PERIOD = re.compile(r"[。！？\n]|[.!?](?=\s|$)")
 _LABELLED_LINE = re.compile(
-    r"^[\s*_#>]{0,6}(?:(?:the\s)?(?:final\s|correct\s)?answer|答案|最终答案)[\s*_]{0,4}(?:is\b|[:：]|是|为)"
-    r"|\\boxed",
+    r"^[\s*_#>]{0,6}(?:(?:the\s)?(?:final\s|correct\s|right\s)?(?:answer|option|choice)|答案|最终答案"
+    r"|正确的?(?:选项|答案))[\s*_]{0,4}(?:is\b|[:：]|是|为)|\\boxed",
     re.IGNORECASE,
 )
 # "1. Count the apples" below a label
