@@ -156,11 +156,8 @@ def find_statement(response: str) -> Statement:
             asks = text.endswith("吗") or after[:3].lstrip(" *$").startswith(("?", "？"))
             revised = asks or _takes_back(after) or _REVISED.search(text[:2000]) is not None
             at = spoken.find(text.split("\n", 1)[0], end)
-            begin, after = end, spoken[max(at, end) + len(text) :]
-            first, inner, last = _last_box(text)
-            if inner:
-                begin, after = at + first, spoken[at + last :].lstrip("$*\\] )")
-            return Statement(text, True, inner, spoken[end:], spoken, revised, begin, after)
+            after = spoken[max(at, end) + len(text) :]
+            return Statement(text, True, "", spoken[end:], spoken, revised, end, after)
     if box_at >= 0:
         end = spoken.find("\n", box_end)
         line = spoken[spoken.rfind("\n", 0, box_at) + 1 : len(spoken) if end < 0 else end]
