@@ -174,7 +174,6 @@ _BETWEEN = re.compile(rf"\bbetween\s{TOKEN}(?:\s(?:and|or)\s{TOKEN})?[,:]?", re.
 _REASONS = frozenset(
     ("because", "since", "as", "due to", "while", "whereas", "although", "though", "因为", "由于")
 )
-_CONCLUDES = re.compile(r"\s*(?:so|therefore|thus|hence|因此|所以|综上|故|∴)", re.IGNORECASE)
 
 
 class Choice(NamedTuple):
@@ -391,8 +390,7 @@ class Reader:
             if joint == "new":
                 explains, own = False, False
             named = masked.named(clause)
-            concludes = _CONCLUDES.match(joint) or _CONCLUDES.match(clause)
-            explains = not concludes and (explains or (bool(chosen) and joint in _REASONS))
+            explains = explains or (bool(chosen) and joint in _REASONS)
             if not named or all(each.soft for each in named):
                 takes_away = _TAKES_AWAY_TEXT if own else _TAKES_AWAY
                 others = _OTHERS.search(clause) is not None
@@ -416,9 +414,7 @@ class Reader:
             if isinstance(found, str) and not explains:
                 return Choice(None, found)
             if isinstance(found, frozenset):
-                if concludes:
-                    chosen, unclear = [], ""
-                elif unclear.startswith("an option"):
+                if unclear.startswith("an option"):
                     unclear = ""  # working before the answer
                 chosen.append(found)
                 own = any(each.own for each in named)

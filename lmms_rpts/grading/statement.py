@@ -59,11 +59,6 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
-# "经检验，符合题意。" after the answer
-_REMARK = re.compile(
-    r"^\W{0,6}(?:经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}|(?:这|该|此)?[^0-9A-Za-z=]{0,8}(?:符合题意|满足(?:条件|题意)"
-    r"|(?<!不)成立|合理)|验证[^0-9=]{0,20}|(?:计算|解答|证明)(?:完毕|结束))\W{0,6}$"
-)
 # "等等，上面有误", "Wait, that is the radius"
 _REVISED = re.compile(
     r"等等|等一下|(?:^|[。！？!?\n，,\s])不对[，,。]|重新(?:检查|计算|考虑|审视|分析)|再(?:仔细)?(?:检查|看|想|验证)一?[下遍]?[:：，,]"
@@ -94,11 +89,6 @@ _OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}
 _EXPLAINED = re.compile(  # 解析：… after an answer without a label
     r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
 )
-# The chosen letters, one per line
-_LETTER_LINES = re.compile(
-    r"(?:^|\n)[^\nA-Za-z]{0,12}(?:[A-HＡ-Ｈ](?:[.、．:：][^\n正错对不]{0,80}|[ \t.。．]{0,4})"
-    r"(?:\n{1,2}[ \t]{0,4}|$)){2,8}$"
-)
 _LONGEST_ROW = 4000
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _PLAIN_TAIL = 1600
@@ -123,10 +113,6 @@ _DENIED = re.compile(
     r"|(?<![A-Za-z])(?:not|cannot|never|except|wrong|incorrect|false|anything\sbut|would\sbe)(?![A-Za-z])|n't",
     re.IGNORECASE,
 )
-# 可能是 5, "maybe 5"
-_HEDGED = re.compile(
-    r"可能(?:是|为)|也许|大概是|或许|(?<![a-z])(?:maybe|perhaps|possibly|(?:may|might|could)\sbe)(?![a-z])"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +127,8 @@ class Statement:
         block: the text from the mark, or from the last paragraph, to the end, without small talk.
         spoken: the response without thinking, step marks and small talk.
         revised: whether later text retracts it.
+        start: where it, or its first box, begins in ``spoken``.
+        after: the text after it.
     """
 
     text: str
@@ -149,6 +137,8 @@ class Statement:
     block: str
     spoken: str
     revised: bool
+    start: int = 0
+    after: str = ""
 
 
 def find_statement(response: str) -> Statement:
@@ -165,12 +155,16 @@ def find_statement(response: str) -> Statement:
             after = spoken[end + len(text) :]
             asks = text.endswith("吗") or after[:3].lstrip(" *$").startswith(("?", "？"))
             revised = asks or _takes_back(after) or _REVISED.search(text[:2000]) is not None
-            return Statement(text, True, _last_box(text)[1], spoken[end:], spoken, revised)
+            at = spoken.find(text.split("\n", 1)[0], end)
+            after = spoken[max(at, end) + len(text) :]
+            return Statement(text, True, "", spoken[end:], spoken, revised, end, after)
     if box_at >= 0:
         end = spoken.find("\n", box_end)
         line = spoken[spoken.rfind("\n", 0, box_at) + 1 : len(spoken) if end < 0 else end]
         after = spoken[box_end:]
-        return Statement(line.strip(), True, boxed, spoken[box_at:], spoken, _takes_back(after))
+        block, revised = spoken[box_at:], _takes_back(after)
+        after = after.lstrip("$*\\] )")
+        return Statement(line.strip(), True, boxed, block, spoken, revised, box_at, after)
     behind = _EXPLAINED.search(spoken)
     spoken = spoken[: behind.start()] if behind and spoken[: behind.start()].strip() else spoken
     sentence = _last_sentence(spoken)
@@ -178,7 +172,10 @@ def find_statement(response: str) -> Statement:
     # A negation at the start of the first text retracts nothing: 不对，等腰直角三角形就不是。
     start = 1 if spoken.lstrip().startswith(sentence) else 0
     revised = _REVISED.search(sentence[start:2000]) is not None
-    return Statement(sentence, False, "", "".join(paragraphs[-1:]).strip(), spoken, revised)
+    block = "".join(paragraphs[-1:]).strip()
+    at = max(0, spoken.rfind(sentence))
+    after = spoken[at + len(sentence) :]
+    return Statement(sentence, False, "", block, spoken, revised, at, after)
 
 
 def sentences(text: str) -> list[str]:
@@ -198,7 +195,7 @@ def denies(text: str) -> bool:
 
 def hedges(text: str) -> bool:
     """Whether a sentence calls its value one of several possible ones."""
-    return _HEDGED.search(text) is not None
+    return _HEDGE.search(text) is not None
 
 
 def _spoken(response: str) -> str:
@@ -307,13 +304,8 @@ def _to_sentence_end(line: str) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    """The last sentence that is more than a remark."""
-    row = _LETTER_LINES.search(text[-_PLAIN_TAIL:])
-    if row:
-        return row[0].strip()
-    found = [each for each in sentences(text[-_PLAIN_TAIL:]) if not _CHATTER.match(each)]
-    told = [each for each in found if not _REMARK.match(each)]
-    return (told or found or [""])[-1]
+    found = sentences(text[-_PLAIN_TAIL:])
+    return ([each for each in found if not _CHATTER.match(each)] or found or [""])[-1]
 
 
 def _takes_back(after: str) -> bool:
@@ -404,11 +396,6 @@ _STILL_OPEN = re.compile(
     r"|\b(?:can't|cannot)\sbe\s(?:sure|certain)\b|\bguess(?:ing)?\b|也可能|不确定",
     re.IGNORECASE,
 )
-_CLOSING_WORDS = re.compile(
-    r"[.!。]\s{0,3}(?:(?:please\s)?(?:let\sme\sknow|feel\sfree)|i\shope"
-    r"|if\syou\s(?:have|need)|would\syou\slike)[^\n]*$",
-    re.IGNORECASE,
-)
 _LABEL_ALONE = re.compile(
     r"(?:(?:the\s)?(?:final\s|correct\s)?answer(?:\sis)?|最终答案|答案)", re.IGNORECASE
 )
@@ -425,12 +412,10 @@ _ABBREVIATED = re.compile(
 )
 _PERIOD = re.compile(r"[。！？\n]|[.!?](?=\s|$)")
 _LABELLED_LINE = re.compile(
-    r"^[\s*_#>]{0,6}(?:(?:the\s)?(?:final\s|correct\s)?answer|答案|最终答案)[\s*_]{0,4}(?:is\b|[:：]|是|为)"
-    r"|\\boxed",
+    r"^[\s*_#>]{0,6}(?:(?:the\s)?(?:final\s|correct\s|right\s)?(?:answer|option|choice)|答案|最终答案"
+    r"|正确的?(?:选项|答案))[\s*_]{0,4}(?:is\b|[:：]|是|为)|\\boxed",
     re.IGNORECASE,
 )
-# "1. Count the apples" below a label
-_LISTED = re.compile(r"[ \t*_]{0,4}\n\s{0,8}\d{1,3}[.)、]\s")
 # "C" on its own line, below "Answer: B"
 _VALUE_ALONE = re.compile(r"[\s*_(\[$]{0,6}(?:[A-Z]|-?\d[\d.,]{0,20})[\s*_)\].$]{0,6}")
 _CONCLUDES = re.compile(
@@ -478,8 +463,8 @@ class Stated:
 def read_stated(response: str) -> Stated:
     """The final answer of a response; accepts any text."""
     found = find_statement(response)
-    start, after = _place(found)
-    raw = found.boxed or _CLOSING_WORDS.sub("", _whole(found, start, after))
+    start, after = found.start, found.after
+    raw = found.boxed or _whole(found, start, after)
     text = plain(raw).strip(" \t:,;，。；：")
     if not found.marked and _LABEL_ALONE.fullmatch(text):
         text = ""
@@ -498,30 +483,10 @@ def read_stated(response: str) -> Stated:
     )
 
 
-def _place(found: Statement) -> tuple[int, str]:
-    """The start of a statement in the spoken text, and the text after it."""
-    spoken = found.spoken
-    if found.boxed:
-        inner = found.boxed.rpartition("; ")[2]
-        at = max(0, spoken.rfind("\\boxed", 0, max(0, spoken.rfind(inner))))
-        first = spoken.find("\\boxed", max(0, len(spoken) - len(found.block)))
-        end = spoken.find(inner, at) + len(inner)
-        return (first if first >= 0 else at), spoken[end:].lstrip("})$*\\] ")
-    if found.marked:
-        begin = len(spoken) - len(found.block)
-        at = spoken.find(found.text.split("\n", 1)[0], begin)
-        return begin, spoken[max(at, begin) + len(found.text) :]
-    begin = max(0, spoken.rfind(found.text))
-    return begin, spoken[begin + len(found.text) :]
-
-
 def _whole(found: Statement, start: int, after: str) -> str:
     """The statement, extended if it was cut at the period of an abbreviation ("St. Louis")."""
     text = found.text
     if found.marked:
-        listed = _LISTED.match(found.block)
-        if listed:
-            return found.block[: LONGEST // 4].strip().split("\n", 1)[0]
         for _ in range(4):
             if not (_ABBREVIATED.search(text[-20:]) and after[:2] in (". ", ".\t")):
                 break

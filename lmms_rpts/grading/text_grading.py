@@ -1,9 +1,13 @@
-"""Grading of answers that are texts: equal after normalisation, else usually undecided."""
+"""Comparison of texts: equal after normalisation, or containing a phrase as whole words."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
 
+from lmms_rpts.grading.numbers import ENGLISH_SCALES, ENGLISH_WORDS, english_number
 from lmms_rpts.grading.plain_text import LONGEST, normal, plain, without_lead
 from lmms_rpts.grading.statement import Stated, Verdict
 
@@ -23,12 +27,6 @@ _LIMITS = re.compile(
 _NUMBER = re.compile(r"[+-]?\d{1,40}")
 
 
-def forms(text: str) -> list[str]:
-    """Forms of a plain statement for comparison: with and without leading function words."""
-    found = [normal(text), normal(without_lead(text))]
-    return [each for each in dict.fromkeys(found) if each]
-
-
 def gold_text(answer: str) -> str:
     """The form of a gold answer for comparison; empty if it is empty or too long."""
     return "" if len(answer) > LONGEST else normal(plain(answer))
@@ -36,19 +34,135 @@ def gold_text(answer: str) -> str:
 
 def text_verdict(stated: Stated, gold: str) -> Verdict:
     """Whether a statement gives the gold text, in normal form."""
-    said = forms(stated.text)
+    said = [normal(stated.text), normal(without_lead(stated.text))]
     if gold in said:
         return Verdict(True, "the same text")
+    last = said[1] or said[0]
     if gold in _OTHER:
-        word = _yes_or_no(stated.text) or said[-1]
+        found = _YES_NO.fullmatch(stated.text)
+        plainly = found and not _LIMITS.search(found["reason"])
+        word = normal(found[1]) if found and plainly else last
         if word in (gold, _OTHER[gold]):
             return Verdict(word == gold, "the word or its opposite")
-    numbers = _NUMBER.fullmatch(gold) and _NUMBER.fullmatch(said[-1])
-    if numbers and int(gold) != int(said[-1]):  # 05 may be meant as 5
+    numbers = _NUMBER.fullmatch(gold) and _NUMBER.fullmatch(last)
+    if numbers and int(gold) != int(last):  # 05 may be meant as 5
         return Verdict(False, "different number")
     return Verdict(None, "different wording")
 
 
-def _yes_or_no(text: str) -> str:
-    found = _YES_NO.fullmatch(text)
-    return "" if found is None or _LIMITS.search(found["reason"]) else normal(found[1])
+# Phrases in a text
+
+_WIDE = "\u3040-\u9fff\uac00-\ud7af"
+_WORD = rf"[^\W_{_WIDE}]"
+_PUNCTUATION = r"\w\s;:!?\"“”„()\[\]{}…¿¡、。«»,/.'’‘`´‐‑‒–—_-"
+_ACCENTS = "\u0300-\u036f"
+# Tokens of a phrase: words, Chinese characters, numbers with sign and point, and symbols
+_TOKEN = rf"(?:(?<!\w)-)?(?:\.?\d)+|(?:(?!\d){_WORD}[{_ACCENTS}]*)+|[{_WIDE}]"
+_TOKENS = {False: re.compile(rf"{_TOKEN}|[%°#+]"), True: re.compile(rf"{_TOKEN}|[^{_PUNCTUATION}]")}
+_NUMBER_WORD = rf"(?:{'|'.join(sorted((*ENGLISH_WORDS, *ENGLISH_SCALES), key=len, reverse=True))})"
+_NUMBER_WORDS = re.compile(rf"\b{_NUMBER_WORD}(?:[\s-](?:and\s)?{_NUMBER_WORD}){{0,12}}\b")
+_CLAUSE_END = re.compile(
+    r"[.;。；!！?？\n,，:：]|\b(?:but|however|yet|whereas)\b|但是?|而是|只是|不过"
+)
+_HARMLESS = re.compile(
+    r"\b(?:not only|not just|no doubt|no less than|without (?:a )?doubt)\b"
+    r"|不仅|不但|不过|不只|不远|不错|不同|无疑"
+)
+_DENIED_BEFORE = re.compile(
+    r"\b(?:not|no|never|neither|nor|cannot|without|except|excluding|unlike|although|though"
+    r"|despite|far (?:away )?from|nowhere near|apart from|aside from|excepting|hardly"
+    r"|rather than|instead of|other than|as opposed to|mistaken for|confused with"
+    r"|similar to|reminiscent of|rule[sd]? out|considered|either"
+    r"|(?:is|are|was|were|do|does|did|ca|could|wo|would|should|has|have|had)nt)\b"
+    r"|不是|并非|没有|而非|除了|排除|远离|虽然|尽管|类似于?|要么|不"
+)
+# "The team that does not travel is Monterrey" does not deny Monterrey.
+_STATES_AGAIN = re.compile(r"\b(?:is|are|was|were)\b|是|为")
+_DOUBTS = re.compile(r"\s{0,3}(?:think|believe|sure|certain|say|认为|觉得|确定|会是|可能)")
+_DENIED_AFTER = re.compile(
+    r"[\"*)\s]{0,4}(?:(?:isnt|arent|wasnt|werent|(?:is|are|was|were)\s{1,3}not)\s{1,3}"
+    r"(?:(?:the\s{1,3})?(?:correct|right|answer|one)|it)\b"
+    r"|(?:is|are|was|were)\s{1,3}(?:wrong|incorrect|excluded|ruled out)\b"
+    r"|[?？]\s{0,3}(?:no\b|不)|不是(?:正确)?答案|不对|不正确|是错|被排除|除外)"
+)
+# "Nothing but a cat" is a cat; "everything but a cat" is not.
+_ALL_BUT = re.compile(
+    r"\b(?:all|(?:every|any)(?:thing|one|body|where)?)(?:\s{1,3}of\s{1,3}(?:them|these|those))?"
+    r"(?:\s{1,3}(?!(?:is|are|was|were|but)\b)[a-z]{1,15})?\s{1,3}but\b"
+)
+_REACH = 80
+
+
+@lru_cache(maxsize=64)
+def folded(text: str, *, exact: bool = False, number_words: bool = False) -> str:
+    """A text for ``says``: without case, apostrophes, and separators of thousands.
+
+    Args:
+        exact: keep accents, as for text that was read from an image.
+        number_words: write number words as digits.
+    """
+    if not exact:  # a pictureNew York
+        text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", unicodedata.normalize("NFC", text))
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    if not exact:
+        text = re.sub(f"[{_ACCENTS}]", "", unicodedata.normalize("NFKD", text))
+    text = re.sub(r"['’‘`´](?:s\b)?", "", text.replace("−", "-"))
+    text = re.sub(r"(?<![^\W_])(?:[^\W\d_]\.){2,20}", lambda found: found[0].replace(".", ""), text)
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
+    return _NUMBER_WORDS.sub(_digits, text) if number_words else text
+
+
+def _digits(found: re.Match[str]) -> str:
+    value = english_number(found[0].replace("-", " "))
+    if value is not None:
+        return str(value)
+    return " ".join(str(ENGLISH_WORDS.get(word, word)) for word in re.split(r"[\s-]", found[0]))
+
+
+def phrase_pattern(phrase: str, *, exact: bool = False) -> re.Pattern[str] | None:
+    """The pattern of a folded phrase as whole words; None if nothing in it can be compared.
+
+    Punctuation is ignored, and so are spaces unless ``exact``.
+    """
+    tokens = _TOKENS[exact].findall(phrase)
+    if not tokens:
+        return None
+    parts = [re.escape(tokens[0])]
+    for before, token in pairwise(tokens):
+        words = exact and all(re.search(f"{_WORD}", each) for each in (before, token))
+        parts += [r"[\W_]" + ("{1,4}" if words else "{0,4}"), re.escape(token)]
+    before = after = ""
+    if re.match(_WORD, tokens[0]):
+        before = rf"(?<!{_WORD})(?<!\d\.)" + ("" if exact else r"(?<![^\W\d_][-‐‑])")
+        before += r"(?<!(?<!\w)-)" if tokens[0][0].isdigit() else ""
+    elif tokens[0][0] == "-":
+        before = r"(?<!\w)"
+    if re.search(rf"{_WORD}[{_ACCENTS}]*$", tokens[-1]):
+        handed = "" if exact or tokens[-1][-1].isdigit() else r"(?![-‐‑][^\W\d_])"
+        after = rf"(?!{_WORD}|[{_ACCENTS}]|\.\d){handed}"
+    return re.compile(f"{before}{''.join(parts)}{after}")
+
+
+def says(text: str, phrase: str, *, exact: bool = False) -> bool | None:
+    """Whether a folded text contains a folded phrase as whole words; None if it denies it."""
+    pattern = phrase_pattern(phrase, exact=exact)
+    if pattern is None:
+        return bool(phrase.strip()) and phrase.strip() in text
+    found: bool | None = False
+    for place in pattern.finditer(text):
+        if not _is_denied(text, *place.span(), exact):
+            return True
+        found = None
+    return found
+
+
+def _is_denied(text: str, start: int, end: int, exact: bool) -> bool:
+    before = _ALL_BUT.sub(" except ", text[max(0, start - _REACH) : start])
+    clause = _HARMLESS.sub(" ", _CLAUSE_END.split(before)[-1])
+    # A sign may say NO PARKING.
+    cues = [cue for cue in _DENIED_BEFORE.finditer(clause) if not exact or cue[0] != "no"]
+    if cues:
+        between = clause[cues[-1].end() :]
+        if _DOUBTS.match(between) or not _STATES_AGAIN.search(between):
+            return True
+    return _DENIED_AFTER.match(text, end) is not None

@@ -246,43 +246,6 @@ def test_a_subtask_without_questions(folder: Path) -> None:
     assert "no questions of rome_memes" in check.said
 
 
-def test_half_an_image(folder: Path) -> None:
-    path = folder / "multi" / "1-2.png"
-    path.write_bytes(path.read_bytes()[:60])
-    message = error_of("rome")
-    assert f"question 'question_multi_1': cannot read the image {path}" in message
-
-
-@table(
-    "name, content, said",
-    (
-        "cut.json",
-        '[{"question_id": ',
-        "cut.json is not valid JSON: Expecting value",
-    ),
-    (
-        "cut.jsonl",
-        '{"a": 1}\n{"b": ',
-        "cut.jsonl, line 2 is ",
-    ),
-    (
-        "deep.json",
-        "[" * 100_000,
-        "deep.json is not valid JSON: it is nested too deeply",
-    ),
-)
-@pytest.mark.usefixtures("no_garbage_collection")
-def test_files_that_cannot_be_read(folder: Path, name: str, content: str, said: str) -> None:
-    write(folder / name, content)
-    assert said in error_of("rome_geo")
-    (folder / name).unlink()
-
-
-def test_files_of_another_encoding(folder: Path) -> None:
-    (folder / "latin.json").write_bytes(b'["caf\xe9"]')
-    assert "is not UTF-8" in error_of("rome_geo")
-
-
 def test_no_questions_at_all(folder: Path) -> None:
     write(folder / "annotation.json", [{"question_id": "1", "answer": "B"}])
     message = error_of("rome_geo")
@@ -295,20 +258,6 @@ def test_no_annotations_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     message = error_of()
     assert "is not a folder with annotations" in message
     assert "BAAI/ROME" in message
-
-
-def test_many_faults_are_counted_not_listed(folder: Path) -> None:
-    write(folder / "annotation.json", [each | {"evaluator": "x"} for each in ENTRIES])
-    message = error_of()
-    assert message.count("unknown evaluator 'x'") == 5
-    assert "and 7 more" in message
-
-
-def test_fixed_data_are_checked_again(folder: Path) -> None:
-    write(folder / "annotation.json", changed(ENTRIES, FIRST, evaluator="x"))
-    error_of()
-    write_rome(folder)
-    check_tasks(["rome"])
 
 
 def test_without_a_connection_the_error_says_what_to_set(
@@ -353,13 +302,6 @@ def test_whole_numbers_and_fractions_stay_what_they_are(folder: Path) -> None:
     """The published rule compares 7 exactly, but 7.0 within a tenth."""
     (doc,) = load("puzzles_games")
     assert isinstance(json.loads(doc["evaluator_kwargs"])["value_to_match"], int)
-
-
-def test_no_image_is_decoded_before_it_is_looked_at(folder: Path) -> None:
-    docs = load("multi")
-    for image in (folder / "multi").iterdir():
-        image.unlink()
-    assert docs.remove_columns(["images"])[1]["id"] == "question_multi_2"
 
 
 def test_the_results_file_tells_the_data(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.runs.samples import RunError, read_samples_of
-from lmms_rpts.schema import FieldError
+from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
@@ -55,11 +53,6 @@ def test_a_record_is_read_whole(tmp_path: Path) -> None:
     assert found.scoring.judge == "openai:oracle"
 
 
-def test_the_schema_is_the_filters() -> None:
-    written = record()
-    assert (written["schema"], written["schema_version"]) == (RomeRecord.SCHEMA, RomeRecord.VERSION)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -88,24 +81,6 @@ def test_what_was_changed_is_refused_with_its_line(
     assert told.startswith(f"{file}, line 2: {said}")
     assert told.endswith("Copy it again, or run the task again")
     assert "lmms-rpts score" not in told
-
-
-def test_another_version_is_refused(tmp_path: Path) -> None:
-    (file,) = write_rome_run(tmp_path, {"geo": [record() | {"schema_version": 2}]})
-    with pytest.raises(RunError, match="schema version 2, but this lmms-rpts reads version 1"):
-        read_samples_of(RomeRecord, file, pass_over=True)
-
-
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
-def test_any_value_in_any_place_is_read_or_refused_in_one_message(value: Any) -> None:
-    whole = record(1.0, llm=1.0, consistent=True)
-    changed = [whole | {name: value} for name in whole]
-    for part in ("grades", "instance", "settings", "consistency"):
-        changed += [whole | {part: whole[part] | {name: value}} for name in whole[part]]
-    for each in changed:
-        with suppress(FieldError):  # other exceptions would end in a traceback
-            found = RomeRecord.parse(each, task="rome_geo", doc_id=0)
-            assert found.score is None or 0 <= found.score <= 1
 
 
 def test_subtasks_are_parts_of_one_run_be_they_run_together_or_not(tmp_path: Path) -> None:
@@ -159,15 +134,6 @@ def test_the_reader_of_rome_names_the_commands_for_rpts(tmp_path: Path) -> None:
     for place in (tmp_path, file):
         with pytest.raises(RunError, match="of RPTS, not of ROME: lmms-rpts summarize, report"):
             read_rome_runs([place])
-
-
-def test_samples_of_a_third_benchmark_are_told_apart(tmp_path: Path) -> None:
-    file = tmp_path / "1_samples_mme.jsonl"
-    file.write_text('{"doc_id": 0, "filtered_resps": "Yes"}\n')
-    with pytest.raises(RunError, match=r"not scored by rome_answer.*Pass samples that"):
-        read_rome_runs([file])
-    with pytest.raises(RunError, match=r"not scored by rome_answer.*Pass a run of ROME"):
-        read_rome_runs([tmp_path])
 
 
 # Figures
@@ -229,23 +195,6 @@ def test_a_missing_response_has_no_grade_at_all(tmp_path: Path) -> None:
     assert summary.models[0].metrics["accuracy_strict"].n == 1
 
 
-def test_rounds_by_hand(tmp_path: Path) -> None:
-    for number, right in enumerate((1, 2, 3, 2)):
-        records = [record(1.0 if at < right else 0.0, answer=f"{number}") for at in range(4)]
-        write_rome_run(tmp_path / str(number), {"memes": records}, tokens=100 * (number + 1))
-    write_rome_run(tmp_path / "b", {"memes": [record()] * 4}, model_args="pretrained=lab/b")
-    summary = summarize_rome(read_rome_runs([tmp_path]))
-    a, b = summary.models
-    assert (a.model, a.rounds, a.questions, a.responses) == ("model-a", 4, 4, 16)
-    # 0.25, 0.5, 0.75, 0.5: deviations -0.25, 0, 0.25, 0.
-    figure = a.metrics["accuracy"]
-    assert (figure.value, figure.n, figure.low) == (0.5, 4, None)
-    assert figure.sd == pytest.approx((0.125 / 3) ** 0.5)
-    assert a.tokens.value == 250.0
-    assert (b.model, b.rounds, b.metrics["accuracy"].value) == ("b", 1, 1.0)
-    assert summary.warnings == ()
-
-
 def test_copies_are_no_rounds(tmp_path: Path) -> None:
     for name in "ab":
         write_rome_run(tmp_path / name, {"memes": [record()]})
@@ -258,14 +207,6 @@ def test_models_with_other_questions_are_told(tmp_path: Path) -> None:
     write_rome_run(tmp_path / "b", {"memes": [record()]}, model_args="pretrained=lab/b")
     (warning,) = summarize_rome(read_rome_runs([tmp_path])).warnings
     assert "different questions: 2 by model-a, 1 by b; 1 are common to all" in warning
-
-
-def test_several_responses_to_a_question_count_as_one(tmp_path: Path) -> None:
-    records = [[record(1.0), record(0.0)], [record(1.0), record(1.0)]]
-    write_rome_run(tmp_path, {"memes": records})
-    (overall,) = summarize_rome(read_rome_runs([tmp_path])).models
-    assert (overall.metrics["accuracy"].value, overall.metrics["accuracy"].n) == (0.75, 2)
-    assert (overall.questions, overall.responses) == (2, 4)
 
 
 def test_breakdowns(tmp_path: Path) -> None:
@@ -323,19 +264,6 @@ def test_disagreements_of_graders(tmp_path: Path) -> None:
         ("2", 1.0, 1.0, 0.0),
         ("3", 0.0, 1.0, 0.0),
     ]
-
-
-def test_the_frame_has_the_same_types_whatever_is_there(tmp_path: Path) -> None:
-    write_rome_run(tmp_path, {"geo": [record(image_type=None)]})
-    frame = summarize_rome(read_rome_runs([tmp_path]), ["image_type"]).frame()
-    assert frame[["by", "group"]].values.tolist() == [
-        ["", ""],
-        ["subtask", "geo"],
-        ["image_type", ""],
-    ]
-    for name in (*METRICS, "tokens", "accuracy_sd", "accuracy_low"):
-        assert frame[name].dtype == float, name
-    assert frame["accuracy"].tolist() == [1.0] * 3
 
 
 @given(

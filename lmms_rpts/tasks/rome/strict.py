@@ -14,16 +14,29 @@ from typing import Any
 
 from lmms_rpts.grading.choice import read_choice
 from lmms_rpts.grading.number_grading import stated_number
+from lmms_rpts.grading.numbers import NUMBER_WORD
 from lmms_rpts.grading.options import read_options
 from lmms_rpts.grading.plain_text import plain
 from lmms_rpts.grading.quantities import Quantity, canonical_unit
+from lmms_rpts.grading.statement import (
+    TAKEN_BACK,
+    Statement,
+    after_retraction,
+    find_statement,
+    gives_up,
+    read_stated,
+)
+from lmms_rpts.grading.text_grading import folded, says
 from lmms_rpts.tasks.rome.arguments import check_arguments
-from lmms_rpts.tasks.rome.choices import label_letters, main_clause, sentence
-from lmms_rpts.tasks.rome.final_answer import final_answer, whole_answer
 from lmms_rpts.tasks.rome.matchers import seconds
-from lmms_rpts.tasks.rome.phrases import fold, says
 
-_ASIDE_WITH_NUMBER = re.compile(r"[(（][^()（）\n]{0,200}\d[^()（）\n]{0,200}[)）]")
+# "12 (out of 20)", "5 (five) apples"
+_ASIDE_WITH_NUMBER = re.compile(
+    rf"[(（](?:[^()（）\n]{{0,200}}\d[^()（）\n]{{0,200}}|{NUMBER_WORD.pattern})[)）]",
+    re.IGNORECASE,
+)
+_SO = re.compile(r"[,，]\s?(?:so|thus|therefore|hence)\b|所以|因此")
+_INCLUDING = re.compile(r"[,，]\s?(?:(?:including|counting)\b|包括|包含|含)")
 _OUT_OF = re.compile(r"\bout\s{1,3}of\s{1,3}(?:the\s{1,3})?\d[\d,]{0,20}", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z]{1,10}\s?/?>")
 _ARROW = re.compile(r"[-=]{1,2}>")  # x => 12
@@ -48,13 +61,36 @@ _ITEM_WORD = re.compile(
 _ARTICLE = re.compile(r"^(?:the|an?)\s{1,3}(?=\S)", re.IGNORECASE)
 _NUMBERING = re.compile(r"^\s{0,8}(?:[-*•]\s{1,3}|\d{1,2}[.)、]\s{0,3}|[(（]\d{1,2}[)）]\s{0,3})")
 _NUMBERED = re.compile(r"(?<!\S)\d{1,2}[.)]\s")
-_GIVES_UP = re.compile(
-    r"\b(?:can(?:no|['’])t|cannot|could\s?n['’]?t|could\s{1,3}not|unable\s{1,3}to|impossible\s{1,3}to)"
-    r"\s{0,3}(?:be\s{1,3})?(?:tell|told|determined?|identif|know|say|said|see)|\b(?:no\s{1,3}idea|don['’]t\s{1,3}know|not\s{1,3}sure)\b"
-    r"|无法(?:确定|判断|识别|看)|不能确定|不知道",
+_YET = re.compile(r"\b(?:but|however|still|yet)\b|但|不过", re.IGNORECASE)
+
+_NOT_BUT = re.compile(
+    r"\b(?:not|neither)\s[^.;\n]{1,80}?[,\s]{1,3}but\b|不是[^。；\n]{1,40}?[,，]?\s?而是",
     re.IGNORECASE,
 )
-_YET = re.compile(r"\b(?:but|however|still|yet)\b|但|不过", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"[,，;；]?\s{0,3}(?:\b(?:although|though|even\s{1,3}though|because|since|rather\s{1,3}than"
+    r"|instead\s{1,3}of|not|neither|nor|cannot|unlike|except(?:ing)?|excluding|other\s{1,3}than"
+    r"|apart\s{1,3}from|(?:all|(?:every|any)(?:thing|one|body))(?:\s{1,3}(?:the\s{1,3})?[a-z]{1,15})?"
+    r"\s{1,3}but)\b|n['’]t\b|虽然|尽管|因为|而不是|而非|不是|不选|除了)[^.;；。\n]*",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[。！？!?\n]|\.(?=\s|$)")
+
+_LONGEST = 2000
+_SHORT_LINE = 200
+_SHORT_TEXT = 1000
+# "The largest is **B**"
+_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__")
+# "B\nExplanation: ..."
+_EXPLANATION = re.compile(
+    r"^[#*_\s]{0,8}(?:explanations?|reason(?:ing|s)?|because|解释|理由|说明|解析|因为)"
+    r"[*_]{0,3}[ :：]",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"\s{0,8}(?:[-*•·+]\s|\d{1,2}[.)、]\s?|[(（]\d{1,2}[)）])")
+_QUOTE = re.compile(r"^\s{0,3}(?:>\s{1,3}){1,5}")
+# ">" next to an answer is not markup: ">12" is a bound.
+_EDGES = ' \t\r\n*_`#"“”'
 
 
 def grade_strictly(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> float:
@@ -72,6 +108,84 @@ def grade_strictly(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: 
     return float(_GRADERS[evaluator](answer, **evaluator_kwargs))
 
 
+def final_answer(response: str) -> str:
+    """The final answer, at most 2,000 characters; empty if none is found, or if it is in doubt.
+
+    Thinking is ignored. The last stated answer counts; else a line by itself or before an
+    explanation, bold text in the last line, a list, or a short last line.
+    """
+    found, response = _settled(response)
+    if found is None or found.marked:
+        return "" if found is None else _stated(found)
+    text = found.spoken.strip()
+    lines = [line for line in text[:_LONGEST].split("\n") if line.strip()]
+    if not lines:
+        return ""
+    if (len(lines) == 1 and len(text) <= _LONGEST) or _EXPLANATION.match("".join(lines[1:2])):
+        return _short(lines[0])
+    last = text[-_LONGEST:].rsplit("\n", 1)[-1]
+    listed = len(text) <= _SHORT_LINE and all(map(_BULLET.match, lines))
+    return ", ".join(_bold(last)) or (text if listed else _short(last))
+
+
+def whole_answer(response: str) -> str:
+    """The text of a free answer: the stated answer, or a short response unchanged.
+
+    For a long response without a stated answer: its first and last paragraphs and bold text. Empty
+    if the answer is in doubt.
+    """
+    found, response = _settled(response)
+    if found is None or found.marked:
+        return "" if found is None else _stated(found)
+    text = found.spoken.strip()
+    if len(text) <= _SHORT_TEXT:
+        return text
+    paragraphs = [text[:_LONGEST].split("\n\n", 1)[0], text[-_LONGEST:].rsplit("\n\n", 1)[-1]]
+    ends = [paragraph for paragraph in paragraphs if len(paragraph) <= _SHORT_TEXT]
+    return "\n".join([*ends, *_bold(text[-20 * _LONGEST :])[-50:]])
+
+
+def _settled(response: str) -> tuple[Statement | None, str]:
+    """The final statement, or the one that replaces it if it is retracted; None if in doubt."""
+    stated = read_stated(response)
+    for _ in range(2):
+        if stated.doubt == TAKEN_BACK:
+            response = after_retraction(stated.spoken)
+            stated = read_stated(response)
+    return (None if stated.doubt else find_statement(response)), response
+
+
+def _bold(text: str) -> list[str]:
+    return [one or other for one, other in _BOLD.findall(text)]
+
+
+def _stated(found: Statement) -> str:
+    return (found.boxed or found.text)[:_LONGEST].strip(_EDGES)
+
+
+def _short(line: str) -> str:
+    """A short line without its markup; empty for a long one."""
+    return _QUOTE.sub("", line).strip(_EDGES) if len(line) <= _SHORT_LINE else ""
+
+
+def _sentence(text: str) -> str:
+    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
+
+
+def _main_clause(text: str) -> str:
+    """The text without "not B but", and without clauses that deny or explain."""
+    return _ASIDE.sub(" ", _NOT_BUT.sub(" ", text))
+
+
+def _said(answer: str, wanted: Sequence[str]) -> Callable[[str], bool]:
+    """Whether the answer says a phrase; nothing if it gives up, unless that is wanted."""
+    text = whole_answer(answer)
+    if gives_up(text) and not any(map(gives_up, wanted)) and not _YET.search(text):
+        text = ""
+    text = folded(text)
+    return lambda phrase: says(text, folded(phrase)) is True
+
+
 def _key_items(
     answer: str, key_items: Sequence[Sequence[str]] | Sequence[str], remove_space: bool = False
 ) -> bool:
@@ -79,28 +193,17 @@ def _key_items(
     groups: list[list[str]] = [[item for item in key_items if isinstance(item, str)]]
     if not groups[0]:
         groups = [list(variants) for variants in key_items]
-    text = whole_answer(answer)
-    if _gives_up(text, [item for group in groups for item in group]):
-        return False
-    folded = fold(text)
-    return all(any(says(folded, variant) for variant in group) for group in groups)
-
-
-def _gives_up(text: str, wanted: Sequence[str]) -> bool:
-    """Whether the answer gives up, unless it continues or giving up is the right answer."""
-    found = _GIVES_UP.search(text)
-    if found is None or any(_GIVES_UP.search(item) for item in wanted):
-        return False
-    return _YET.search(text, found.end()) is None
+    said = _said(answer, [item for group in groups for item in group])
+    return all(any(map(said, group)) for group in groups)
 
 
 def _choices(answer: str, label: str) -> bool:
     """Whether the letters that the answer chooses are exactly the label's."""
-    wanted = label_letters(label)
-    if not wanted:
-        return fold(final_answer(answer).text).text == fold(label).text != ""
+    bare = re.sub(r"[\s,，、;/&()]+", "", label.upper())
+    if not re.fullmatch(r"[A-Z]{1,26}", bare) or len(set(bare)) < len(bare):
+        return _element(final_answer(answer)) == _element(label) != ""
     options = read_options((), marks=string.ascii_uppercase)
-    return read_choice(answer, options, several=len(wanted) > 1).marks == wanted
+    return read_choice(answer, options, several=len(bare) > 1).marks == frozenset(bare)
 
 
 def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
@@ -108,8 +211,8 @@ def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
     wanted = [_element(item) for item in (_elements(order) if isinstance(order, str) else order)]
     if len(wanted) == 1 and isinstance(order, str) and re.fullmatch(r"[A-Z]{2,26}", order.strip()):
         wanted = list(wanted[0])
-    text = "\n".join(map(plain, final_answer(answer).text.split("\n")))
-    for part in dict.fromkeys((main_clause(text), main_clause(sentence(text)))):
+    text = "\n".join(map(plain, final_answer(answer).split("\n")))
+    for part in dict.fromkeys((_main_clause(text), _main_clause(_sentence(text)))):
         parts = _elements(_ORDER_INTRODUCED.sub("", part))
         row = re.sub(r"[-–—\s]", "", parts[0]) if len(parts) == 1 else ""
         if row.isalnum() and all(len(item) == 1 for item in wanted):
@@ -134,7 +237,7 @@ def _elements(text: str) -> list[str]:
 def _element(text: str) -> str:
     """An element without a leading "the" or "Image" or a remark in brackets or after a colon."""
     bare = re.sub(r"(?<=[^\s(（])\s{0,3}(?:[(（:：].{0,200})$", "", text.strip())
-    return fold(_ARTICLE.sub("", _ITEM_WORD.sub("", bare))).text
+    return re.sub(r"[\W_]+", "", folded(_ARTICLE.sub("", _ITEM_WORD.sub("", bare))))
 
 
 def _number(answer: str, value_to_match: int | float) -> bool:
@@ -142,7 +245,7 @@ def _number(answer: str, value_to_match: int | float) -> bool:
 
     Half a place of a value such as 0.001 is large, so at most a tenth of the value is allowed.
     """
-    found = _the_quantity(final_answer(answer).text)
+    found = _the_quantity(final_answer(answer))
     tolerance = 1e-6 * max(abs(value_to_match), 1e-3)
     if isinstance(value_to_match, float) and not value_to_match.is_integer():
         places = Decimal(repr(value_to_match)).as_tuple().exponent
@@ -154,11 +257,12 @@ def _number(answer: str, value_to_match: int | float) -> bool:
 
 
 def _the_quantity(text: str) -> Quantity | None:
-    """The only quantity that an answer states, or its first sentence."""
+    """The only quantity that an answer states, or its first sentence, or its conclusion."""
     text = _OUT_OF.sub(" ", _ARROW.sub("=", _TAG.sub(" ", text)))
     without = _ASIDE_WITH_NUMBER.sub(" ", text)
-    text = main_clause(without if re.search(r"\d", without) else text)
-    for part in dict.fromkeys((text, sentence(text))):
+    text = _main_clause(without if re.search(r"\d", without) else text)
+    parts = (text, _sentence(text), _SO.split(text)[-1], _INCLUDING.split(text)[0])
+    for part in dict.fromkeys((*parts, after_retraction(text))):
         found = stated_number(plain(part))
         if found is not None:
             return found.quantity
@@ -173,24 +277,20 @@ def _location(
     coarse_grained_score: float = 0.5,
 ) -> float:
     """The score of the finest place that the answer says, as whole words."""
-    text = whole_answer(answer)
-    if _gives_up(text, [*location_fine_grained, *location_coarse_grained]):
-        return 0.0
-    folded = fold(text)
-    if any(says(folded, place) for place in location_fine_grained):
+    said = _said(answer, [*location_fine_grained, *location_coarse_grained])
+    if any(map(said, location_fine_grained)):
         return fine_grained_score
-    coarse = any(says(folded, place) for place in location_coarse_grained)
-    return coarse_grained_score if coarse else 0.0
+    return coarse_grained_score if any(map(said, location_coarse_grained)) else 0.0
 
 
 def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> bool:
     """Whether the only number or time of the answer is in the interval and has one of the units."""
-    text = final_answer(answer).text
+    text = final_answer(answer)
     if isinstance(interval[0], str):
         low, high = (seconds(end.split(":")) for end in interval)
         text = plain(text)
-        without = _clock_times(main_clause(_ASIDE_WITH_NUMBER.sub(" ", text)))
-        times = set(without or _clock_times(main_clause(text)))
+        without = _clock_times(_main_clause(_ASIDE_WITH_NUMBER.sub(" ", text)))
+        times = set(without or _clock_times(_main_clause(text)))
         return len(times) == 1 and any(low <= time <= high for time in times.pop())
     found = _the_quantity(text)
     low, high = interval

@@ -13,10 +13,10 @@ from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.final_answer import whole_answer
 from lmms_rpts.tasks.rome.matchers import extract_answer
 from lmms_rpts.tasks.rome.record import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.rome.record import RomeRecord, RomeRun
+from lmms_rpts.tasks.rome.strict import whole_answer
 from lmms_rpts.tasks.sheets import end_of, metric_column
 
 METRICS: Metrics = {name: of for name, of in _OF_DOCUMENTS.items() if name != "grader_coverage"}
