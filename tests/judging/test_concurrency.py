@@ -227,14 +227,12 @@ def test_each_refusal_takes_a_place(most: int, refused: int, allowed: int) -> No
 
 def test_a_burst_is_cut_to_what_was_answered_and_stays_there() -> None:
     level = grown(32)
-    play(level, 32, 0.5)
-    assert level.allowed == 16
-    play(level, 40)  # no more refusals: the server was overloaded
-    assert level.allowed == 16
-    play(level, 20)
-    assert level.allowed == 17
-    play(level, 17, 1 / 20)
-    assert level.allowed == 16
+    play(level, 32, 0.4)
+    assert level.allowed < 24  # about the calls that were answered
+    for _ in range(3):
+        play(level, 40)  # no more refusals: the server was overloaded
+        play(level, level.allowed, 0.1)
+        assert 15 <= level.allowed <= 22
 
 
 @table("share", 0.2, 0.3, 0.4)
