@@ -42,7 +42,7 @@ _registered = False
 
 def manifests() -> list[Any]:
     """Entry point of the group ``lmms_eval.models``: register everything, return the models."""
-    from lmms_rpts.models.manifests import model_manifests
+    from lmms_rpts.models import model_manifests
 
     register()
     return model_manifests()

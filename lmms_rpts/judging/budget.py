@@ -41,20 +41,6 @@ class Call:
 
 
 @dataclass(slots=True)
-class _Learnt:
-    """Guessed and actual usage of the calls of one kind to one judge."""
-
-    guessed: Usage = field(default_factory=Usage)
-    taken: Usage = field(default_factory=Usage)
-
-    def factors(self, price: Price | None) -> tuple[float, float]:
-        """Ratio of actual to guessed usage, in tokens and in cost."""
-        guessed, guessed_cost = self.guessed.tokens, cost_of(self.guessed, price)
-        longer = self.taken.tokens / guessed if guessed else 1.0
-        return longer, cost_of(self.taken, price) / guessed_cost if guessed_cost else longer
-
-
-@dataclass(slots=True)
 class Budget:
     """Calls, tokens and cost of one run; thread-safe.
 
@@ -90,7 +76,8 @@ class Budget:
     found: int = 0
     slow: bool = False
     stopped: str | None = None
-    _learnt: dict[tuple[str, str], _Learnt] = field(default_factory=dict)
+    _learnt: dict[tuple[str, str], tuple[Usage, Usage]] = field(default_factory=dict)
+    """Guessed and actual usage of the calls of each kind to each judge."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
@@ -101,8 +88,9 @@ class Budget:
         """
         guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
         with self._lock:
-            learnt = self._learnt.get((judge, request.kind), _Learnt())
-            longer, dearer = learnt.factors(price)
+            guessed, taken = self._learnt.get((judge, request.kind), (guess, guess))
+            longer = taken.tokens / guessed.tokens
+            dearer = cost_of(taken, price) / (cost_of(guessed, price) or 1.0)
             cost = cost_of(guess, price) * dearer
             call = Call(judge, request.kind, price, guess, guess.tokens * longer, cost)
             self.exhausted = self.exhausted or self._excess(call)
@@ -122,9 +110,9 @@ class Budget:
                 self.usage += usage
                 self.cost += cost_of(usage, call.price)
                 self.guessed |= guessed
-                learnt = self._learnt.setdefault((call.judge, call.kind), _Learnt())
-                learnt.guessed += call.guess
-                learnt.taken += usage
+                kind = (call.judge, call.kind)
+                guess, taken = self._learnt.get(kind, (Usage(), Usage()))
+                self._learnt[kind] = guess + call.guess, taken + usage
         if usage is not None and self.on_usage is not None:
             self.on_usage(call.judge, usage)
 

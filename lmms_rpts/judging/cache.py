@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,8 +30,9 @@ VERSION = 1
 LOCKED_FOR = 5.0
 """Seconds to wait while another process writes."""
 
-PENDING_FOR = 60.0
-"""Seconds for which a question counts as being asked after a process began a call about it."""
+PENDING_FOR = 120.0
+"""Seconds for which a question counts as being asked after a process began a call about it: the
+default time limit of a call. After a ``kill -9``, the next run waits for its end."""
 
 RESUMED_AFTER = 30.0
 """Seconds after which a file that could not be used is tried again."""
@@ -39,10 +40,6 @@ RESUMED_AFTER = 30.0
 MOST_HELD = 10_000
 """Maximum number of replies held in memory while they cannot be written."""
 
-_COLUMNS = (
-    *("key", "judge", "kind", "prompt_version", "request", "reply"),
-    *("input_tokens", "output_tokens", "reasoning_tokens", "created"),
-)
 _CREATE = (
     """CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
@@ -52,15 +49,12 @@ _CREATE = (
     "CREATE TABLE IF NOT EXISTS pending (key TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID",
 )
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# A row that ends too late does not count either: the clock of its process was wrong.
-_RESERVE = """INSERT INTO pending VALUES (:key, :now + :long) ON CONFLICT (key) DO UPDATE
-    SET until = excluded.until
-    WHERE :again OR until NOT BETWEEN :now AND :now + 2 * :long"""
-_PENDING = "SELECT 1 FROM pending WHERE key = :key AND until BETWEEN :now AND :now + 2 * :long"
+_RESERVE = """INSERT INTO pending VALUES (:key, :until) ON CONFLICT (key) DO UPDATE
+    SET until = excluded.until WHERE :again OR until < :now"""
+_PENDING = "SELECT 1 FROM pending WHERE key = ? AND until >= ?"
 _RELEASE = "DELETE FROM pending WHERE key = ?"
 _CHOSEN = """FROM answers
     WHERE (:judge IS NULL OR judge = :judge) AND (:before IS NULL OR created < :before)"""
-_MOST = 2**63 - 1
 _ENDINGS = ("-wal", "-shm", "")
 
 _warned: set[Path] = set()
@@ -102,25 +96,18 @@ class AnswerCache:
 
     def find(self, key: str) -> str | None:
         """The reply stored under ``key``; None if there is none."""
-        found = self._run(
-            lambda connection: connection.execute(
-                "SELECT reply FROM answers WHERE key = ?", (key,)
-            ).fetchone(),
-            reading=True,
-        )
+        query = "SELECT reply FROM answers WHERE key = ?"
+        found = self._run(lambda opened: opened.execute(query, (key,)).fetchone(), reading=True)
         return str(found[0]) if found else None
 
     def store(
         self, key: str, judge: str, request: JudgeRequest, reply: str, usage: Usage | None
     ) -> None:
         """Write a reply; when this returns, it is written, or held until it can be written."""
-        tokens = usage and (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+        tokens = astuple(usage) if usage else (None, None, None)
         row = (
             *(key, storable(judge), request.kind, storable(request.prompt_version)),
-            *(json.dumps(list(request.messages)), storable(reply)),
-            *(min(count, _MOST) for count in tokens or ()),
-            *(() if tokens else (None, None, None)),
-            time.time(),
+            *(json.dumps(list(request.messages)), storable(reply), *tokens, time.time()),
         )
         self._unwritten = [*self._unwritten[: MOST_HELD - 1], row]
         self._write()
@@ -128,33 +115,21 @@ class AnswerCache:
     def reserve(self, key: str, again: bool = False) -> bool:
         """Note that a question is being asked; False if another process is asking it.
 
-        If the file cannot be written, every process asks.
-
-        Args:
-            key: key of the question.
-            again: whether this process has reserved it before, and makes another call.
+        If the file cannot be written, every process asks. ``again``: whether this process has
+        reserved it before, and makes another call.
         """
-
-        def write(connection: sqlite3.Connection) -> bool:
-            given = {"key": key, "now": time.time(), "long": PENDING_FOR, "again": again}
-            with connection:
-                return connection.execute(_RESERVE, given).rowcount > 0
-
-        return self._run(write) is not False
+        now = time.time()
+        given = {"key": key, "now": now, "until": now + PENDING_FOR, "again": again}
+        return self._run(lambda opened: _write(opened, _RESERVE, given)) != 0
 
     def is_pending(self, key: str) -> bool:
         """Whether a process is asking this question now, as far as known."""
-        given = {"key": key, "now": time.time(), "long": PENDING_FOR}
-        return bool(self._run(lambda connection: connection.execute(_PENDING, given).fetchone()))
+        given = (key, time.time())
+        return bool(self._run(lambda opened: opened.execute(_PENDING, given).fetchone()))
 
     def release(self, key: str) -> None:
         """Note that this process no longer asks a question."""
-
-        def write(connection: sqlite3.Connection) -> None:
-            with connection:
-                connection.execute(_RELEASE, (key,))
-
-        self._run(write)
+        self._run(lambda opened: _write(opened, _RELEASE, (key,)))
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
@@ -236,7 +211,8 @@ class AnswerCache:
         self._disconnect()
         if _inode(self.path) != damaged:
             return
-        aside = f"{self.path}.damaged-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}"
+        # Another process may rename its file in the same second, this one two files.
+        aside = f"{self.path}.damaged-{datetime.now():%Y%m%d-%H%M%S-%f}-{os.getpid()}"
         for end in _ENDINGS:
             with contextlib.suppress(FileNotFoundError):
                 os.rename(f"{self.path}{end}", f"{aside}{end}")
@@ -347,6 +323,12 @@ def _opened(folder: Path, reading: bool = False) -> Iterator[sqlite3.Connection]
         raise CacheError(f"Cannot read {path}: {error}") from None
 
 
+def _write(connection: sqlite3.Connection, statement: str, given: Any) -> int:
+    """Execute a statement in a transaction; returns the number of changed rows."""
+    with connection:
+        return connection.execute(statement, given).rowcount
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     """Open the file for writing, creating it if missing."""
     # Prompts and replies are private; SQLite's further files get the mode of this one.
@@ -363,9 +345,6 @@ def _connect(path: Path) -> sqlite3.Connection:
                 raise CacheError(f"{path} was written by another version of lmms-rpts")
             for statement in _CREATE:
                 connection.execute(statement)
-            found = tuple(row[1] for row in connection.execute("PRAGMA table_info(answers)"))
-            if found != _COLUMNS:
-                raise CacheError(f"{path} is a database of another program")
             connection.execute(f"PRAGMA user_version = {VERSION}")
     except BaseException:
         connection.close()

@@ -13,7 +13,7 @@ from loguru import logger
 
 from lmms_rpts.escaping import shorten, storable
 from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
-from lmms_rpts.judging.cache import PENDING_FOR, AnswerCache
+from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import (
     LONGEST_PATIENCE,
     AdaptiveLimit,
@@ -50,8 +50,7 @@ THROTTLED = 20
 
 BY_CHANCE = 4
 """Number of throttled calls of one request that do not lengthen its pauses while other requests are
-answered. With 30% random refusals, pauses of 16 s for the least lucky of 1000 requests doubled the
-time of a run."""
+answered: with 30% random refusals, pauses of 16 s doubled the time of a run."""
 
 ADAPTED = 8
 """Maximum number of calls for one request that only adapt the form of the call."""
@@ -78,70 +77,6 @@ class ElsewhereError(NotCalledError):
     """Raised if another process is asking this question, or has just answered it."""
 
 
-class _Question:
-    """A question in the cache: of several processes, one asks it and the others wait."""
-
-    def __init__(self, cache: AnswerCache, key: str) -> None:
-        self._cache, self.key = cache, key
-        self._known: str | None = None
-        self._reserved = False
-        self._timer: asyncio.TimerHandle | None = None
-
-    def find(self) -> str | None:
-        """The cached reply."""
-        self._known = self._cache.find(self.key)
-        return self._known
-
-    def reserve(self) -> None:
-        """Reserve the question directly before a call about it, until `store` or `release`.
-
-        Raises:
-            ElsewhereError: if another process is asking it or has answered it.
-        """
-        if not self._cache.reserve(self.key, again=self._reserved):
-            raise ElsewhereError
-        first, self._reserved = not self._reserved, True
-        if first and self._cache.find(self.key) != self._known:
-            raise ElsewhereError  # a reply arrived after ``find``
-        if first:
-            self._renew_later()
-
-    def _renew_later(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(PENDING_FOR / 4, self._renew)
-
-    def _renew(self) -> None:
-        self._cache.reserve(self.key, again=True)
-        self._renew_later()
-
-    def store(self, judge: str, request: JudgeRequest, reply: str, usage: Usage | None) -> None:
-        """Write the reply."""
-        self._cache.store(self.key, judge, request, reply, usage)
-        self._end()
-
-    def release(self) -> None:
-        """Let other processes ask the question."""
-        if self._reserved:
-            self._cache.release(self.key)
-        self._end()
-
-    def _end(self) -> None:
-        self._reserved = False
-        if self._timer is not None:
-            self._timer.cancel()
-
-    async def wait(self, stop_signal: StopSignal) -> None:
-        """Wait until another process has answered, no process asks any more, or the run stops."""
-        self.release()
-        pause = FIRST_LOOK
-        while not stop_signal.reason:
-            await stop_signal.pause(pause)
-            found = self._cache.find(self.key)
-            if found != self._known or not self._cache.is_pending(self.key):
-                return
-            pause = min(LONGEST_LOOK, 1.5 * pause)
-
-
 @dataclass(slots=True)
 class _Pending:
     """A request in progress, and the number of callers waiting for it."""
@@ -152,9 +87,15 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Tries:
-    """Counters of the calls and failures of one request."""
+    """Counters of the calls and failures of one request.
 
-    question: _Question | None = None
+    ``key``: its key in the cache; ``known``: the reply there, which could not be parsed;
+    ``reserved``: whether this process told others that it asks the question.
+    """
+
+    key: str = ""
+    known: str | None = None
+    reserved: bool = False
     calls: int = 0
     failed: int = 0
     timed_out: int = 0
@@ -162,6 +103,11 @@ class _Tries:
     throttled: int = 0
     adapted: int = 0
     usage: Usage | None = None
+
+    def add(self, usage: Usage | None) -> None:
+        """Add the tokens of a call, if they are known."""
+        if usage is not None:
+            self.usage = usage if self.usage is None else self.usage + usage
 
 
 class JudgeClient:
@@ -202,7 +148,12 @@ class JudgeClient:
         if request.images and not self.member.sees:
             return Verdict(None, attempts=0, error=f"{self.member.name} does not support images")
         try:
-            key = await self._key_with_images(request) if request.images else request.key
+            if request.images:
+                # Decoding must not delay running calls, nor the next call wait for all images.
+                async with self._decoding:
+                    key = await asyncio.to_thread(lambda: request.key)
+            else:
+                key = request.key
         except ImageError as error:
             return Verdict(None, attempts=0, error=str(error))
         pending = self._answers.get(key)
@@ -245,11 +196,6 @@ class JudgeClient:
                     "judge, or find the cause with 'lmms-rpts doctor'"
                 )
 
-    async def _key_with_images(self, request: JudgeRequest) -> str:
-        """The cache key. It needs decoded images; decoding must not delay running calls."""
-        async with self._decoding:  # the next call must not wait for all other images
-            return await asyncio.to_thread(lambda: request.key)
-
     def _forget(self, key: str, pending: _Pending) -> None:
         # Another waiter may have retried already: its reply is still needed.
         if self._answers.get(key) is pending:
@@ -257,30 +203,49 @@ class JudgeClient:
 
     async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
         if self._cache is None:
-            return await self._ask_judge(request, urgency)
+            return await self._ask_judge(request, _Tries(), urgency)
         key = digest([self._identity, request.key, PARSER_VERSION])
-        question = _Question(self._cache, key)
         while True:
-            kept = question.find()
-            if kept is not None:
-                value, _ = read_reply(request, Reply(kept))
+            tries = _Tries(key, self._cache.find(key))
+            if tries.known is not None:
+                value, _ = read_reply(request, Reply(tries.known))
                 if value is not None:
                     self._budget.found += 1
-                    return Verdict(kept, value, cached=True, attempts=0)
+                    return Verdict(tries.known, value, cached=True, attempts=0)
             try:
-                verdict = await self._ask_judge(request, urgency, question)
+                verdict = await self._ask_judge(request, tries, urgency)
                 if verdict.error is None and verdict.text is not None:
-                    question.store(self.member.name, request, verdict.text, verdict.usage)
+                    self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
+                    tries.reserved = False
                 return verdict
             except ElsewhereError:
-                await question.wait(self._stop_signal)
+                pass
             finally:
-                question.release()
+                if tries.reserved:
+                    self._cache.release(key)
+            pause = FIRST_LOOK
+            while not self._stop_signal.reason:
+                await self._stop_signal.pause(pause)
+                if self._cache.find(key) != tries.known or not self._cache.is_pending(key):
+                    break
+                pause = min(LONGEST_LOOK, 1.5 * pause)
 
-    async def _ask_judge(
-        self, request: JudgeRequest, urgency: int, question: _Question | None = None
-    ) -> Verdict:
-        tries = _Tries(question)
+    def _reserve(self, tries: _Tries) -> None:
+        """Tell other processes that the question is being asked.
+
+        Raises:
+            ElsewhereError: if another process is asking it or has answered it.
+        """
+        if self._cache is None or self._stop_signal.reason:
+            return
+        first = not tries.reserved
+        if not self._cache.reserve(tries.key, again=tries.reserved):
+            raise ElsewhereError
+        tries.reserved = True
+        if first and self._cache.find(tries.key) != tries.known:
+            raise ElsewhereError  # a reply arrived in the meantime
+
+    async def _ask_judge(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Verdict:
         verdict = Verdict(None)
         asked = request
         for again in range(1 + ASKED_AGAIN):
@@ -340,10 +305,12 @@ class JudgeClient:
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         async with self._limit.slot(urgency) as place:
+            patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
             # Only once a slot is held: until then, another process may ask the question.
-            if tries.question is not None and not self._stop_signal.reason:
-                tries.question.reserve()
+            self._reserve(tries)
             try:
+                if patience != 1.0:
+                    request = replace(request, patience=patience)
                 return await self._call_now(request, tries, place)
             finally:
                 self._tried.add(request.kind)  # one call goes alone, however it ends
@@ -364,10 +331,10 @@ class JudgeClient:
         begun = clock()
         self._begun = self._begun or begun
         try:
-            reply = await self.member.judge.ask(self._patient(request, tries))
+            reply = await self.member.judge.ask(request)
             guessed = reply.usage is None
             usage = reply.usage or guess_usage(request, reply)
-            tries.usage = _total(tries.usage, reply.usage)
+            tries.add(reply.usage)
         except asyncio.CancelledError as failure:
             if _is_cancelled():
                 raise
@@ -375,7 +342,7 @@ class JudgeClient:
             raise TransientError("the judge's client cancelled the call") from failure
         except AdaptedError as failure:
             usage = failure.usage
-            tries.usage = _total(tries.usage, usage)
+            tries.add(usage)
             raise
         except TransientError as failure:
             self._in_vain += 1
@@ -394,11 +361,6 @@ class JudgeClient:
         self._unreachable = self._in_vain = 0
         # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))
-
-    def _patient(self, request: JudgeRequest, tries: _Tries) -> JudgeRequest:
-        """The request with the time that its call may take."""
-        patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
-        return request if patience == 1.0 else replace(request, patience=patience)
 
     def _warn_of_slowness(self) -> None:
         """Warn once per run that calls exceed the time limit, with the settings to change."""
@@ -466,12 +428,6 @@ class JudgeClient:
         if self._unreachable >= UNREACHABLE:
             self._stop_signal.stop(f"cannot reach the judge: {failure}")
         return f"{failure} (after {tries.failed + tries.throttled} calls)"
-
-
-def _total(first: Usage | None, second: Usage | None) -> Usage | None:
-    if first is None or second is None:
-        return first or second
-    return first + second
 
 
 def _is_cancelled() -> bool:

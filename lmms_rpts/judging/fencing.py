@@ -8,8 +8,6 @@ could hide a mark from these rules, but not from a tokenizer.
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import lru_cache
 
 from lmms_rpts.escaping import storable
 
@@ -41,6 +39,12 @@ _TURNS = re.compile(
     r"|EOT|THINK)\]",
     re.IGNORECASE,
 )
+# Zero-width spaces and joiners, direction marks, tags; also fillers, which count as letters.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ROUND = str.maketrans(dict.fromkeys([*_OPENING, "["], "(") | dict.fromkeys([*_CLOSING, "]"], ")"))
 
 
@@ -55,19 +59,7 @@ def fence(text: str) -> str:
 
 def neutralise(text: str) -> str:
     """``text`` without invisible characters, fence marks and marks of chat turns."""
-    visible = "".join(map(_visible, text))
+    visible = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _INVISIBLE.sub("", text))
     for marks in (_TURNS, _MARKS):
         visible = marks.sub(lambda found: found[0].translate(_ROUND), visible)
     return visible
-
-
-@lru_cache(maxsize=4096)
-def _visible(character: str) -> str:
-    """The character; empty for an invisible one, the replacement character for a control."""
-    category = unicodedata.category(character)
-    if category == "Cc" and character not in "\n\t\r":
-        return "\N{REPLACEMENT CHARACTER}"
-    # Zero-width spaces and joiners, direction marks, tags; also fillers, which count as letters.
-    return (
-        "" if category == "Cf" or character in "\u034f\u115f\u1160\u3164\uffa0\ufe0f" else character
-    )

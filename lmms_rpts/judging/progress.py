@@ -14,33 +14,23 @@ from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.terminal import bar_stream
 
-IN_A_TERMINAL, IN_A_FILE = 0.2, 30.0
-"""Seconds between two updates: in a terminal, and in a log file."""
-
 Counts = dict[str, float]
 _OUTCOMES = ("asked", "cached", "identical", "failed", "no call")
 
 
 class _Pipe:
-    """A stream whose reader may disappear; writing then has no effect.
-
-    tqdm does not release its lock if a write fails: every other bar, such as that of a model
-    being loaded in another thread, would wait forever.
-    """
+    """A stream that may be closed: tqdm keeps its lock, and so all bars, if a write fails."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # a closed pipe or file
-            self._stream.write(text)
-
-    def flush(self) -> None:
         with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return (lambda: None) if name == "flush" else getattr(self._stream, name)
 
 
 def standard_error() -> tuple[Any, float] | None:
@@ -48,7 +38,7 @@ def standard_error() -> tuple[Any, float] | None:
     stream = bar_stream()
     if stream is None or stream.closed:
         return None
-    return _Pipe(stream), IN_A_TERMINAL if stream.isatty() else IN_A_FILE
+    return _Pipe(stream), 0.2 if stream.isatty() else 30.0  # a log file
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +59,7 @@ class Progress:
     answers are those to identical requests of this run; ``failed``: an answer is missing;
     ``no call``: no judge call was needed. Each unit has one outcome.
 
-    Args:
-        total: number of units.
-        label: text of the bar.
-        shown: whether there is a bar at all.
-        budget: for the cost, if prices are known.
-        board: shared progress, so that the bar covers all processes.
-        unit: the noun, in the plural.
+    The bar covers all processes that share ``board``; ``budget`` has the cost, if prices are known.
     """
 
     def __init__(
@@ -90,7 +74,7 @@ class Progress:
         self._counts: Counts = {**dict.fromkeys((*_OUTCOMES, "cost"), 0.0), "total": total}
         self._budget = budget
         self._board = board
-        stream, self._interval = (standard_error() if shown else None) or (None, IN_A_FILE)
+        stream, self._interval = (standard_error() if shown else None) or (None, 30.0)
         self._last = time.monotonic()
         self._bar: tqdm[Any] = tqdm(
             total=total,

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
+from lmms_rpts.judging.backends import hf, openai
+from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.progress import NO_BOARD, Board
 from lmms_rpts.judging.types import (
     NO_JUDGE,
     NOT_JUDGED,
     Backend,
-    Judge,
     JudgeConfigurationError,
     JudgeRequest,
     Member,
@@ -49,90 +50,18 @@ class NoJudge:
         raise RefusedError(NOT_JUDGED)
 
 
-def _check_openai(model: str, settings: Settings) -> str | None:
-    if not model:
-        return "add a model, such as openai:gpt-4o-mini"
-    if not settings.openai_key and not settings.openai_url:
-        return (
-            "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
-        )
-    if settings.openai_key and not re.fullmatch(r"[\x21-\x7e]+", settings.openai_key):
-        return (
-            "OPENAI_API_KEY contains a character that keys do not have: a space, a line break or a "
-            "curly quote. Copy the key again"
-        )
-    return None
-
-
-def _open_openai(model: str, settings: Settings) -> Judge:
-    from lmms_rpts.judging.backends.openai import OpenAIJudge
-
-    return OpenAIJudge(
-        model,
-        settings.openai_url,
-        settings.openai_key or "none",  # the client requires a key; your own server need not
-        settings.timeout,
-        temperature=settings.temperature,
-        structured=settings.structured,
-        headers=settings.openai_headers,
-    )
-
-
-def _check_hf(model: str, settings: Settings) -> str | None:
-    from lmms_rpts.judging.backends.hf import check_hf
-
-    return check_hf(model)
-
-
-def _sees_hf(model: str, settings: Settings) -> bool:
-    from lmms_rpts.judging.backends.hf import sees_hf
-
-    return sees_hf(model)
-
-
-def _open_hf(model: str, settings: Settings) -> Judge:
-    from lmms_rpts.judging.backends.hf import HFJudge
-
-    device = None  # a single process uses all GPUs
-    if settings.processes > 1:
-        import torch
-
-        found = torch.cuda.is_available()
-        device = f"cuda:{settings.local_rank % torch.cuda.device_count()}" if found else "cpu"
-    return HFJudge(model, batch_size=settings.batch_size, device=device)
-
-
 def _check_bare(model: str, settings: Settings) -> str | None:
     return f"it takes no model: remove {model!r}" if model else None
 
 
-def _open_lexical(model: str, settings: Settings) -> Judge:
-    from lmms_rpts.judging.backends.lexical import LexicalJudge
-
-    return LexicalJudge()
-
-
 BACKENDS: dict[str, Backend] = {
-    "openai": Backend(
-        usage="openai:MODEL",
-        purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
-        check=_check_openai,
-        open=_open_openai,
-        sees=lambda model, settings: True,  # known only from a server's replies
-    ),
-    "hf": Backend(
-        usage="hf:NAME_OR_PATH",
-        purpose="a chat model run by transformers, in this process: no key, no server",
-        check=_check_hf,
-        open=_open_hf,
-        sees=_sees_hf,
-        samples=False,
-    ),
+    "openai": openai.BACKEND,
+    "hf": hf.BACKEND,
     "lexical": Backend(
         usage="lexical",
         purpose="offline word overlap, for testing only; its scores are not comparable",
         check=_check_bare,
-        open=_open_lexical,
+        open=lambda model, settings: LexicalJudge(),
         writes=False,
         comparable=False,
         samples=False,
@@ -325,7 +254,11 @@ def _backend_of(judge: str) -> Backend:
         return BACKENDS[name]
     found = _offered().get(name)
     if found is None:
-        raise _unknown(judge)
+        near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_offered()], n=1)
+        hint = f" Did you mean {_usage(near[0])}?" if near else ""
+        if not near and _MODEL.search(judge) and ":" not in judge:
+            hint = f" Did you mean {'hf' if '/' in judge else 'openai'}:{judge}?"
+        raise JudgeConfigurationError(f"Unknown judge {judge!r}.{hint}\n{choices()}")
     try:
         loaded = found.load()
     except Exception as error:  # an error in another package, which the message names
@@ -339,15 +272,6 @@ def _backend_of(judge: str) -> Backend:
             f"but {type(loaded).__name__}"
         )
     return loaded
-
-
-def _unknown(judge: str) -> JudgeConfigurationError:
-    name = judge.partition(":")[0]
-    near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_offered()], n=1)
-    hint = f" Did you mean {_usage(near[0])}?" if near else ""
-    if not near and _MODEL.search(judge) and ":" not in judge:
-        hint = f" Did you mean {'hf' if '/' in judge else 'openai'}:{judge}?"
-    return JudgeConfigurationError(f"Unknown judge {judge!r}.{hint}\n{choices()}")
 
 
 def _offered() -> dict[str, EntryPoint]:

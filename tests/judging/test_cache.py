@@ -318,11 +318,6 @@ def text(folder: Path) -> None:
     (folder / cache.FILE).write_text("These are not the answers.\n" * 500)
 
 
-def other_tables(folder: Path) -> None:
-    with contextlib.closing(sqlite3.connect(folder / cache.FILE)) as connection, connection:
-        connection.execute("CREATE TABLE answers (question TEXT, answer TEXT)")
-
-
 def a_directory(folder: Path) -> None:
     (folder / cache.FILE).mkdir()
 
@@ -354,7 +349,7 @@ def runs_without(folder: Path, warnings: list[str]) -> ScriptedJudge:
     return judge
 
 
-@table("spoil", other_tables, a_directory, newer, a_file_for_a_folder)
+@table("spoil", a_directory, newer, a_file_for_a_folder)
 def test_a_run_goes_on_without_its_file(
     tmp_path: Path, warnings: list[str], spoil: Callable[[Path], None]
 ) -> None:
@@ -597,7 +592,7 @@ def test_answers_can_be_removed(
 
 
 @table("look", lambda folder: list(read_answers(folder)), remove_answers)
-@table("spoil", None, text, other_tables, a_directory, newer)
+@table("spoil", None, text, a_directory, newer)
 def test_a_file_that_can_not_be_read_is_named(
     tmp_path: Path, spoil: Callable[[Path], None] | None, look: Callable[[Path], object]
 ) -> None:

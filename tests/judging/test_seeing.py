@@ -108,13 +108,6 @@ def test_questions_without_images_are_sent_as_they_always_were(serve: Serve) -> 
     assert list(body) == ["model", "messages", "max_tokens", "temperature"]
 
 
-def test_a_chat_without_a_user_shows_its_images_all_the_same(serve: Serve) -> None:
-    server = serve(constant(GOOD))
-    chat = [{"role": "system", "content": "You judge."}]
-    asked(server, JudgeRequest("image_seen", chat, images=(image(),)))
-    assert len(images_of(server.requests[0])) == 1
-
-
 def test_a_reminder_keeps_the_image(serve: Serve) -> None:
     said = iter(["I see red.", "", GOOD])
     server = serve(lambda body: next(said))

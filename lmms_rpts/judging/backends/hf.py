@@ -27,6 +27,7 @@ from lmms_rpts.judging.backends.transformers_model import (
     template_of,
 )
 from lmms_rpts.judging.types import (
+    Backend,
     FatalJudgeError,
     JudgeRequest,
     RefusedError,
@@ -34,6 +35,7 @@ from lmms_rpts.judging.types import (
     Usage,
     digest,
 )
+from lmms_rpts.settings import Settings
 
 _LINGER = 0.005
 """Seconds to wait for further requests before a batch is formed."""
@@ -452,3 +454,23 @@ def _free() -> None:
 def model_path(name: str) -> str:
     """The path of a local model, or its name on the Hub."""
     return str(Path(name).expanduser()) if name.startswith("~") else name
+
+
+def _open(model: str, settings: Settings) -> HFJudge:
+    device = None  # a single process uses all GPUs
+    if settings.processes > 1:
+        import torch
+
+        found = torch.cuda.is_available()
+        device = f"cuda:{settings.local_rank % torch.cuda.device_count()}" if found else "cpu"
+    return HFJudge(model, batch_size=settings.batch_size, device=device)
+
+
+BACKEND = Backend(
+    usage="hf:NAME_OR_PATH",
+    purpose="a chat model run by transformers, in this process: no key, no server",
+    check=lambda model, settings: check_hf(model),
+    open=_open,
+    sees=lambda model, settings: sees_hf(model),
+    samples=False,
+)

@@ -6,22 +6,18 @@ import asyncio
 import base64
 import contextlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urljoin
 
-from lmms_rpts.judging.backends.forms import TEXT, FormLadder, has_form, response_format, with_shape
-from lmms_rpts.judging.backends.server_replies import (
-    Fault,
-    means,
-    read_completion,
-    read_fault,
-    shown,
-)
+from lmms_rpts.judging.backends.server_replies import Fault, read_completion, read_fault, shown
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError, JudgeImage
+from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     AdaptedError,
+    Backend,
     FatalJudgeError,
     JudgeRequest,
     Message,
@@ -30,6 +26,7 @@ from lmms_rpts.judging.types import (
     TransientError,
 )
 from lmms_rpts.masking import MASK, RUN, mask_images
+from lmms_rpts.settings import Settings
 
 LONGEST_BODY = 4 * 2**20
 """Maximum bytes of a response: a judge's longest reply takes about 100 KB."""
@@ -56,6 +53,15 @@ _NEVER_CONNECTED = {
     "ClientConnectorDNSError",
     "ConnectionTimeoutError",
 }
+
+
+BOUNDED, ENUM, OBJECT, TEXT = range(4)
+"""A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; any JSON object; text.
+
+Servers enforce a schema to the letter: llama.cpp wrote ``{"score": -1}`` and endless reasons with
+one that had neither. It ignores bounds of numbers that are no integers, so scores are listed."""
+
+SCORES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 
 
 class OpenAIJudge:
@@ -103,7 +109,7 @@ class OpenAIJudge:
         self._address: Any = None
         self._tokens_field = "max_tokens"
         self._temperature: float | None = temperature
-        self._forms = FormLadder(structured)
+        self._forms = _FormLadder(structured)
         self._thinks = self._answered = self._took_images = False
         self._refused_images = 0
         self.served_model: str | None = None
@@ -118,7 +124,7 @@ class OpenAIJudge:
         if self._client is None:
             self._client = _http_client()
             self._address = self._client.build_request("POST", self._url).url  # parsed once
-        form = self._forms.form if has_form(request) else TEXT
+        form = self._forms.form if _has_form(request) else TEXT
         body = self._body(request, form)
         content = await _encoded(request, body)
         limit = self.time_limit * request.patience
@@ -130,7 +136,7 @@ class OpenAIJudge:
         except Exception as error:  # from several libraries
             raise self._no_answer(error) from None
         if 300 <= response.status_code < 400:
-            raise self._strayed(self._redirected(response))
+            raise self._strayed(FatalJudgeError(self._redirected(response)))
         if response.status_code >= 400:
             fault = read_fault(response.status_code, response.headers, answer, self._secrets)
             raise self._failure(fault, body, form, request)
@@ -138,7 +144,7 @@ class OpenAIJudge:
             # Not retried at first: the next reply is likely to be as long and to cost as much.
             reason = f"the judge's server sent a reply of more than {LONGEST_BODY // 2**20} MiB"
             raise self._strayed(RefusedError(reason))
-        if has_form(request):
+        if _has_form(request):
             self._forms.accepted(form)
         reply = self._read(answer, body, request)
         self._answered = True
@@ -154,12 +160,12 @@ class OpenAIJudge:
         thinks = self._thinks or self._tokens_field == "max_completion_tokens"
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": with_shape(request, form),
+            "messages": _with_shape(request, form),
             self._tokens_field: request.most_tokens + thinks * HIDDEN_THINKING,
         }
         if self._temperature is not None:
             body["temperature"] = self._temperature
-        wanted = response_format(request, form)
+        wanted = _response_format(request, form)
         return body if wanted is None else {**body, "response_format": wanted}
 
     async def _post(self, content: bytes, limit: float) -> tuple[Any, bytes]:
@@ -202,13 +208,13 @@ class OpenAIJudge:
         """A redirect or an oversized reply: it may pass if the server has answered before."""
         return TransientError(str(failure)) if self._answered else failure
 
-    def _redirected(self, response: Any) -> Exception:
-        """The error of a redirect, which is not followed: keys go only where the user chose."""
+    def _redirected(self, response: Any) -> str:
+        """The message of a redirect: none is followed, as keys go only where the user chose."""
         to = ""
         with contextlib.suppress(ValueError):  # "http://[::1"
             place = urljoin(self._url, response.headers.get("location", ""))
             to = f" to {shown(place.partition('?')[0], self._secrets)}"
-        return FatalJudgeError(
+        return (
             f"the judge's server redirects ({response.status_code}){to}; redirects are not "
             "followed: set OPENAI_BASE_URL to the final address"
         )
@@ -221,45 +227,36 @@ class OpenAIJudge:
         # By name: the underlying libraries depend on openai's version, and one of them reports any
         # broken connection as a timeout.
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
-        names = {type(cause).__name__ for cause in causes}
         reason = shown(f"{causes[-1]}", self._secrets) or type(causes[-1]).__name__
         if not kinds & _OF_THE_LINE:
             return RefusedError(f"{type(error).__name__}: {reason}")
-        dropped = bool(names & _DROPPED)
-        unreachable = bool(names & _NEVER_CONNECTED) and not dropped
+        dropped = bool({type(cause).__name__ for cause in causes} & _DROPPED)
+        if not dropped and kinds & _NEVER_CONNECTED:
+            return TransientError(f"no connection to {self._url}: {reason}", unreachable=True)
         if not dropped and "imeout" in type(causes[-1]).__name__:
-            return TransientError(_TOO_LONG, None, unreachable, timed_out=not unreachable)
-        said = "no connection to" if unreachable else "the connection was lost to"
-        return TransientError(f"{said} {self._url}: {reason}", None, unreachable)
+            return TransientError(_TOO_LONG, timed_out=True)
+        return TransientError(f"the connection was lost to {self._url}: {reason}")
 
     def _failure(
         self, fault: Fault, sent: Mapping[str, Any], form: int, request: JudgeRequest
     ) -> Exception:
-        failure = fault.error()
         # A server that fails (500) and took images before is asked again.
         failed = fault.status >= 500 and self._took_images
-        if request.images and not failed and fault.about_images(self._model):
+        kind = fault.kind(bool(request.images) and not failed, self._model)
+        told = f"({fault.status}): {fault.said}"
+        if kind in ("no vision", "images"):
             self._forms.refused(TEXT, named=False)  # an image was refused, not the form
-            return self._refused(fault)
-        if request.images and fault.status == 413:
-            return RefusedError(f"{failure}; try smaller images: set image_size in rpts.toml")
-        if isinstance(failure, FatalJudgeError) or not fault.adaptable:
-            return failure
-        if self._adapt(fault, sent, form):
-            return AdaptedError(f"the judge's server refused ({fault.status}): {fault.said}")
-        return failure
-
-    def _refused(self, fault: Fault) -> Exception:
-        """The error of refused images: of this question, or of all for a model without vision."""
-        self._refused_images += fault.denies_vision and not self._took_images
-        if self._refused_images >= BLIND_AFTER:
-            return FatalJudgeError(
-                f"the judge's model {self._model!r} does not accept images ({fault.status}): "
-                f"{fault.said}; {_BLIND}"
-            )
-        return RefusedError(
-            f"the judge's server refused a question with images ({fault.status}): {fault.said}"
-        )
+            self._refused_images += kind == "no vision" and not self._took_images
+            if self._refused_images >= BLIND_AFTER:
+                return FatalJudgeError(
+                    f"the judge's model {self._model!r} does not accept images {told}; {_BLIND}"
+                )
+            return RefusedError(f"the judge's server refused a question with images {told}")
+        if kind == "too large":
+            return RefusedError(f"{fault.error()}; try smaller images: set image_size in rpts.toml")
+        if kind == "adaptable" and self._adapt(fault, sent, form):
+            return AdaptedError(f"the judge's server refused {told}")
+        return fault.error()
 
     def _adapt(self, fault: Fault, sent: Mapping[str, Any], form: int) -> bool:
         """Whether another form of the request avoids the complaint.
@@ -272,8 +269,7 @@ class OpenAIJudge:
             self._temperature = None
         else:
             # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
-            named = means("about the form", fault.status, fault.said) is not None
-            return self._forms.refused(form, named)
+            return self._forms.refused(form, fault.about_the_form)
         return True
 
 
@@ -283,7 +279,7 @@ async def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
         return json.dumps(body).encode()
 
     def encode() -> bytes:
-        messages = with_images(body["messages"], request.images)
+        messages = _with_images(body["messages"], request.images)
         return json.dumps({**body, "messages": messages}).encode()
 
     try:
@@ -293,15 +289,10 @@ async def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
         raise RefusedError(str(error)) from None
 
 
-def with_images(
+def _with_images(
     messages: Sequence[Message], images: Sequence[JudgeImage]
 ) -> list[Mapping[str, Any]]:
-    """The chat with the images before the text of the first user message, each after its name.
-
-    Raises:
-        ImageError: if an image cannot be read.
-    """
-    chat: list[Mapping[str, Any]] = list(messages)
+    """The chat with the images before the text of the first user message, each after its name."""
     parts: list[dict[str, Any]] = []
     for image in images:
         encoded = base64.b64encode(image.encoded().content).decode("ascii")
@@ -310,9 +301,8 @@ def with_images(
             {"type": "text", "text": f"{image.name}:"},
             {"type": "image_url", "image_url": url},
         ]
-    first = next((at for at, each in enumerate(messages) if each["role"] == "user"), None)
-    if first is None:
-        return [*chat, {"role": "user", "content": parts}]
+    chat: list[Mapping[str, Any]] = list(messages)
+    first = next((at for at, each in enumerate(messages) if each["role"] == "user"), 0)
     parts.append({"type": "text", "text": messages[first]["content"]})
     chat[first] = {**messages[first], "content": parts}
     return chat
@@ -325,11 +315,140 @@ def _http_client() -> Any:
     """
     import openai
 
-    options: dict[str, Any] = {"limits": openai.DEFAULT_CONNECTION_LIMITS}
-    options["follow_redirects"] = False
-    faster = getattr(openai, "DefaultAioHttpClient", None)
-    if faster is not None:
-        # It cannot be created without aiohttp.
-        with contextlib.suppress(RuntimeError, ImportError):
-            return faster(**options)
+    options: dict[str, Any] = {
+        "limits": openai.DEFAULT_CONNECTION_LIMITS,
+        "follow_redirects": False,
+    }
+    # Older versions do not have it, and it cannot be created without aiohttp.
+    with contextlib.suppress(AttributeError, TypeError, RuntimeError, ImportError):
+        return openai.DefaultAioHttpClient(**options)
     return openai.DefaultAsyncHttpxClient(**options)
+
+
+def _has_form(request: JudgeRequest) -> bool:
+    """Whether a request asks for a score or for one of a few words, which a schema can express.
+
+    The last request after unreadable replies is sent without: the schema may have been the cause.
+    """
+    kind = request_kinds()[request.kind]
+    own = not kind.words and request.parse is not None
+    return kind.has_verdict and not own and request.attempt < 2
+
+
+def _response_format(request: JudgeRequest, form: int) -> dict[str, Any] | None:
+    """The ``response_format`` of a call; None for text."""
+    if form == TEXT:
+        return None
+    if form == OBJECT:
+        return {"type": "json_object"}
+    fields = _fields(request, bounded=form == BOUNDED)
+    schema = {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+    verdict = {"name": "verdict", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": verdict}
+
+
+def _with_shape(request: JudgeRequest, form: int) -> Sequence[Message]:
+    """The messages of a call; without a schema, the last one shows the JSON that is wanted.
+
+    OpenAI refuses ``json_object`` if no message contains the word JSON.
+    """
+    messages = [dict(message) for message in request.messages]
+    if form == OBJECT:
+        shapes = (
+            f'"{name}": {" | ".join(map(json.dumps, rule.get("enum", ["..."])))}'
+            for name, rule in _fields(request).items()
+        )
+        messages[-1]["content"] += f"\n\nJSON: {{{', '.join(shapes)}}}"
+    return messages
+
+
+def _fields(request: JudgeRequest, bounded: bool = False) -> dict[str, Any]:
+    """The reason, unless the request was repeated, and the score or word that is based on it."""
+    kind = request_kinds()[request.kind]
+    fields: dict[str, Any] = {}
+    if kind.longest_reason and not request.attempt:
+        longest = {"maxLength": kind.longest_reason} if bounded else {}
+        fields["reason"] = {"type": "string", **longest}
+    if kind.words:
+        fields["verdict"] = {"type": "string", "enum": list(kind.words)}
+    else:
+        fields["score"] = {"type": "number", "enum": list(SCORES)}
+    return fields
+
+
+class _FormLadder:
+    """The form that a server takes: one step down for each refusal, until calls succeed.
+
+    Concurrent calls get the same refusal, so only the form that a call was sent in counts.
+
+    Args:
+        structured: whether to begin with the strictest form; otherwise all calls are text.
+    """
+
+    def __init__(self, structured: bool) -> None:
+        self.form = BOUNDED if structured else TEXT
+        self._strictest_accepted = TEXT
+        self._blamed: int | None = None
+
+    def accepted(self, sent: int) -> None:
+        """Note that a call in the form ``sent`` succeeded."""
+        self._strictest_accepted = min(self._strictest_accepted, sent)
+        if self._blamed is not None:
+            self.form, self._blamed = min(self.form, sent), None
+
+    def refused(self, sent: int, named: bool) -> bool:
+        """Note that a call in the form ``sent`` was refused; returns whether to try another form.
+
+        Args:
+            sent: the form of the call.
+            named: whether the server's message is about the form. Otherwise the question itself may
+                be refused, so the form is restored if it is refused as text, too.
+        """
+        if sent == TEXT:
+            if self._blamed is not None:
+                self.form, self._blamed = self._blamed, None
+            return False
+        if not named and self._strictest_accepted <= sent:
+            return False
+        if self.form == sent:
+            self.form = sent + 1
+            if not named and self._blamed is None:
+                self._blamed = sent
+        return True
+
+
+def _check(model: str, settings: Settings) -> str | None:
+    if not model:
+        return "add a model, such as openai:gpt-4o-mini"
+    if not settings.openai_key and not settings.openai_url:
+        return (
+            "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
+        )
+    if settings.openai_key and not re.fullmatch(r"[\x21-\x7e]+", settings.openai_key):
+        return (
+            "OPENAI_API_KEY contains a character that keys do not have: a space, a line break or a "
+            "curly quote. Copy the key again"
+        )
+    return None
+
+
+BACKEND = Backend(
+    usage="openai:MODEL",
+    purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
+    check=_check,
+    open=lambda model, settings: OpenAIJudge(
+        model,
+        settings.openai_url,
+        settings.openai_key or "none",  # the header needs a key; your own server need not
+        settings.timeout,
+        temperature=settings.temperature,
+        structured=settings.structured,
+        headers=settings.openai_headers,
+    ),
+    sees=lambda model, settings: True,  # known only from a server's replies
+)

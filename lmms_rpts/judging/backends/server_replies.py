@@ -7,7 +7,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -27,79 +27,72 @@ _BROKEN_OFF = (
     "insufficient_system_resource",
 )
 _STUCK = 100
+_BLANKS = ("Cc", "Zl", "Zp", "Zs")
 _THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
 
-_FATAL = (401, 402, 403, 404)
-_FATAL_CODES = ("insufficient_quota", "model_not_found", "invalid_api_key")
-_TRANSIENT = (408, 409, 425, 429)
-_OF_ONE_QUESTION = ("content_filter", "content_policy_violation", "context_length_exceeded")
 _NOT_UNDERSTOOD = (400, 422)
+_ONE_QUESTION = ("content_filter", "content_policy_violation", "context_length_exceeded")
+_PARAMETER = re.compile(
+    r"response_format|json_schema|structured|guided|grammar|temperature|max_(?:completion_)?tokens",
+    re.IGNORECASE,
+)
+_FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
 
-MEANINGS: Mapping[str, tuple[tuple[int, ...], re.Pattern[str]]] = {
-    meaning: (statuses, re.compile("|".join(wordings), re.IGNORECASE))
-    for meaning, statuses, wordings in (
+_RULES: tuple[tuple[str, Container[int], tuple[str, ...], tuple[str, ...]], ...] = (
+    ("fatal", range(400, 600), ("insufficient_quota", "model_not_found", "invalid_api_key"), ()),
+    ("one question", _NOT_UNDERSTOOD, _ONE_QUESTION, ()),
+    (
+        "no vision",
+        (*_NOT_UNDERSTOOD, 404, 500),
+        (),
         (
-            "wrong model",
-            _NOT_UNDERSTOOD,
-            (
-                r"Server is pinned to .{1,200}; requested ",  # transformers serve
-                r"is not a valid model ID\b",  # OpenRouter
-                r"^Model Not Exist$",  # DeepSeek
-                r"Invalid model name passed in model=",  # LiteLLM
-            ),
+            r"image_url\W{1,3}(?:is only|content is not) supported",  # OpenAI
+            r"not an? multi-?modal",  # vLLM
+            r"at most 0 image",  # vLLM
+            r"multi-?modal data is not",
+            r"that support image input",  # OpenRouter
+            r"(?:variant|type|value:?)\W{1,3}image_url",  # DeepSeek
+            r"(?:be|expected) an? (?:valid )?string",  # Groq: messages[0].content must be ...
+            "mmproj",  # llama.cpp
+            r"(?:not|n't) (?:support|accept|take|handle) (?:vision|visual|multi-?modal|images?)"
+            r"(?: inputs?| content)?\b(?! (?:inputs?|content|larger|of|with|that))",
+            r"(?:vision|multi-?modal input|images|image (?:inputs?|content)) (?:is|are) not"
+            r" (?:supported|accepted|enabled)\b(?! (?:of|with|that))",
+            r"no vision|text[ -]only",
+            r"不支持图[片像]",
         ),
-        ("starting", (503,), ("loading model",)),  # llama.cpp
+    ),
+    ("images", _NOT_UNDERSTOOD, (), (r"image|multi-?modal|\bvision|图[片像]|视觉|多模态",)),
+    ("too large", (413,), (), ("",)),
+    ("fatal", (401, 402, 403, 404), (), ("",)),
+    (
+        "fatal",
+        _NOT_UNDERSTOOD,
+        (),
         (
-            "too long",
-            _NOT_UNDERSTOOD,
-            # llama.cpp: "request (9031 tokens) exceeds the available context size"; vLLM: "This
-            # model's maximum context length is 4096 tokens."
-            ("available context size", "maximum context length"),
+            r"Server is pinned to .{1,200}; requested ",  # transformers serve
+            r"is not a valid model ID\b",  # OpenRouter
+            r"^Model Not Exist$",  # DeepSeek
+            r"Invalid model name passed in model=",  # LiteLLM
         ),
-        (
-            "no vision",
-            (*_NOT_UNDERSTOOD, 404, 500),
-            (
-                r"image_url\W{1,3}(?:is only|content is not) supported",  # OpenAI
-                r"not an? multi-?modal",  # vLLM
-                r"at most 0 image",  # vLLM
-                r"multi-?modal data is not",
-                r"that support image input",  # OpenRouter
-                r"(?:variant|type|value:?)\W{1,3}image_url",  # DeepSeek
-                r"(?:be|expected) an? (?:valid )?string",  # Groq: messages[0].content must be ...
-                "mmproj",  # llama.cpp
-                r"(?:not|n't) (?:support|accept|take|handle) (?:vision|visual|multi-?modal|images?)"
-                r"(?: inputs?| content)?\b(?! (?:inputs?|content|larger|of|with|that))",
-                r"(?:vision|multi-?modal input|images|image (?:inputs?|content)) (?:is|are) not"
-                r" (?:supported|accepted|enabled)\b(?! (?:of|with|that))",
-                r"no vision|text[ -]only",
-                r"不支持图[片像]",
-            ),
-        ),
-        (
-            "about images",
-            _NOT_UNDERSTOOD,
-            (r"image|multi-?modal|\bvision|图[片像]|视觉|多模态",),
-        ),
-        (
-            "about parameters",
-            _NOT_UNDERSTOOD,
-            (
-                r"response_format|json_schema|structured|guided|grammar|temperature"
-                r"|max_(?:completion_)?tokens",
-            ),
-        ),
-        ("about the form", _NOT_UNDERSTOOD, ("response_format|schema|structured|guided|grammar",)),
-    )
-}
-"""What servers' error messages mean: the statuses that they come with, and their wordings."""
+    ),
+    ("throttled", (429,), (), ("",)),
+    ("starting", (503,), (), ("loading model",)),  # llama.cpp
+    ("transient", (408, 409, 425, *range(500, 1000)), (), ("",)),
+    # llama.cpp: "request (9031 tokens) exceeds the available context size"; vLLM: "This model's
+    # maximum context length is 4096 tokens."
+    ("one question", _NOT_UNDERSTOOD, (), ("available context size", "maximum context length")),
+    ("adaptable", _NOT_UNDERSTOOD, (), ("",)),
+    ("refused", range(1000), (), ("",)),
+)
+"""What an error means, by its status, and by its code or its wording: the first rule that fits."""
 
-
-def means(meaning: str, status: int, said: str) -> re.Match[str] | None:
-    """Where an error message has one of the ``MEANINGS``; None if it does not."""
-    statuses, wording = MEANINGS[meaning]
-    return wording.search(said) if status in statuses else None
+_COMPILED = [
+    (kind, statuses, codes, re.compile("|".join(words), re.IGNORECASE) if words else None)
+    for kind, statuses, codes, words in _RULES
+]
+_OF_IMAGES = ("no vision", "images", "too large")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,73 +104,58 @@ class Fault:
     code: str | None = None
     retry_after: float | None = None
 
-    @property
-    def adaptable(self) -> bool:
-        """Whether another form of the same request may be accepted."""
-        about_it = self.code in _OF_ONE_QUESTION or means("too long", self.status, self.said)
-        return self.status in _NOT_UNDERSTOOD and not about_it
+    def kind(self, with_images: bool = False, model: str = "") -> str:
+        """What the error means for its request, which may have images.
 
-    def about_images(self, model: str) -> bool:
-        """Whether images are the reason for the refusal of a question with images.
-
-        Args:
-            model: the model's name, which may contain "vision".
+        ``model`` is the model's name, which may contain "vision".
         """
-        if self.code in (*_OF_ONE_QUESTION, *_FATAL_CODES):
-            return False
         said = self.said.replace(model, "") if len(model) > 1 else self.said
-        image = means("about images", self.status, said)
         # The first name counts: "response_format is not supported with images", but also
         # "content must be a string: {'temperature': 0, ...}".
-        parameter = means("about parameters", self.status, said)
-        return self.denies_vision or bool(
-            image and (parameter is None or image.start() < parameter.start())
-        )
+        parameter = _PARAMETER.search(said)
+        for kind, statuses, codes, words in _COMPILED:
+            if self.status not in statuses or (kind in _OF_IMAGES and not with_images):
+                continue
+            found = words.search(said) if words else None
+            early = found and not (
+                kind in _OF_IMAGES and parameter and parameter.start() < found.start()
+            )
+            if self.code in codes or early:
+                return kind
+        return "refused"
 
     @property
-    def denies_vision(self) -> bool:
-        """Whether the server says that its model takes no images at all."""
-        found = means("no vision", self.status, self.said)
-        parameter = means("about parameters", self.status, self.said)
-        return found is not None and (parameter is None or found.start() < parameter.start())
+    def about_the_form(self) -> bool:
+        """Whether the message names the form in which a reply was requested."""
+        return _FORM.search(self.said) is not None
 
     def error(self) -> Exception:
-        """The exception for this error."""
-        status, said = self.status, self.said
-        wrong_model = means("wrong model", status, said)
-        if status in _FATAL or self.code in _FATAL_CODES or wrong_model:
-            return FatalJudgeError(f"the judge's server reports ({status}): {said}")
-        if status in _TRANSIENT or status >= 500:
+        """The exception for this error, if the request had no images."""
+        kind, told = self.kind(), f"({self.status}): {self.said}"
+        if kind == "fatal":
+            return FatalJudgeError(f"the judge's server reports {told}")
+        if kind in ("throttled", "starting", "transient"):
             return TransientError(
-                f"the judge's server failed ({status}): {said}",
+                f"the judge's server failed {told}",
                 self.retry_after,
-                throttled=status == 429,
-                starting=means("starting", status, said) is not None,
+                throttled=kind == "throttled",
+                starting=kind == "starting",
             )
-        return RefusedError(f"the judge's server refused ({status}): {said}")
+        return RefusedError(f"the judge's server refused {told}")
 
 
 def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str) -> Fault:
-    """The error in a response; its message is the whole body if that is not JSON.
-
-    Args:
-        status: HTTP status of the response.
-        headers: headers of the response, names in any case; ``retry-after`` is used.
-        content: body of the response.
-        secrets: keys to mask in the message.
-    """
+    """The error in a response, with ``secrets`` masked; its message is the body if not JSON."""
     wait = {name.lower(): value for name, value in headers.items()}.get("retry-after", "")
-    text = content.decode("utf-8", "replace")
-    code = None
-    try:
+    text, code = content.decode("utf-8", "replace"), None
+    with contextlib.suppress(ValueError, RecursionError):
         body = json.loads(text)
         inner = body.get("error", body) if isinstance(body, Mapping) else body
         text = _told(inner)
         code = inner.get("code") if isinstance(inner, Mapping) else None
-    except (ValueError, RecursionError):
-        pass
-    known = code if isinstance(code, str) else None
-    return Fault(status, shown(text, secrets), known, retry_after(wait))
+    return Fault(
+        status, shown(text, secrets), code if isinstance(code, str) else None, retry_after(wait)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,13 +229,10 @@ def retry_after(value: str) -> float | None:
 
 def shown(text: str, secrets: str) -> str:
     """A server's text for a message: one short, printable line without keys and images."""
-    line = "".join(c if c.isprintable() else _blank(c) for c in text[:LONGEST])
+    plain = (" " if unicodedata.category(c) in _BLANKS else c for c in text[:LONGEST])
+    line = "".join(c for c in plain if c.isprintable())
     line = mask(" ".join(line.split()), secrets)
     return line if len(line) <= _LONGEST_SAID else f"{line[: _LONGEST_SAID - 1]}…"
-
-
-def _blank(character: str) -> str:
-    return "" if unicodedata.category(character) == "Cf" else " "
 
 
 def _told(fault: object) -> str:

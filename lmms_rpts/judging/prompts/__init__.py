@@ -145,23 +145,18 @@ class Prompts:
             return "it is empty"
         if fields and _CUT not in rendered:
             return "a line ----- must separate the instructions from the text to judge"
-        bare = rendered
-        for value in fields.values():
-            for probe in value if isinstance(value, list) else [value]:
-                bare = bare.replace(fence(str(probe)), "")
-        unfenced = [
-            field
-            for field, value in fields.items()
-            if isinstance(value, str | list) and "".join(value) in bare
-        ]
-        if unfenced:
-            field, every = unfenced[0], isinstance(fields[unfenced[0]], list)
-            shown = f"{{% for each in {field} %}}{{{{ each | fence }}}}{{% endfor %}}"
-            shown = shown if every else f"{{{{ {field} | fence }}}}"
-            return f"write {shown}, so that the text cannot pose as instructions"
-        above = rendered.partition(_CUT)[0]
-        if any("".join(v) in above for v in fields.values() if isinstance(v, str | list)):
-            return "the text to judge must be below the line -----"
+        bare, above = rendered, rendered.partition(_CUT)[0]
+        for field, value in fields.items():
+            if not isinstance(value, str | list):
+                continue
+            text, is_list = "".join(value), isinstance(value, list)
+            if text in bare.replace(fence(text), ""):
+                shown = f"{{{{ {field} | fence }}}}"
+                if is_list:
+                    shown = f"{{% for each in {field} %}}{{{{ each | fence }}}}{{% endfor %}}"
+                return f"write {shown}, so that the text cannot pose as instructions"
+            if text in above:
+                return "the text to judge must be below the line -----"
         return None
 
 
