@@ -10,19 +10,14 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from lmms_rpts.filters.documents import FieldCheck, field_faults
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationError
+
 from lmms_rpts.rows import ReadError, read_rows
-from lmms_rpts.schema import shown
+from lmms_rpts.schema import Model, Text, all_faults, wrong
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.source_fields import (
-    id_text,
-    image_names,
-    is_encodable,
-    is_text,
-    outside_faults,
-)
+from lmms_rpts.tasks.source_fields import id_text, image_names, outside_faults
 
 AnswerType = Literal["choice", "free_form"]
 Form = Literal["choice", "parts", "blank", "open"]
@@ -111,23 +106,23 @@ def read_file(path: Path) -> Problems:
         if row.fault:
             faults.append(Fault(f"{path.name}, {row.place} {row.fault}"))
             continue
-        entry = row.fields
-        identity = id_text(entry.get("problem_id"))
+        identity = id_text(row.fields.get("problem_id"))
         if identity is not None and identity in seen:
             faults.append(Fault(f"problem {identity!r} occurs more than once"))
             continue
         seen.add(identity or "")
         name = f"problem {identity!r}" if identity else f"{path.name}, {row.place}"
-        found = list(_faults(entry, name))
-        faults.extend(found)
-        if any(not fault.of_image for fault in found) or identity is None:
+        try:
+            entry = _Entry.model_validate(row.fields)
+        except ValidationError as error:
+            faults += (Fault(f"{name}: {said}") for said in all_faults(error))
             continue
-        if _has_answer(entry):
-            problems.append(_problem(identity, entry))
-        else:
-            left_out += 1
-            # Its images are not used.
-            del faults[len(faults) - len(found) :]
+        if entry.answer.strip(" \t\r\n$.。．") in _NO_ANSWER:
+            left_out += 1  # its images are not used
+            continue
+        images = image_names(row.fields.get("image"))
+        faults += (Fault(f"{name}: {said}", True) for said in _image_faults(row.fields, images))
+        problems.append(entry.problem(tuple(images or ())))
     return Problems(tuple(problems), tuple(faults), left_out)
 
 
@@ -166,92 +161,70 @@ def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
     return {"1", "2"} <= set(pattern.findall(text))
 
 
-def _has_answer(entry: Mapping[str, Any]) -> bool:
-    return (_text(entry["answer"]) or "").strip(" \t\r\n$.。．") not in _NO_ANSWER
+def _identity(value: object) -> str:
+    found = id_text(value)
+    if found is None:
+        raise wrong("a string or a whole number", value)
+    return found
 
 
-def _problem(identity: str, entry: Mapping[str, Any]) -> Problem:
-    question = entry["question"].strip()
-    reference = (_text(entry["answer"]) or "").strip()
-    images = image_names(entry.get("image"))
-    return Problem(
-        id=identity,
-        language="zh",
-        question=question,
-        reference=reference,
-        answer_type=entry["answer_type"],
-        form=form_of(question, reference),
-        analysis=without_image_tags(entry.get("analysis") or "").strip(),
-        ocr=(entry.get("ocr") or "").strip(),
-        category=(entry.get("metadata") or {}).get("multimodal-category"),
-        grade_id=_number(entry.get("grade_id")),
-        grade_group=_number(entry.get("grade_group")),
-        knowledge_point=entry.get("knowledge_point"),
-        skill=entry.get("skill"),
-        img_path=tuple(images or ()),
-    )
+def _answer(value: object) -> object:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "" if value is None else str(value) if number else value
 
 
-def _faults(entry: Mapping[str, Any], name: str) -> Iterator[Fault]:
-    for said in field_faults(entry, _NEEDED, _OPTIONAL):
-        yield Fault(f"{name}: {said}")
-    metadata = entry.get("metadata")
-    category = metadata.get("multimodal-category") if isinstance(metadata, dict) else None
-    if not _is_label(category):
-        said = f"'multimodal-category' should be a string, not {shown(category)}"
-        yield Fault(f"{name}: {said}")
-    for said in _image_faults(entry):
-        yield Fault(f"{name}: {said}", of_image=True)
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise wrong("a non-empty string", text)
+    return text.strip()
 
 
-def _image_faults(entry: Mapping[str, Any]) -> Iterator[str]:
+_Number = Annotated[int, Field(gt=-_MANY, lt=_MANY)] | None
+
+
+class _Metadata(Model):
+    category: Text | None = Field(default=None, alias="multimodal-category")
+
+
+class _Entry(Model):
+    """One problem as published, without its images."""
+
+    problem_id: Annotated[str, PlainValidator(_identity)]
+    question: Annotated[Text, AfterValidator(_filled)]
+    answer: Annotated[Text, BeforeValidator(_answer)]
+    answer_type: AnswerType
+    analysis: Text | None = None
+    ocr: Text | None = None
+    grade_id: _Number = None
+    grade_group: _Number = None
+    knowledge_point: Text | None = None
+    skill: Text | None = None
+    metadata: _Metadata | None = None
+
+    def problem(self, images: tuple[str, ...]) -> Problem:
+        """The problem in the fields of documents."""
+        reference = self.answer.strip()
+        return Problem(
+            id=self.problem_id,
+            language="zh",
+            question=self.question,
+            reference=reference,
+            answer_type=self.answer_type,
+            form=form_of(self.question, reference),
+            analysis=without_image_tags(self.analysis or "").strip(),
+            ocr=(self.ocr or "").strip(),
+            category=self.metadata.category if self.metadata else None,
+            grade_id=self.grade_id,
+            grade_group=self.grade_group,
+            knowledge_point=self.knowledge_point,
+            skill=self.skill,
+            img_path=images,
+        )
+
+
+def _image_faults(entry: Mapping[str, Any], names: list[str] | None) -> Iterator[str]:
     if "image" not in entry:
-        yield "the field 'image' is missing"
-        return
-    names = image_names(entry.get("image"))
-    if names is None:
-        yield f"'image' should be a name or a list of names, not {shown(entry['image'])}"
+        yield "image is missing"
+    elif names is None:
+        yield f"image {wrong('a name or a list of names', entry['image'])}"
     yield from outside_faults(names, "a name inside the folder of images")
-
-
-def _text(value: object) -> str | None:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) else None
-
-
-def _number(value: object) -> int | None:
-    return int(value) if isinstance(value, int | str) else None
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, str):
-        return re.fullmatch(r"[0-9]{1,9}", value) is not None
-    return value is None or (type(value) is int and -_MANY < value < _MANY)
-
-
-def _is_answer(value: object) -> bool:
-    text = _text(value)
-    return value is None or (text is not None and is_encodable(text))
-
-
-def _is_label(value: object) -> bool:
-    """A text that may be empty, or null."""
-    return value is None or (isinstance(value, str) and is_encodable(value))
-
-
-_NEEDED: dict[str, FieldCheck] = {
-    "problem_id": (lambda value: id_text(value) is not None, "a string or a whole number"),
-    "question": (is_text, "a non-empty string"),
-    "answer": (_is_answer, "a string"),
-    "answer_type": (lambda value: value in get_args(AnswerType), "choice or free_form"),
-}
-_OPTIONAL: dict[str, FieldCheck] = {
-    "analysis": (_is_label, "a string"),
-    "ocr": (_is_label, "a string"),
-    "grade_id": (_is_number, "a whole number"),
-    "grade_group": (_is_number, "a whole number"),
-    "knowledge_point": (_is_label, "a string"),
-    "skill": (_is_label, "a string"),
-    "metadata": (lambda value: value is None or isinstance(value, dict), "an object"),
-}
