@@ -45,21 +45,6 @@ def own_estimates(
     return estimate_measures(measures(steps, threshold), steps.question, resamples, seed)
 
 
-def processbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Zheng et al. 2024: F1 of each subset, and their mean."""
-    return {"F1": mean_over(steps.stratum, location_measures(steps, threshold)["f1_first"])}
-
-
-def visualprocessbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Wang et al. 2025: macro F1 over all steps except neutral ones, sources pooled."""
-    return {"macro F1": confusion_measures(steps, threshold)["macro_f1"]}
-
-
-def bigbench_mistake(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Tyen et al. 2023: share of traces located correctly, with or without a mistake; task mean."""
-    return {"accuracy of location": mean_over(steps.stratum, _location(steps, threshold))}
-
-
 def prmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """Song et al. 2025: PRMScore, the mean of both F1 over pooled steps; and first errors.
 
@@ -131,11 +116,6 @@ def parc(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     }
 
 
-def stepverify(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
-    """Daheim et al. 2024: share of solutions (all wrong) whose first error is located exactly."""
-    return {"accuracy of location": _location(steps, threshold)}
-
-
 def deltabench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     """He et al. 2025: precision, recall and F1 of wrong sections, means over rows with an error.
 
@@ -160,16 +140,26 @@ def deltabench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
 
 
 OWN_METRICS: Mapping[str, Measures] = {
-    "processbench": processbench,
-    "visualprocessbench": visualprocessbench,
-    "bigbench_mistake": bigbench_mistake,
+    # Zheng et al. 2024: F1 of each subset, and their mean.
+    "processbench": lambda steps, threshold: {
+        "F1": mean_over(steps.stratum, location_measures(steps, threshold)["f1_first"])
+    },
+    # Wang et al. 2025: macro F1 over all steps except neutral ones, sources pooled.
+    "visualprocessbench": lambda steps, threshold: {
+        "macro F1": confusion_measures(steps, threshold)["macro_f1"]
+    },
+    # Tyen et al. 2023: share of traces located correctly, with or without a mistake; task mean.
+    "bigbench_mistake": lambda steps, threshold: {
+        "accuracy of location": mean_over(steps.stratum, _location(steps, threshold))
+    },
     "prmbench": prmbench,
     "mr_gsm8k": mr_score_parts,
     "mr_ben": mr_score_parts,
     "vlrmbench": vlrmbench,
     "reasoneval": reasoneval,
     "parc": parc,
-    "stepverify": stepverify,
+    # Daheim et al. 2024: share of solutions (all wrong) whose first error is located exactly.
+    "stepverify": lambda steps, threshold: {"accuracy of location": _location(steps, threshold)},
     "deltabench": deltabench,
 }
 """The metrics of each layout that has any, by layout name."""

@@ -161,9 +161,10 @@ def examine_folder(folder: Path) -> Sequence[Check]:
             faults[str(error)] = None
             with options_given(judge=NO_JUDGE):  # the data are checked with or without a judge
                 checks.append(_examined(manager, name))
-    judge = load_settings().judge
+    settings = load_settings()
     try:
-        find_judges(judge or NO_JUDGE, load_settings())
+        if faults and settings.judge:
+            find_judges(settings.judge, settings)
     except JudgeConfigurationError:
         return checks  # a judge that cannot be used has its own check
     return [*checks, *(problem("judge", said) for said in faults)]

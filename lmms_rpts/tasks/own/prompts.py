@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lmms_rpts.tasks.images import behind_names, doc_to_visual
@@ -21,96 +20,66 @@ _LETTER = re.compile(r"[A-Za-z]")
 _OWN_LETTER = re.compile(r"\s{0,4}[(（]?([A-Za-z])[).:）、．][ \t]{0,4}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    """The words of one language; ``{}`` is filled in."""
-
-    context: str
-    image: str
-    in_order: str
-    text: str
-    question: str
-    statement: str
-    options: str
-    task: Mapping[str, str]
-    form: str
-    premises: Mapping[str, str]
-    first: str
-    then: str
-    free: str
-    endings: Mapping[str, str]
-
-
-_WORDINGS: dict[str, _Wording] = {
-    "en": _Wording(
-        context="Context: {}",
-        image="Image {}:",
-        in_order="Image {}: number {} of the {} attached",
-        text="Text {}: {}",
-        question="Question: {}",
-        statement="Statement: {}",
-        options="Options:",
-        task={
-            "agree": "Do you agree or disagree with the statement?",
-            "other": "Answer the question.",
-        },
-        form=(
-            "Reason from what is given above. Write one step of reasoning per line, numbered from "
-            "0, in the form\nConclusion k: from {}, what follows from them"
-        ),
-        premises={
-            "image": "Image i",
-            "text": "Text j",
-            "context": "Context",
-            "conclusion": "Conclusion l",
-        },
-        first="First say what each image shows (from Image 0, ...), then draw your conclusions.",
-        then="Name all that a step rests on; Context stands for what is given and asked in words.",
-        free="Think it through step by step, and write your reasoning down.",
-        endings={
-            "agree": "End with one line: Final answer: agree, or: Final answer: disagree.",
-            "choice": "End with one line: Final answer: <letter of the right option>",
-            "number": "End with one line: Final answer: <number in digits, with its unit if any>",
-            "text": "End with one line: Final answer: <your answer, as short as possible>",
-        },
-    ),
-    "zh": _Wording(
-        context="上下文：{}",
-        image="图片{}：",
-        in_order="图片{}：第{}张，共附{}张",
-        text="文本{}：{}",
-        question="问题：{}",
-        statement="陈述：{}",
-        options="选项：",
-        task={"agree": "你同意还是不同意这条陈述？", "other": "请回答问题。"},
-        form=(
-            "请依据以上内容推理。每行写一步推理，从0开始编号，格式为：\n"
-            "结论k：根据{}，由此得出的内容"
-        ),
-        premises={
-            "image": "图片i",
-            "text": "文本j",
-            "context": "上下文",
-            "conclusion": "结论l",
-        },
-        first="先写出每张图片显示的内容（根据图片0，……），再逐步得出结论。",
-        then="请写明每一步的全部依据；上下文指以文字给出的条件和问题。",
-        free="请一步一步思考，并写出推理过程。",
-        endings={
-            "agree": "最后单独一行写：最终答案：同意，或：最终答案：不同意。",
-            "choice": "最后单独一行写：最终答案：<正确选项的字母>",
-            "number": "最后单独一行写：最终答案：<用阿拉伯数字写的数，如有单位则写在后面>",
-            "text": "最后单独一行写：最终答案：<尽可能简短的答案>",
-        },
-    ),
+_PREMISES = ("image", "text", "context", "conclusion")
+_WORDINGS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "background": "Context: {}",
+        "shown": "Image {}:",
+        "in_order": "Image {}: number {} of the {} attached",
+        "clue": "Text {}: {}",
+        "question": "Question: {}",
+        "statement": "Statement: {}",
+        "options": "Options:",
+        "answer": "Answer the question.",
+        "stance": "Do you agree or disagree with the statement?",
+        "form": "Reason from what is given above. Write one step of reasoning per line, numbered "
+        "from 0, in the form\nConclusion k: from {}, what follows from them",
+        "image": "Image i",
+        "text": "Text j",
+        "context": "Context",
+        "conclusion": "Conclusion l",
+        "first": "First say what each image shows (from Image 0, ...), then draw your conclusions.",
+        "then": "Name all that a step rests on; Context stands for what is given and asked in "
+        "words.",
+        "free": "Think it through step by step, and write your reasoning down.",
+        "end_agree": "End with one line: Final answer: agree, or: Final answer: disagree.",
+        "end_choice": "End with one line: Final answer: <letter of the right option>",
+        "end_number": "End with one line: Final answer: <number in digits, with its unit if any>",
+        "end_text": "End with one line: Final answer: <your answer, as short as possible>",
+    },
+    "zh": {
+        "background": "上下文：{}",
+        "shown": "图片{}：",
+        "in_order": "图片{}：第{}张，共附{}张",
+        "clue": "文本{}：{}",
+        "question": "问题：{}",
+        "statement": "陈述：{}",
+        "options": "选项：",
+        "answer": "请回答问题。",
+        "stance": "你同意还是不同意这条陈述？",
+        "form": "请依据以上内容推理。每行写一步推理，从0开始编号，格式为：\n"
+        "结论k：根据{}，由此得出的内容",
+        "image": "图片i",
+        "text": "文本j",
+        "context": "上下文",
+        "conclusion": "结论l",
+        "first": "先写出每张图片显示的内容（根据图片0，……），再逐步得出结论。",
+        "then": "请写明每一步的全部依据；上下文指以文字给出的条件和问题。",
+        "free": "请一步一步思考，并写出推理过程。",
+        "end_agree": "最后单独一行写：最终答案：同意，或：最终答案：不同意。",
+        "end_choice": "最后单独一行写：最终答案：<正确选项的字母>",
+        "end_number": "最后单独一行写：最终答案：<用阿拉伯数字写的数，如有单位则写在后面>",
+        "end_text": "最后单独一行写：最终答案：<尽可能简短的答案>",
+    },
 }
+"""The words of each language; ``{}`` is filled in."""
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
     """The prompt for wrappers that take the images separately from the text."""
     wording, total = _WORDINGS[doc["language"]], len(doc["visual_clue"])
     return "\n".join(
-        part if isinstance(part, str) else wording.in_order.format(part, part + 1, total)
+        part if isinstance(part, str) else wording["in_order"].format(part, part + 1, total)
         for part in _parts(doc, lmms_eval_specific_kwargs)
     )
 
@@ -120,7 +89,7 @@ def doc_to_messages(
 ) -> list[dict[str, Any]]:
     """The prompt for chat wrappers, each image right after its name."""
     parts = _parts(doc, lmms_eval_specific_kwargs)
-    return behind_names(parts, _WORDINGS[doc["language"]].image, doc_to_visual(doc))
+    return behind_names(parts, _WORDINGS[doc["language"]]["shown"], doc_to_visual(doc))
 
 
 def lettered(options: Sequence[str]) -> list[str]:
@@ -143,27 +112,26 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
         raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
     wording, agree = _WORDINGS[doc["language"]], doc["form"] == "agree"
     if doc["background"].strip():
-        yield wording.context.format(doc["background"])
+        yield wording["background"].format(doc["background"])
     yield from range(len(doc["visual_clue"]))
     for number, clue in enumerate(doc["textual_clue"]):
-        yield wording.text.format(number, clue)
-    yield (wording.statement if agree else wording.question).format(doc["statement"])
+        yield wording["clue"].format(number, clue)
+    yield wording["statement" if agree else "question"].format(doc["statement"])
     if doc["options"]:
-        yield wording.options
+        yield wording["options"]
         yield from lettered(doc["options"])
-    yield wording.task["agree" if agree else "other"]
-    yield from _steps(doc, wording) if variant == "steps" else (wording.free,)
-    yield wording.endings[_ending(doc)]
-
-
-def _steps(doc: Doc, wording: _Wording) -> Iterator[str]:
-    """How to write steps; names only the kinds of clues that the document has."""
-    absent = {"image": doc["visual_clue"], "text": doc["textual_clue"]}
-    named = [name for kind, name in wording.premises.items() if absent.get(kind, True)]
-    yield wording.form.format(" / ".join(named))
-    if doc["visual_clue"]:
-        yield wording.first
-    yield wording.then
+    yield wording["stance" if agree else "answer"]
+    if variant == "free":
+        yield wording["free"]
+    else:
+        # Names only the kinds of clues that the document has.
+        absent = {"image": doc["visual_clue"], "text": doc["textual_clue"]}
+        named = [wording[kind] for kind in _PREMISES if absent.get(kind, True)]
+        yield wording["form"].format(" / ".join(named))
+        if doc["visual_clue"]:
+            yield wording["first"]
+        yield wording["then"]
+    yield wording[f"end_{_ending(doc)}"]
 
 
 def _ending(doc: Doc) -> str:

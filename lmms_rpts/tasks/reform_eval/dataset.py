@@ -181,11 +181,10 @@ def _check_files(tasks: Sequence[str], settings: ReformSettings) -> None:
             "the data."
         )
     root = root_of(settings.path)
-    missing = {task: _missing(TASKS[task].set, root) for task in tasks}
-    there = ",".join(task for task, name in missing.items() if not name)
+    lacking = {task: name for task in tasks if (name := _missing(TASKS[task].set, root))}
+    there = ",".join(task for task in tasks if task not in lacking)
     other = f"run --tasks {there} for the others" if there else f"unset it to get {HUB_DATASET}"
-    faults = [f"{name} of {TASKS[task].set.title} is missing" for task, name in missing.items()
-              if name]  # fmt: skip
+    faults = [f"{name} of {TASKS[task].set.title} is missing" for task, name in lacking.items()]
     raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {other}.")
 
 

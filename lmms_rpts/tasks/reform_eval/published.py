@@ -30,20 +30,6 @@ from lmms_rpts.tasks.reform_eval.instructions import Wording
 from lmms_rpts.tasks.reform_eval.sets import Mark, Method, data_sets
 from lmms_rpts.tasks.reform_eval.settings import ReformSettings
 
-__all__ = [
-    "NO_INDEX",
-    "captions",
-    "chosen_text",
-    "instability",
-    "kie_open_ended",
-    "multi_round",
-    "ocr_open_ended",
-    "prompt",
-    "samples",
-    "single_choice",
-    "single_choice_likelihood",
-]
-
 NO_INDEX = -1
 """The index for a likelihood prediction that is not an integer; it is never right."""
 
