@@ -89,6 +89,7 @@ _TOKEN = re.compile(
     r"|\\(?P<command>frac|sqrt)(?![A-Za-z])"
     r"|(?P<call>[fgF]\((?:[a-zα-ω]|-?\d{1,4})\)|[PED]\([A-Z]\))"
     r"|(?P<unknown_call>[fg]\()"
+    r"|(?P<choose>[CAP]_\{\d{1,4}\}\^\{\d{1,4}\})"
     r"|(?P<numbered>(?<![A-Z])[A-Za-z]\d{1,3}(?![\d.,%^(]|\\frac))"
     rf"|(?P<segment>(?:[A-Z]{_SUBSCRIPT}){{1,12}}(?![A-Z]))"
     rf"|(?P<angle>[∠△] ?(?:(?:[A-Z]{_SUBSCRIPT}){{1,8}}|[1-9a-zα-ω](?![a-z\d]))|△)"
@@ -168,8 +169,8 @@ def _number(kind: str, found: re.Match[str], text: str) -> Token:
 
 
 def _name(kind: str, said: str, before: str) -> str:
-    if kind == "unknown_call":
-        raise NotAFormulaError("an unknown function")
+    if kind in ("unknown_call", "choose"):
+        raise NotAFormulaError("an unknown function, a number of choices, or a power")
     if kind == "numbered":  # x1 is x_{1}; in 2x3 the x may be a sign of multiplication
         if said[0] in "xX" and before[-1:].isdigit() and not re.search(r"[A-Za-z]\d+$", before):
             raise NotAFormulaError("a name, or a product")

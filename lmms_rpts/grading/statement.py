@@ -100,8 +100,8 @@ _GIVES_UP = re.compile(
     r"|(?:没有|缺少|缺乏)(?:提供|给出|足够|具体|必要|更多)|信息不(?:足|够|全)|条件不(?:足|够)"
     r"|我?不(?:太)?(?:确定|知道|清楚)(?:如何|怎么|怎样|答案)|需要更多的?(?:信息|条件)|建议[您你]?(?:参考|查阅)|请(?:提供|上传|补充)|看不到(?:图|题)"
     r"|\bI\s(?:do\snot|don['’]t)\sknow|\bnot\ssure\b"
-    r"|(?:cannot|can['’]t|can\snot|unable\sto|impossible\sto)\s(?:be\s)?"
-    r"(?:determined?|tell|answer|solve|compute|calculate|find|see)"
+    r"|(?:cannot|can['’]t|can\snot|could\snot|couldn['’]t|unable\sto|impossible\sto)\s(?:be\s)?"
+    r"(?:determined?|tell|told|answer|solve|compute|calculate|find|see|identif\w+)|\bno\sidea\b"
     r"|(?:not\senough|insufficient)\sinformation|more\sinformation\sis\sneeded",
     re.IGNORECASE,
 )

@@ -119,6 +119,11 @@ def _digits(found: re.Match[str]) -> str:
     return " ".join(str(ENGLISH_WORDS.get(word, word)) for word in re.split(r"[\s-]", found[0]))
 
 
+def bare_text(text: str) -> str:
+    """A text without case, accents, spaces and punctuation; signs and points of numbers stay."""
+    return "".join(_TOKENS[False].findall(folded(text)))
+
+
 def phrase_pattern(phrase: str, *, exact: bool = False) -> re.Pattern[str] | None:
     """The pattern of a folded phrase as whole words; None if nothing in it can be compared.
 

@@ -190,10 +190,13 @@ _RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")  # km/h, 千米每小时, "k
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
-    """The longest unit at this place, possibly a quotient; and where it ends."""
-    unit, end = _simple_unit_at(text, at)
+    """The longest unit at this place, possibly a quotient or with a scale; and where it ends."""
+    mark = next((mark for mark in ("万亿", "亿", "万") if text.startswith(mark, at)), "")
+    unit, end = _simple_unit_at(text, at + len(mark))
     if unit is None:
         return None, at
+    for scale in mark:  # 万元
+        unit = Unit(scale + unit.name, unit.dimension, unit.factor * CHINESE_SCALES[scale])
     rate = _RATE.match(text, end)
     below, behind = _simple_unit_at(text, rate.end()) if rate else (None, end)
     return (unit, end) if below is None else (_quotient(unit, below), behind)

@@ -26,7 +26,7 @@ from lmms_rpts.grading.statement import (
     gives_up,
     read_stated,
 )
-from lmms_rpts.grading.text_grading import folded, says
+from lmms_rpts.grading.text_grading import bare_text, folded, says
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.matchers import seconds
 
@@ -114,7 +114,7 @@ def final_answer(response: str) -> str:
     Thinking is ignored. The last stated answer counts; else a line by itself or before an
     explanation, bold text in the last line, a list, or a short last line.
     """
-    found, response = _settled(response)
+    found = _settled(response)
     if found is None or found.marked:
         return "" if found is None else _stated(found)
     text = found.spoken.strip()
@@ -128,13 +128,13 @@ def final_answer(response: str) -> str:
     return ", ".join(_bold(last)) or (text if listed else _short(last))
 
 
-def whole_answer(response: str) -> str:
+def whole_answer(response: str, *, doubtful: bool = False) -> str:
     """The text of a free answer: the stated answer, or a short response unchanged.
 
     For a long response without a stated answer: its first and last paragraphs and bold text. Empty
-    if the answer is in doubt.
+    if the answer is in doubt, unless ``doubtful``.
     """
-    found, response = _settled(response)
+    found = _settled(response, doubtful)
     if found is None or found.marked:
         return "" if found is None else _stated(found)
     text = found.spoken.strip()
@@ -145,14 +145,14 @@ def whole_answer(response: str) -> str:
     return "\n".join([*ends, *_bold(text[-20 * _LONGEST :])[-50:]])
 
 
-def _settled(response: str) -> tuple[Statement | None, str]:
+def _settled(response: str, doubtful: bool = False) -> Statement | None:
     """The final statement, or the one that replaces it if it is retracted; None if in doubt."""
     stated = read_stated(response)
     for _ in range(2):
         if stated.doubt == TAKEN_BACK:
             response = after_retraction(stated.spoken)
             stated = read_stated(response)
-    return (None if stated.doubt else find_statement(response)), response
+    return find_statement(response) if doubtful or not stated.doubt else None
 
 
 def _bold(text: str) -> list[str]:
@@ -180,7 +180,7 @@ def _main_clause(text: str) -> str:
 def _said(answer: str, wanted: Sequence[str]) -> Callable[[str], bool]:
     """Whether the answer says a phrase; nothing if it gives up, unless that is wanted."""
     text = whole_answer(answer)
-    if gives_up(text) and not any(map(gives_up, wanted)) and not _YET.search(text):
+    if gives_up(_YET.split(text)[-1]) and not any(map(gives_up, wanted)):
         text = ""
     text = folded(text)
     return lambda phrase: says(text, folded(phrase)) is True
@@ -237,7 +237,7 @@ def _elements(text: str) -> list[str]:
 def _element(text: str) -> str:
     """An element without a leading "the" or "Image" or a remark in brackets or after a colon."""
     bare = re.sub(r"(?<=[^\s(（])\s{0,3}(?:[(（:：].{0,200})$", "", text.strip())
-    return re.sub(r"[\W_]+", "", folded(_ARTICLE.sub("", _ITEM_WORD.sub("", bare))))
+    return bare_text(_ARTICLE.sub("", _ITEM_WORD.sub("", bare)))
 
 
 def _number(answer: str, value_to_match: int | float) -> bool:

@@ -100,7 +100,9 @@ def _question(record: RomeRecord) -> ShownQuestion:
 
 
 def _answer(record: RomeRecord) -> ShownAnswer:
-    return ShownAnswer(final=whole_answer(record.answer), grades=tuple(_grades(record)))
+    return ShownAnswer(
+        final=whole_answer(record.answer, doubtful=True), grades=tuple(_grades(record))
+    )
 
 
 def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
@@ -116,7 +118,7 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
     yield ShownGrade(
         grader="strict rules",
         value=grades.strict,
-        found=whole_answer(record.answer),
+        found=whole_answer(record.answer, doubtful=True),
         reason=record.instance.evaluator,
     )
     if grades.llm is not None:
