@@ -115,7 +115,7 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
 
 @table(
     "fields, told",
-    ({"evaluator": "choice_matching"}, "did you mean choices_matching?"),
+    ({"evaluator": "choice_matching"}, "Did you mean choices_matching?"),
     ({"evaluator_kwargs": "{}"}, "the argument 'label' is missing"),
     ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
     ({"language": "fr"}, "'language' should be en or zh, not 'fr'"),
