@@ -17,11 +17,9 @@ EXPECTED_OUTPUT = 80
 
 _MILLION = 1_000_000
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
-_LETTERS_A_TOKEN = 4.0
-_MESSAGE = 4
-"""Approximate tokens that a chat template adds per message."""
-_PATCH = 28
-"""Approximate side of the image patch of one token in pixels, as in Qwen2-VL."""
+_MESSAGE, _PATCH = 4, 28
+"""Approximate tokens that a chat template adds per message, and side of the image patch of one
+token in pixels, as in Qwen2-VL."""
 
 
 class BudgetError(Exception):
@@ -49,13 +47,12 @@ class Budget:
     is exceeded by little, if at all.
 
     Attributes:
-        max_tokens: maximum number of input and output tokens.
-        max_cost: maximum cost, in the currency of the prices.
+        max_tokens, max_cost: limits of input and output tokens, and in the currency of the prices.
         on_usage: called with the judge's name and the tokens of each call that used any.
         calls: number of calls made, failed ones included, which count 0 tokens.
         cost: cost of all calls with a known price.
         guessed: whether some tokens were estimated, because a server does not report them.
-        exhausted: why calls stopped.
+        exhausted: why no further call is made.
         share: owner of the budget, for messages.
         found: number of replies found in the cache.
         slow: whether a call exceeded its time limit.
@@ -162,7 +159,7 @@ def cost_of(usage: Usage, price: Price | None) -> float:
 def guess_tokens(text: str) -> int:
     """Estimated tokens of ``text``: one per CJK character, else one per four letters."""
     wide = len(_WIDE.findall(text))
-    return wide + round((len(text) - wide) / _LETTERS_A_TOKEN)
+    return wide + round((len(text) - wide) / 4)
 
 
 def guess_image_tokens(image: JudgeImage) -> int:

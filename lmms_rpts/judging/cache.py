@@ -187,15 +187,12 @@ class AnswerCache:
             self._writable = True
             with contextlib.suppress(FileNotFoundError):
                 self._inode = _inode(self.path)  # of a file that turns out to be damaged
-            try:
+            with contextlib.suppress(OSError):  # then the file cannot be opened, either
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._connection = _connect(self.path)
-            except (OSError, sqlite3.OperationalError) as error:
-                if not reading:
-                    raise
-                self._connection = _connect_to_read(self.path, error)
+            self._connection, fault = _connect(self.path, reading)
+            if fault is not None:
                 self._writable = False
-                self._give_up(error)
+                self._give_up(fault)
             self._inode = _inode(self.path)
         return self._connection
 
@@ -237,15 +234,8 @@ class AnswerCache:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One cached reply.
-
-    Attributes:
-        key: SHA-256 of everything that the reply depends on.
-        judge: the judge, as in LMMS_RPTS_JUDGE.
-        messages: the chat that was sent.
-        usage: tokens of all calls for this reply; None if the server did not report them.
-        created: seconds since 1970.
-    """
+    """One cached reply: the judge as in LMMS_RPTS_JUDGE, the chat that was sent, the tokens of all
+    calls for it if the server reported them, and when, in seconds since 1970."""
 
     key: str
     judge: str
@@ -304,13 +294,7 @@ def _opened(folder: Path, reading: bool = False) -> Iterator[sqlite3.Connection]
     if not path.is_file():
         raise CacheError(f"No cached replies in {folder}")
     try:
-        try:
-            connection = _connect(path)
-        except (OSError, sqlite3.OperationalError) as error:
-            if not reading:
-                raise
-            connection = _connect_to_read(path, error)
-        with contextlib.closing(connection):
+        with contextlib.closing(_connect(path, reading)[0]) as connection:
             yield connection
     except (sqlite3.Error, ValueError, OSError) as error:
         if _is_damage(error):
@@ -329,8 +313,22 @@ def _write(connection: sqlite3.Connection, statement: str, given: Any) -> int:
         return connection.execute(statement, given).rowcount
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open the file for writing, creating it if missing."""
+def _connect(path: Path, reading: bool) -> tuple[sqlite3.Connection, Exception | None]:
+    """Open the file; where writing fails, as on a full disk, for reading, with the error."""
+    try:
+        return _connect_to_write(path), None
+    except (OSError, sqlite3.OperationalError) as error:
+        # Only the first mode reads the -wal file, but it fails in a read-only folder.
+        for way in ("mode=ro", "mode=ro&immutable=1") if reading and path.is_file() else ():
+            connection = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("SELECT reply FROM answers LIMIT 1").fetchone()
+                return connection, error
+            connection.close()
+        raise
+
+
+def _connect_to_write(path: Path) -> sqlite3.Connection:
     # Prompts and replies are private; SQLite's further files get the mode of this one.
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -350,18 +348,6 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _connect_to_read(path: Path, fault: Exception) -> sqlite3.Connection:
-    """Open the file if writing fails, as on a full disk; raises ``fault`` if reading fails, too."""
-    # Only the first mode reads the -wal file, but it fails in a read-only folder.
-    for way in ("mode=ro", "mode=ro&immutable=1") if path.is_file() else ():
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("SELECT reply FROM answers LIMIT 1").fetchone()
-            return connection
-        connection.close()
-    raise fault
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:

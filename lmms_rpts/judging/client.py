@@ -38,15 +38,12 @@ from lmms_rpts.judging.types import (
     digest,
 )
 
-CALLS = 5
-"""Maximum number of calls for one request with transient failures."""
+CALLS, THROTTLED = 5, 20
+"""Maximum numbers of calls for one request that fail for a while, and that the server throttles."""
 
 TIMED_OUT = 3
 """Maximum number of calls for one request that exceed their time limit. Each retry may take twice
 as long: a server that is merely slow worked on the call before in vain."""
-
-THROTTLED = 20
-"""Maximum number of calls for one request that the server throttles."""
 
 BY_CHANCE = 4
 """Number of throttled calls of one request that do not lengthen its pauses while other requests are
@@ -63,11 +60,9 @@ PATIENCE = 300.0
 """Maximum Retry-After in seconds. A server that keeps asking for more ends the run, which can be
 continued later."""
 
-UNREADABLE = 20
-"""Number of requests without one readable reply after which the run is stopped."""
-
-UNREACHABLE = 20
-"""Number of consecutive requests without a connection after which the run is stopped."""
+UNREADABLE = UNREACHABLE = 20
+"""Number of requests without one readable reply, or consecutive ones without a connection, after
+which the run is stopped."""
 
 FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
 """Seconds between checks for another process's reply."""
@@ -179,10 +174,7 @@ class JudgeClient:
         return replace(verdict, cached=True, identical=not verdict.cached, attempts=0, usage=None)
 
     def _check_readable(self, request: JudgeRequest, key: str, verdict: Verdict) -> None:
-        """Stop the run if no reply of a judge can be read.
-
-        Rewriting a response is harder: a judge that cannot may still score steps.
-        """
+        """Stop the run if no verdict can be read; a judge that cannot rewrite may still score."""
         if self._unreadable is None or not request_kinds()[request.kind].has_verdict:
             return
         if verdict.value is not None:

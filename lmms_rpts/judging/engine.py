@@ -30,14 +30,8 @@ Dialogue = Generator[JudgeRequest, Verdict, T]
 """A conversation with a judge as a pure generator: it yields requests, receives their verdicts and
 returns its result. The engine runs many conversations concurrently."""
 
-_GOODBYE = 10.0
-"""Seconds that a judge may take to close."""
-
 ONE_SCORE = 30
 """Number of different step requests with equal scores from which on a warning is logged."""
-
-_AT_ONCE = 4
-"""Number of conversations that are started before the replies to running calls are processed."""
 
 
 class JudgeEngine:
@@ -205,14 +199,14 @@ class JudgeEngine:
             if aclose is not None:
                 # A connection that does not close must not cost any replies.
                 with suppress(Exception):
-                    await asyncio.wait_for(aclose(), _GOODBYE)
+                    await asyncio.wait_for(aclose(), 10.0)
 
     async def _converse(self, dialogues: Sequence[Dialogue[T]], progress: Progress) -> list[T]:
         tasks: list[asyncio.Task[T]] = []
         try:
             for dialogue in dialogues:
                 tasks.append(asyncio.ensure_future(self._hold(dialogue, progress)))
-                if len(tasks) % _AT_ONCE == 0:
+                if len(tasks) % 4 == 0:
                     # The first questions are sent while the others are being written.
                     await asyncio.sleep(0)
             return list(await asyncio.gather(*tasks))

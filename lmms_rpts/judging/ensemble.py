@@ -23,11 +23,6 @@ class Ensemble:
     the majority (the share of scores of at least ``SOUND``) need more than half of them.
 
     Texts (steps, answers) have no mean: the first judge that can write text writes them.
-
-    Args:
-        clients: one for each judge.
-        samples: replies per question and judge.
-        jury: how their scores are joined.
     """
 
     def __init__(
@@ -42,24 +37,21 @@ class Ensemble:
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
         """The verdict of all judges; an error if too many of them give no score."""
-        if request.kind not in SCORED:
-            return await self._writer.ask(request, urgency)
-        if len(self._clients) * self._samples == 1:
+        if request.kind not in SCORED or len(self._clients) * self._samples == 1:
             return await self._writer.ask(request, urgency)
         asked = [(client, sample) for client in self._clients for sample in range(self._samples)]
         verdicts = await asyncio.gather(
             *(client.ask(replace(request, sample=sample), urgency) for client, sample in asked)
         )
         opinions = tuple(
-            _opinion(client, sample, verdict)
-            for (client, sample), verdict in zip(asked, verdicts, strict=True)
+            Opinion(client.member.name, sample, _score(each.value), each.text, each.error)
+            for (client, sample), each in zip(asked, verdicts, strict=True)
         )
         return _joined(opinions, verdicts, self._jury)
 
 
-def _opinion(client: JudgeClient, sample: int, verdict: Verdict) -> Opinion:
-    score = float(verdict.value) if isinstance(verdict.value, int | float) else None
-    return Opinion(client.member.name, sample, score, verdict.text, verdict.error)
+def _score(value: float | str | None) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict], jury: Jury) -> Verdict:

@@ -22,8 +22,6 @@ images that are smaller than a patch or extremely narrow."""
 
 MOST_PIXELS = 120_000_000
 MEDIA_TYPE = "image/jpeg"
-_FORMAT, _QUALITY = "JPEG", 92
-_LONGEST_REASON = 300
 _RANGES = {"I": (255, 65535), "F": (1, 255, 65535)}
 """Candidates for white in grey of more than 8 bits: the first above all values is used."""
 
@@ -78,23 +76,18 @@ class JudgeImage:
         return self.known_size or (0, 0)
 
     def encoded(self) -> EncodedImage:
-        """The encoded image.
-
-        Raises:
-            ImageError: if it cannot be read.
-        """
+        """The encoded image; raises ImageError if it cannot be read."""
         # One at a time: a decoded image may take hundreds of megabytes.
-        with _one_at_a_time:
+        with _one_at_a_time, _strict_reading():
             try:
-                with _strict_reading():
-                    made = encode_image(self._load(), self._longest)
+                made = encode_image(self._load(), self._longest)
             except ImageError as error:
                 raise ImageError(f"{self.name}: {error}") from None
             # Any error of Pillow or a task for a broken file; a task may even call exit().
             except (Exception, SystemExit) as error:
                 said, kind = " ".join(storable(str(error)).split()), type(error).__name__
                 reason = f"{kind} {said}" if isinstance(error, SystemExit) else said or kind
-                raise ImageError(f"Cannot read {self.name} ({reason[:_LONGEST_REASON]})") from None
+                raise ImageError(f"Cannot read {self.name} ({reason[:300]})") from None
         if self._digest not in (None, made.digest):
             raise ImageError(f"{self.name} changed after it was first read")
         self._digest, self.known_size = made.digest, (made.width, made.height)
@@ -124,7 +117,7 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
     shown = _framed(_flat(_shrunk(_with_shades(upright), longest)), longest)
     shown.info.clear()  # else Pillow would write the comment of the file
     out = io.BytesIO()
-    shown.save(out, _FORMAT, quality=_QUALITY, subsampling=0)
+    shown.save(out, "JPEG", quality=92, subsampling=0)
     return EncodedImage(out.getvalue(), shown.width, shown.height)
 
 

@@ -25,9 +25,6 @@ NO_JUDGE = "none"
 
 NOT_JUDGED = "not judged: the judge is 'none'"
 
-_CHARACTERS = 4
-"""Characters of a token, about."""
-
 Message = dict[str, str]
 Parser = Callable[[str], float | str | None]
 
@@ -91,12 +88,11 @@ class JudgeRequest:
     Attributes:
         kind: one of ``request_kinds()``.
         messages: the chat, each message with ``role`` and ``content``.
-        evidence: the texts that a claim is judged against, for judges that ignore the chat.
-        claim: the conclusion to be judged.
+        evidence, claim: the texts that a conclusion is judged against, and the conclusion, for
+            judges that ignore the chat.
         parse: returns the value of a reply, None if there is none. None: the score for kinds that
             ask for one, else the reply itself.
         reminder: added after a reply that cannot be parsed, when the request is retried.
-        prompt_version: version of the prompt of the messages.
         sample: number of the sample for this question, from 0.
         images: the images for the judge; they precede the text of the first user message.
         attempt: number of replies that could not be parsed: first, a reason and a verdict are
@@ -155,15 +151,12 @@ class JudgeRequest:
 
         Only the verdict is asked for, since the reason may have no end. A long reply is not quoted
         if it was cut off: it would be continued. White space without end comes from the schema.
-
-        Args:
-            reply: the reply.
-            attempt: number of replies so far.
+        ``attempt``: number of replies so far.
         """
         messages = [dict(message) for message in self.messages]
         said = storable(reply.text)
         kind = request_kinds()[self.kind]
-        longest = _CHARACTERS * (kind.most_tokens if reply.complete else BRIEF)
+        longest = 4 * (kind.most_tokens if reply.complete else BRIEF)
         if said.strip() and len(said) <= longest:
             messages.append({"role": "assistant", "content": said})
             if self.reminder:
@@ -174,12 +167,8 @@ class JudgeRequest:
         if not kind.has_verdict:
             return replace(self, messages=messages)
         stuck = not reply.complete and len("".join(said.split())) < len(said) / 2
-        return replace(
-            self,
-            messages=messages,
-            attempt=2 if stuck else attempt,
-            brief=not reply.complete,
-        )
+        attempt = 2 if stuck else attempt
+        return replace(self, messages=messages, attempt=attempt, brief=not reply.complete)
 
 
 def digest(content: object) -> str:

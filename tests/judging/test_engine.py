@@ -37,7 +37,6 @@ from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     REMINDER,
-    Gathering,
     Said,
     ScriptedJudge,
     in_order,
@@ -325,17 +324,6 @@ def test_a_judge_may_learn_eight_times_how_to_call(times: int, verdict: Verdict)
         assert asked.run([question("q")]) == [verdict]
 
 
-def test_pauses_grow_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE", 1.0)
-    monkeypatch.setattr(client, "LONGEST_PAUSE", 8.0)
-    for attempt, most in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 8), (50, 8)]:
-        pauses = [client._pause(attempt, None) for _ in range(200)]
-        assert most / 2 <= min(pauses) < max(pauses) <= most
-    assert client._pause(1, 5.0) == 5.0
-    assert client._pause(1, 3600.0) == 8.0
-    assert client._pause(1, 0.0) <= 1.0
-
-
 def test_a_waiting_retry_holds_no_slot() -> None:
     judge = ScriptedJudge(
         lambda text, call: TransientError("busy") if call == 0 else "Score: 0.3", pause=0.01
@@ -351,22 +339,6 @@ def test_a_waiting_retry_holds_no_slot() -> None:
 
 
 # ---- limits
-
-
-@table("concurrency", 1, 3, 16)
-def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
-    judge = Gathering(last_digit, concurrency, alone=START)
-    with opened(judge, concurrency) as asked:
-        assert None not in values(asked.run(questions(40)))
-    assert judge.most_at_once == concurrency
-
-
-@table("concurrency", 0, -1)
-def test_impossible_concurrency_is_named(concurrency: int) -> None:
-    before = set(threading.enumerate())
-    with pytest.raises(ValueError, match=f"at least 1.*{concurrency}"):
-        opened(ScriptedJudge(last_digit), concurrency)
-    assert set(threading.enumerate()) <= before
 
 
 # ---- dialogues
@@ -672,18 +644,6 @@ def test_ctrl_c_stops_the_asking_quietly(serve: Serve) -> None:
 
 
 # ---- user interface
-
-
-def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
-        asked.run(questions(3))
-    shown = capsys.readouterr()
-    assert "Judging" in shown.err
-    assert "3/3" in shown.err
-    assert shown.out == ""
-    with opened(ScriptedJudge(last_digit)) as asked:
-        asked.run(questions(3))
-    assert capsys.readouterr().err == ""
 
 
 def test_importing_opens_nothing_and_is_quick(serve: Serve) -> None:

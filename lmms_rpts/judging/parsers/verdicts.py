@@ -15,28 +15,13 @@ YesNo = Literal["yes", "no"]
 Mistake = Literal["perception", "reasoning", "calculation", "reject"]
 W = TypeVar("W", bound=str)
 
-_GRADES: Mapping[str, Grade] = {
-    "correct": "correct",
-    "正确": "correct",
-    "incorrect": "incorrect",
-    "不正确": "incorrect",
-    "错误": "incorrect",
-}
-_CONSISTENCIES: Mapping[str, Consistency] = {
-    "consistent": "consistent",
-    "一致": "consistent",
-    "inconsistent": "inconsistent",
-    "不一致": "inconsistent",
-}
-_MISTAKES: Mapping[str, Mistake] = {
-    "perception": "perception",
-    "感知": "perception",
-    "reasoning": "reasoning",
-    "推理": "reasoning",
-    "calculation": "calculation",
-    "计算": "calculation",
-    "reject": "reject",
-    "拒答": "reject",
+_GRADES: Mapping[Grade, str] = {"correct": "正确", "incorrect": "不正确|错误"}
+_CONSISTENCIES: Mapping[Consistency, str] = {"consistent": "一致", "inconsistent": "不一致"}
+_MISTAKES: Mapping[Mistake, str] = {
+    "perception": "感知",
+    "reasoning": "推理",
+    "calculation": "计算",
+    "reject": "拒答",
 }
 _DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
 _LABEL = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
@@ -117,10 +102,15 @@ def _ending(head: str) -> str:
     return head[len(head.rstrip("*_` \t")) - 1 :]
 
 
-def _stated(reply: str, words: Mapping[str, W]) -> W | None:
+def _stated(reply: str, verdicts: Mapping[W, str]) -> W | None:
     lines = _lines(reply)
     if not lines or len(lines[-1]) > _LONGEST:
         return None
+    words = {
+        word: verdict
+        for verdict, more in verdicts.items()
+        for word in f"{verdict}|{more}".split("|")
+    }
     word = rf"{_DECOR}(?P<word>{'|'.join(words)}){_CLOSING}"
     found = re.fullmatch(rf"(?P<label>{_LABEL})?{word}", lines[-1])
     if found is None:
