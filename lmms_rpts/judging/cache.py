@@ -50,8 +50,8 @@ _CREATE = (
 )
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RESERVE = """INSERT INTO pending VALUES (:key, :until) ON CONFLICT (key) DO UPDATE
-    SET until = excluded.until WHERE :again OR until < :now"""
-_PENDING = "SELECT 1 FROM pending WHERE key = ? AND until >= ?"
+    SET until = excluded.until WHERE :again OR until NOT BETWEEN :now AND :far"""
+_PENDING = "SELECT 1 FROM pending WHERE key = :key AND until BETWEEN :now AND :far"
 _RELEASE = "DELETE FROM pending WHERE key = ?"
 _CHOSEN = """FROM answers
     WHERE (:judge IS NULL OR judge = :judge) AND (:before IS NULL OR created < :before)"""
@@ -118,13 +118,12 @@ class AnswerCache:
         If the file cannot be written, every process asks. ``again``: whether this process has
         reserved it before, and makes another call.
         """
-        now = time.time()
-        given = {"key": key, "now": now, "until": now + PENDING_FOR, "again": again}
+        given = {**_period(key), "again": again}
         return self._run(lambda opened: _write(opened, _RESERVE, given)) != 0
 
     def is_pending(self, key: str) -> bool:
         """Whether a process is asking this question now, as far as known."""
-        given = (key, time.time())
+        given = _period(key)
         return bool(self._run(lambda opened: opened.execute(_PENDING, given).fetchone()))
 
     def release(self, key: str) -> None:
@@ -305,6 +304,12 @@ def _opened(folder: Path, reading: bool = False) -> Iterator[sqlite3.Connection]
         if "locked" in str(error):
             raise LockedError(f"{path} is locked by another process: retry later") from None
         raise CacheError(f"Cannot read {path}: {error}") from None
+
+
+def _period(key: str) -> dict[str, Any]:
+    """A reservation from now; one that ends later than ``far`` is of a wrong clock."""
+    now = time.time()
+    return {"key": key, "now": now, "until": now + PENDING_FOR, "far": now + 2 * PENDING_FOR}
 
 
 def _write(connection: sqlite3.Connection, statement: str, given: Any) -> int:

@@ -14,16 +14,22 @@ from dataclasses import dataclass
 
 START = 8
 """Calls at a time in the first round: a server with few slots must not begin with a long queue."""
-ROUND, TRIAL = 20, 40
-"""Minimum number of calls per round, and in a round that tests whether refusals are random."""
+ROUND, LONGEST_ROUND = 20, 100
+"""Calls per round: the minimum, and the number needed to test whether refusals are random."""
 ENOUGH = 0.95
 """Share of a round that must have ended, so that a hanging call delays nothing."""
+EXPECTED = 5
+"""Expected number of refusals in a trial if they are random."""
+FALL = 0.15
+"""Share of the accepted concurrency whose loss triggers a trial."""
+MARGIN = 0.9
+"""Concurrency of a trial as a share of the answered calls: certainly within the capacity."""
 MOST_BY_CHANCE = 0.5
 """A server that refuses a larger share is overloaded, however few calls are in progress."""
 EARLY = 0.25
 """Share of refusals in a round up to which the limit doubles at the start: they may be random."""
 AGED = 0.98
-"""Decay of the expected share per round, so that it is measured again at some point."""
+"""Decay of a measured share per round, so that it is measured again at some point."""
 FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
 LONGEST_PATIENCE = 4.0
 """Maximum multiple of its time limit that a call may take."""
@@ -34,7 +40,10 @@ second call at random took 35 times as long as necessary."""
 
 @dataclass(slots=True)
 class _Round:
-    """The first ``size`` calls under one limit; ``surplus``: refusals among all calls under it."""
+    """The first ``size`` calls under one limit, and ``surplus``: refusals among all of them.
+
+    ``slow``: whether a reply took more than half of its time limit.
+    """
 
     size: int
     begun: int = 0
@@ -46,7 +55,10 @@ class _Round:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A call in progress; ``number``, ``replies``, ``slow``: calls and replies before it began."""
+    """A call in progress: its round, whether it counts there, whether it must be alone.
+
+    ``number``: calls begun before it; ``replies``, ``slow``: replies and slow replies before it.
+    """
 
     round: _Round
     counted: bool
@@ -62,9 +74,10 @@ class Level:
     A refusal takes one slot immediately. A round with refusals cuts the limit to the number of
     calls that were answered, as TCP Westwood cuts its window to what was delivered (Mascolo et al.,
     2001); rounds without refusals raise it by 1, 2, 4, ... Since a server may refuse calls at
-    random, the next round tests a decrease, as in PCC (Dong et al., 2015: a loss alone proves
-    nothing): if fewer calls have about the same share of refusals, they are random. Then the old
-    limit is restored, and their share is expected in every later round.
+    random, a decrease is tested, as in PCC (Dong et al., 2015: the achieved rate counts, a loss
+    alone proves nothing): for one round slightly fewer calls are made than were answered. If the
+    refusals stop, the server was overloaded. If they continue, they are random: the old limit is
+    restored, and their share is expected in every later round.
 
     The limit starts low and doubles with each round, as in TCP's slow start, while at most
     ``EARLY`` of the calls are refused. It never rises after a round with a slow reply: twice the
@@ -72,12 +85,13 @@ class Level:
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self._most = self._proven = self._answered = most
         self._bound = min(most, START)
         self._starting = most > START
         self._step = START if self._starting else 1
-        self._usual = 0.0  # share of random refusals
-        self._tested: tuple[int, float] | None = None  # limit and share before a decrease
+        self._usual = self._measured = 0.0  # share of random refusals
+        self._suspected: float | None = None  # share of refusals in a decrease under test
+        self._fallen = [0, 0]  # refusals and calls since the limit was at its maximum
         self._calls = self._replies = self._slow = self._halved_at = 0
         self.round = _Round(self._size())
 
@@ -121,51 +135,69 @@ class Level:
         if place.number < self._halved_at or (replies and not slow):
             return False
         self._bound = max(1, min(self._bound // 2, replies))
+        self._proven = self._answered = self._bound
         self._halved_at = self._calls
-        self._tested, self._step, self._starting = None, 2, False
+        self._suspected, self._step, self._fallen = None, 2, [0, 0]
+        self._starting = False
         self.round = _Round(self._size())
         return True
 
     def end(self, place: Place) -> None:
         """Record the end of a call, whatever its outcome."""
-        now = self.round
         place.round.ended += place.counted
-        if place.round is not now or now.ended < ENOUGH * now.size:
-            return
-        share = now.refused / now.ended
-        if self._tested is not None:
-            before, suspected = self._tested
-            chance = (suspected + self._usual) / 2 <= share <= MOST_BY_CHANCE
-            if chance:
-                self._bound = before
-            self._usual = (suspected + share) / 2 if chance else 0.0
-            self._tested, self._step = None, 1
-        elif now.refused > self._tolerated(now.ended):
-            # If (nearly) all calls were refused, the level is unknown: return to it in long steps.
-            out = share >= ENOUGH
-            self._tested = (self._bound, share) if share <= MOST_BY_CHANCE else None
-            self._starting, self._step = False, 2 if out else 1
-            borne = self._bound * (1 - share) / (1 - self._usual)
-            self._bound = max(1, math.ceil(borne - 0.5))
-        else:
-            self._usual *= AGED
-            if not now.slow:
-                self._bound = min(self._most, self._bound + min(self._step, self._bound))
-                self._step *= 2
-            self._starting = self._starting and self._bound < self._most and not now.slow
-        self.round = _Round(self._size())
+        if place.round is self.round and self.round.ended >= ENOUGH * self.round.size:
+            share = self.round.refused / self.round.ended
+            if self._suspected is not None:
+                self._conclude(share, self._suspected)
+            elif self.round.refused > self._tolerated(self.round.ended):
+                self._fall(share)
+            else:
+                self._rise(share)
+            self.round = _Round(self._size())
 
     def _size(self) -> int:
-        if self._step > 1:
-            return self._bound
-        return max(self._bound, TRIAL if self._tested else ROUND)
+        if self._suspected:
+            enough = min(LONGEST_ROUND, math.ceil(EXPECTED / self._suspected))
+            return max(self._bound, ROUND, enough)
+        return self._bound if self._step > 1 else max(self._bound, ROUND)
 
     def _tolerated(self, calls: int) -> float:
         """Number of refusals that chance explains: mean plus two standard deviations."""
         if self._starting:
             return calls * EARLY
-        usual = self._tested[1] if self._tested else self._usual
+        usual = self._usual if self._suspected is None else min(self._suspected, MOST_BY_CHANCE)
         return calls * usual + 2 * math.sqrt(calls * usual * (1 - usual))
+
+    def _rise(self, share: float) -> None:
+        # Never above the share measured with few calls: an overload must not become expected.
+        self._measured *= AGED
+        self._usual = min(self._measured, self._usual + (share - self._usual) / 8)
+        if self._bound >= self._proven:
+            self._proven, self._fallen = self._bound, [0, 0]
+        if not self.round.slow:
+            self._bound = min(self._most, self._bound + min(self._step, self._bound))
+            self._step *= 2
+        self._starting = self._starting and self._bound < self._most and not self.round.slow
+
+    def _fall(self, share: float) -> None:
+        self._starting = False
+        self._fallen[0] += self.round.refused
+        self._fallen[1] += self.round.ended
+        borne = self._bound * (1 - share) / (1 - self._usual)
+        self._bound = self._answered = max(1, math.ceil(borne - 0.5))
+        # If (nearly) all calls were refused, the level is unknown: return to it in long steps.
+        out = share >= ENOUGH
+        self._step = 2 if out else 1
+        if not out and self._proven - self._bound >= max(2, FALL * self._proven):
+            self._suspected = self._fallen[0] / self._fallen[1]
+            self._bound = max(1, int(MARGIN * self._bound))
+
+    def _conclude(self, share: float, suspected: float) -> None:
+        if not (suspected + self._usual) / 2 <= share <= MOST_BY_CHANCE:
+            self._proven = self._answered
+        self._bound = self._proven
+        self._usual = self._measured = share if share <= MOST_BY_CHANCE else 0.0
+        self._suspected, self._step, self._fallen = None, 1, [0, 0]
 
 
 class NotCalledError(Exception):
@@ -245,14 +277,21 @@ class AdaptiveLimit:
         return slow
 
     def throttled(self, place: Place, wait: float) -> None:
-        """Record that the server throttled a call, and the seconds that it asks to wait."""
+        """Record that the server throttled the call that holds ``place``.
+
+        Args:
+            place: the slot of the call.
+            wait: seconds that the server asks to wait.
+        """
         if self._released:
             return
         if place.alone and self.allowed == 1:
             # Without a Retry-After, each pause is longer than the previous one.
             self._in_vain += 1
-            more = self._in_vain - LONE_BY_CHANCE
-            backoff = min(LONGEST_HOLD, FIRST_HOLD * 2.0 ** min(more - 1, 20)) if more > 0 else 0.0
+            backoff = 0.0
+            if self._in_vain > LONE_BY_CHANCE:
+                growth = 2.0 ** min(self._in_vain - LONE_BY_CHANCE - 1, 20)
+                backoff = min(LONGEST_HOLD, FIRST_HOLD * growth)
             now = asyncio.get_running_loop().time()
             self._held_until = max(self._held_until, now + (wait or backoff))
         self._level.refuse(place)

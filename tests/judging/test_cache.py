@@ -7,6 +7,7 @@ import contextlib
 import os
 import sqlite3
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -168,6 +169,12 @@ def test_a_reply_that_was_read_at_last_is_kept(tmp_path: Path) -> None:
     assert answer.usage == Usage(4, 6)
 
 
+def test_judges_that_cost_nothing_leave_no_file(tmp_path: Path) -> None:
+    with open_engine("lexical", progress=False, cache_dir=tmp_path / "new") as asked:
+        asked.run([question("q", evidence=("a",), claim="a")])
+    assert not (tmp_path / "new").exists()
+
+
 def test_judges_that_cost_nothing_leave_no_answers_beside_those_of_others(tmp_path: Path) -> None:
     dear, free = (ScriptedJudge(in_order(f"Score: {score}")) for score in (0.1, 0.3))
     members = [Member("dear", dear), Member("free", free, kept=False)]
@@ -283,6 +290,16 @@ def test_what_changes_no_answer_is_not_asked_again(
 
 
 # ---- several processes
+
+
+def test_answers_of_others_are_found_meanwhile(tmp_path: Path) -> None:
+    judge = ScriptedJudge(last_digit)
+    with opened(judge, tmp_path) as asked:
+        asked.run(questions(2))
+        with opened(ScriptedJudge(last_digit), tmp_path) as other:
+            other.run(questions(6))
+        assert values(asked.run(questions(8))) == [k / 10 for k in range(8)]
+    assert sorted(judge.texts) == ["question 0", "question 1", "question 6", "question 7"]
 
 
 # ---- unusable files
@@ -448,6 +465,24 @@ def test_a_file_locked_for_a_moment_is_waited_for(
         assert values(run.result(LONGEST)) == [k / 10 for k in range(10)]
     assert len(stored(tmp_path)) == 15
     assert not warnings
+
+
+def test_reads_that_fail_do_not_put_off_the_retry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    filled(tmp_path, 1)
+    with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
+        connection.execute("UPDATE answers SET key = 'bad', reply = CAST(x'ff' AS TEXT)")
+    ours, other = AnswerCache(tmp_path), AnswerCache(tmp_path)
+    for _ in range(4):
+        assert ours.find("bad") is None
+        clock += cache.RESUMED_AFTER / 4
+    assert ours.reserve("good")
+    assert other.is_pending("good")
+    ours.close()
+    other.close()
 
 
 # ---- unwritable places
@@ -648,6 +683,14 @@ def _holding(secret: str, verdicts: list[Verdict]) -> list[Verdict]:
 
 
 # ---- closing
+
+
+def test_closing_leaves_no_thread_and_one_file(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    with opened(ScriptedJudge(last_digit), tmp_path) as asked:
+        asked.run(questions(5))
+    assert set(threading.enumerate()) <= before
+    assert {path.name for path in tmp_path.iterdir()} == {cache.FILE}
 
 
 def test_what_arrived_before_the_end_is_kept(tmp_path: Path) -> None:

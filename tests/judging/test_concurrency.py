@@ -101,6 +101,20 @@ def inside(came: list[Caller]) -> list[int]:
 # ---- limit and order
 
 
+@table("most", 1, 2, 5)
+def test_the_limit_bounds_concurrent_callers(most: int) -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(most)
+        assert limit.allowed == most
+        came = await callers(limit, 8)
+        assert inside(came) == list(range(most))
+        came[0].leave()
+        await settle()
+        assert inside(came) == list(range(1, most + 1))
+
+    run(work())
+
+
 @table("most", 0, -3)
 def test_an_impossible_limit_is_named(most: int) -> None:
     with pytest.raises(ValueError, match=f"at least 1, got {most}"):
@@ -213,12 +227,16 @@ def test_each_refusal_takes_a_place(most: int, refused: int, allowed: int) -> No
 
 def test_a_burst_is_cut_to_what_was_answered_and_stays_there() -> None:
     level = grown(32)
-    play(level, 32, 0.4)
-    assert level.allowed < 24  # about the calls that were answered
-    for _ in range(3):
-        play(level, 40)  # no more refusals: the server was overloaded
-        play(level, level.allowed, 0.1)
-        assert 15 <= level.allowed <= 22
+    play(level, 32, 0.75)
+    assert level.allowed == 6  # 90% of 32 x 7/31, to check whether the refusals stop
+    play(level, 20)
+    assert level.allowed == 7
+    play(level, 20)
+    assert level.allowed == 8
+    play(level, 20, 1 / 20)
+    assert level.allowed == 7  # 8 x 7/8: during recovery, a round is as short as the level is low
+    play(level, 20, 1 / 20)
+    assert level.allowed == 7  # 7 x 18/19, rounded to an integer
 
 
 @table("share", 0.2, 0.3, 0.4)
@@ -226,7 +244,8 @@ def test_refusals_that_go_on_with_fewer_calls_are_chance(share: float) -> None:
     level = grown(32)
     play(level, 32, share)
     assert level.allowed < 32
-    play(level, 40, share)
+    for _ in range(4):
+        play(level, 100, share)
     assert level.allowed == 32
     play(level, 32, share)
     assert level.allowed == 32
@@ -254,6 +273,20 @@ def test_calls_that_hang_hold_a_round_up_no_longer() -> None:
     level.begin()
     play(level, 31, 0.5)
     assert level.allowed < 20
+
+
+def test_after_a_refusal_fewer_are_let_in() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(4)
+        came = await callers(limit, 8)
+        assert inside(came) == [0, 1, 2, 3]
+        limit.throttled(came[0].place, 0.0)
+        came[0].leave()
+        came[1].leave()
+        await settle()
+        assert inside(came) == [2, 3, 4]
+
+    run(work())
 
 
 # ---- where even one call at a time is too many
@@ -314,7 +347,38 @@ def test_a_few_refusals_of_lone_calls_hold_nobody_up() -> None:
 # ---- release
 
 
+def test_release_lets_everybody_pass_at_once() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        came = await callers(limit, 50)
+        assert inside(came) == [0]
+        limit.release()
+        await settle()
+        assert inside(came) == list(range(50))
+        assert inside(await callers(limit, 50)) == list(range(50))
+        assert limit.allowed > 1_000_000
+
+    run(work())
+
+
 # ---- cancellation
+
+
+@table("cancelled", 1, 2, 3)
+def test_a_cancelled_waiter_takes_no_place(cancelled: int) -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+        came = await callers(limit, 4)
+        came[cancelled].task.cancel()
+        await settle()
+        others = [number for number in range(4) if number != cancelled]
+        for number in others:
+            assert inside(came) == [number]
+            came[number].leave()
+            await settle()
+        assert came[cancelled].task.cancelled()
+
+    run(work())
 
 
 @table("times", 1, 2)

@@ -37,6 +37,7 @@ from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     REMINDER,
+    Gathering,
     Said,
     ScriptedJudge,
     in_order,
@@ -339,6 +340,22 @@ def test_a_waiting_retry_holds_no_slot() -> None:
 
 
 # ---- limits
+
+
+@table("concurrency", 1, 3, 16)
+def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
+    judge = Gathering(last_digit, concurrency, alone=START)
+    with opened(judge, concurrency) as asked:
+        assert None not in values(asked.run(questions(40)))
+    assert judge.most_at_once == concurrency
+
+
+@table("concurrency", 0, -1)
+def test_impossible_concurrency_is_named(concurrency: int) -> None:
+    before = set(threading.enumerate())
+    with pytest.raises(ValueError, match=f"at least 1.*{concurrency}"):
+        opened(ScriptedJudge(last_digit), concurrency)
+    assert set(threading.enumerate()) <= before
 
 
 # ---- dialogues
@@ -644,6 +661,18 @@ def test_ctrl_c_stops_the_asking_quietly(serve: Serve) -> None:
 
 
 # ---- user interface
+
+
+def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
+        asked.run(questions(3))
+    shown = capsys.readouterr()
+    assert "Judging" in shown.err
+    assert "3/3" in shown.err
+    assert shown.out == ""
+    with opened(ScriptedJudge(last_digit)) as asked:
+        asked.run(questions(3))
+    assert capsys.readouterr().err == ""
 
 
 def test_importing_opens_nothing_and_is_quick(serve: Serve) -> None:

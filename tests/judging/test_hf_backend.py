@@ -244,6 +244,14 @@ def test_recommended_sampling_gives_no_warning(
     assert not [each for each in recwarn if each.category is not ResourceWarning]
 
 
+def test_a_missing_pad_token_is_no_matter(tmp_path: Path, folder: Path) -> None:
+    shutil.copytree(folder, tmp_path / "lm")
+    tiny_tokenizer(pad_token=None).save_pretrained(tmp_path / "lm")
+    requests = mixed(8)
+    expected = [decoded_by_hand(folder, request) for request in requests]
+    assert replies(HFJudge(str(tmp_path / "lm")), requests) == expected
+
+
 def test_a_vision_language_model_judges_texts(tmp_path: Path) -> None:
     folder = build_tiny_llava(tmp_path)
     assert check_hf(str(folder)) is None
@@ -302,6 +310,11 @@ def test_what_waits_while_a_batch_runs_is_the_next_batch(
 
     asyncio.run(asyncio.wait_for(asked(), LONGEST))
     assert sizes == [1, 5]
+
+
+def test_a_batch_size_is_positive() -> None:
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        HFJudge("m", batch_size=0)
 
 
 # ---- one model at a time
@@ -706,6 +719,12 @@ def test_a_usable_model_passes(folder: Path) -> None:
     assert check_hf(str(folder)) is None
     assert check_hf(f" {folder} ") is None
     assert check_hf(f"{folder}/") is None
+
+
+def test_a_home_folder_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder.parent))
+    assert check_hf(f"~/{folder.name}") is None
+    replies(HFJudge(f"~/{folder.name}"), questions(1))
 
 
 @table(
