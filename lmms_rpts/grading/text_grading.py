@@ -138,13 +138,14 @@ def phrase_pattern(phrase: str, *, exact: bool = False) -> re.Pattern[str] | Non
         parts += [r"[\W_]" + ("{1,4}" if words else "{0,4}"), re.escape(token)]
     before = after = ""
     if re.match(_WORD, tokens[0]):
-        before = rf"(?<!{_WORD})(?<!\d\.)" + ("" if exact else r"(?<![^\W\d_][-‐‑])")
+        before = rf"(?<!{_WORD})(?<!\d\.)" + ("" if exact else r"(?<![^\W\d_][-‐‑])(?<!\d,)")
         before += r"(?<!(?<!\w)-)" if tokens[0][0].isdigit() else ""
     elif tokens[0][0] == "-":
         before = r"(?<!\w)"
     if re.search(rf"{_WORD}[{_ACCENTS}]*$", tokens[-1]):
-        handed = "" if exact or tokens[-1][-1].isdigit() else r"(?![-‐‑][^\W\d_])"
-        after = rf"(?!{_WORD}|[{_ACCENTS}]|\.\d){handed}"
+        after = rf"(?!{_WORD}|[{_ACCENTS}]|\.\d)"
+        if not exact:  # neither a part of 1,5 nor of left-handed
+            after += r"(?!,\d)" if tokens[-1][-1].isdigit() else r"(?![-‐‑][^\W\d_])"
     return re.compile(f"{before}{''.join(parts)}{after}")
 
 
