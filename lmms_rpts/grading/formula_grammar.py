@@ -100,7 +100,7 @@ _TOKEN = re.compile(
 # letters in commands, indices and functions are not words
 _NO_WORDS = re.compile(rf"\\[A-Za-z]{{1,20}}|_\{{[^{{}}]{{0,30}}\}}|{_FUNCTION}")
 _RUN = re.compile(r"[A-Za-z]+")
-_LONG_WORD = re.compile(r"[a-z]{6}|^[A-Z][a-z]{2}")  # solution, Rad
+_LONG_WORD = re.compile(r"[a-z]{5}|^[A-Z][a-z]{2}")  # eight, solution, Rad
 _WORDS = frozenset({
     "and", "or", "not", "no", "yes", "the", "is", "are", "if", "of", "in", "on", "to", "so", "do",
     "it", "its", "all", "any", "none", "true", "false", "left", "right", "even", "odd", "both",

@@ -59,6 +59,11 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
+# "经检验，符合题意。" after the answer
+_REMARK = re.compile(
+    r"^\W{0,6}(?:经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}|(?:这|该|此)?[^0-9A-Za-z=]{0,8}(?:符合题意|满足(?:条件|题意)"
+    r"|(?<!不)成立|合理)|验证[^0-9=]{0,20}|(?:计算|解答|证明)(?:完毕|结束))\W{0,6}$"
+)
 # "等等，上面有误", "Wait, that is the radius"
 _REVISED = re.compile(
     r"等等|等一下|(?:^|[。！？!?\n，,\s])不对[，,。]|重新(?:检查|计算|考虑|审视|分析)|再(?:仔细)?(?:检查|看|想|验证)一?[下遍]?[:：，,]"
@@ -304,8 +309,10 @@ def _to_sentence_end(line: str) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    found = sentences(text[-_PLAIN_TAIL:])
-    return ([each for each in found if not _CHATTER.match(each)] or found or [""])[-1]
+    """The last sentence that is more than a remark."""
+    found = [each for each in sentences(text[-_PLAIN_TAIL:]) if not _CHATTER.match(each)]
+    told = [each for each in found if not _REMARK.match(each)]
+    return (told or found or [""])[-1]
 
 
 def _takes_back(after: str) -> bool:

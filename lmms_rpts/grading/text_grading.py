@@ -129,13 +129,16 @@ def phrase_pattern(phrase: str, *, exact: bool = False) -> re.Pattern[str] | Non
 
     Punctuation is ignored, and so are spaces unless ``exact``.
     """
-    tokens = _TOKENS[exact].findall(phrase)
-    if not tokens:
+    places = list(_TOKENS[exact].finditer(phrase))
+    if not places:
         return None
+    tokens = [each[0] for each in places]
     parts = [re.escape(tokens[0])]
-    for before, token in pairwise(tokens):
-        words = exact and all(re.search(f"{_WORD}", each) for each in (before, token))
-        parts += [r"[\W_]" + ("{1,4}" if words else "{0,4}"), re.escape(token)]
+    for one, other in pairwise(places):
+        gap = r"[\W_]{0,4}"
+        if exact and re.search(_WORD, one[0]) and re.search(_WORD, other[0]):
+            gap = "" if one.end() == other.start() else r"[\W_]{1,4}"  # "8g" is not "8 g"
+        parts += [gap, re.escape(other[0])]
     before = after = ""
     if re.match(_WORD, tokens[0]):
         before = rf"(?<!{_WORD})(?<!\d\.)" + ("" if exact else r"(?<![^\W\d_][-‐‑])(?<!\d,)")

@@ -112,7 +112,9 @@ class RomeAnswerFilter(GradingFilter):
         if not faults:
             try:
                 check_arguments(doc["evaluator"], json.loads(doc["evaluator_kwargs"]))
-            except (ValueError, RecursionError) as error:
+            except (json.JSONDecodeError, RecursionError):
+                faults.append("'evaluator_kwargs' should be a JSON object")
+            except ValueError as error:
                 faults.append(f"'evaluator_kwargs' or 'evaluator' is wrong: {error}")
         yield from faults
 
