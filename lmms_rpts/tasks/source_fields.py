@@ -7,13 +7,21 @@ from typing import Annotated
 from pydantic import PlainValidator
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.schema import wrong
+from lmms_rpts.schema import FieldError, wrong
 
 
 def _identity(value: object) -> str:
     if type(value) is not int and not (isinstance(value, str) and value.strip()):
         raise wrong("a string or a whole number", value)
     return storable(str(value))
+
+
+def named(what: str, value: object) -> str:
+    """The name of a row by its id, such as ``question '7'``; empty if it has no valid id."""
+    try:
+        return f"{what} {_identity(value)!r}"
+    except FieldError:
+        return ""
 
 
 def _line(value: object) -> str:

@@ -29,7 +29,7 @@ from lmms_rpts.tasks.data import add_image_column, digest, download, store
 from lmms_rpts.tasks.data_checks import Check, examined
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
-from lmms_rpts.tasks.source_fields import Identity, Line, image_names
+from lmms_rpts.tasks.source_fields import Identity, Line, image_names, named
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -186,9 +186,7 @@ def _read(row: Row) -> tuple[str, Problem | list[str], str]:
     if row.fault:
         return name, [f"{name} {row.fault}"], ""
     entry, image_fault = dict(row.fields), ""
-    given = entry.get("problem_id")
-    if isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip():
-        name = f"problem {storable(str(given))!r}"
+    name = named("problem", entry.get("problem_id")) or name
     try:
         entry["img_path"] = image_names(entry.get("image"))
     except ValueError as error:
@@ -231,8 +229,8 @@ def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
 # --- where they are ------------------------------------------------------------------------------
 
 
-def load_problems(images: bool = False) -> Problems:
-    """All problems and faults of CMMATH_PATH; a data set on the Hub is downloaded if necessary.
+def source(images: bool = False) -> tuple[Path, str]:
+    """The file of problems at CMMATH_PATH, downloaded if necessary, and what to do if it is wrong.
 
     Args:
         images: whether the images are needed, too; they are not checked here.
@@ -240,25 +238,30 @@ def load_problems(images: bool = False) -> Problems:
     Raises:
         DataError: if CMMATH_PATH is not set, or has no file of problems.
     """
-    named = CmmathSettings.load().path
-    if named is None:
+    path = CmmathSettings.load().path
+    if path is None:
         raise DataError(
             "CMMATH_PATH is not set, and CMMaTH is not on the Hub: git clone "
             f"{REPOSITORY} and set CMMATH_PATH to its folder with {FILE} and {IMAGES}/."
         )
-    place = Path(named).expanduser()
+    place = Path(path).expanduser()
     if place.is_file() or place.is_dir():
         file = place if place.is_file() else _find_file(place)
         whole = f"{REPOSITORY} has the complete data."
-        return read_file(file, f"Fix or complete {file.parent} (CMMATH_PATH); {whole}")
-    if place.exists() or not _ON_HUB.fullmatch(named):
-        raise DataError(f"CMMATH_PATH={named!r} is neither a folder nor a file. {_allowed()}")
-    folder = _download(named, images)
-    return read_file(
+        return file, f"Fix or complete {file.parent} (CMMATH_PATH); {whole}"
+    if place.exists() or not _ON_HUB.fullmatch(path):
+        raise DataError(f"CMMATH_PATH={path!r} is neither a folder nor a file. {_allowed()}")
+    folder = _download(path, images)
+    return (
         folder / FILE,
-        f"The download from {named} may be damaged: delete {folder} and retry, or set "
+        f"The download from {path} may be damaged: delete {folder} and retry, or set "
         f"CMMATH_PATH to a copy of {REPOSITORY}.",
     )
+
+
+def load_problems(images: bool = False) -> Problems:
+    """All problems and faults of the data; arguments and errors as ``source``."""
+    return read_file(*source(images))
 
 
 def read_problems() -> tuple[Problem, ...]:
@@ -332,7 +335,7 @@ prepare = partial(store, benchmark="CMMaTH", name="problems")
 
 def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, each decoded only when its document is accessed."""
-    images = load_problems(images=True).images
+    images = source(images=True)[0].parent / IMAGES
     return add_image_column(dataset, images, images.parent)
 
 
@@ -422,8 +425,8 @@ def check_problems(images: bool = True) -> None:
     read = load_problems(images)
     faults = [fault for of_image, fault in read.faults if images or not of_image]
     if images and not faults:
-        named = [(f"problem {each.id!r}", each.img_path) for each in read.problems]
-        faults += named_faults(named, read.images, read.images.parent)
+        shown = [(f"problem {each.id!r}", each.img_path) for each in read.problems]
+        faults += named_faults(shown, read.images, read.images.parent)
     if not faults and not read.problems:
         faults.append(_nothing(read))
     raise_faults(read.file, faults, read.remedy)

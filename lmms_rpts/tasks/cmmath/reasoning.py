@@ -18,7 +18,7 @@ from loguru import logger
 
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
-from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, read_problems
+from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, read_problems, source
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.data import digest, downloaded
 from lmms_rpts.tasks.data_errors import DataError
@@ -89,7 +89,7 @@ def images_folder(task: str) -> Path | None:
     try:
         here = Path(named).expanduser().exists()
         copy = None if here else downloaded(named)
-        folder = load_problems().images if here else copy and copy / IMAGES
+        folder = source()[0].parent / IMAGES if here else copy and copy / IMAGES
     except (DataError, OSError, RuntimeError):
         return None
     return folder if folder is not None and folder.is_dir() else None

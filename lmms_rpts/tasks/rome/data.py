@@ -31,7 +31,7 @@ from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
-from lmms_rpts.tasks.source_fields import Identity, ImageNames, Line
+from lmms_rpts.tasks.source_fields import Identity, ImageNames, Line, named
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -180,7 +180,7 @@ def read_annotations(folder: Path, files: Sequence[Path], remedy: str = "") -> A
             faults.append((None, f"{error} (fix or move it)"))
             continue
         if not any({"question_id", "question", "evaluator"} <= _entry(row).keys() for row in rows):
-            # A line that is no JSON may be a question; a JSON value that is no object is none.
+            # A damaged line may be a question; a JSON value other than an object is not.
             rows = [row for row in rows if row.fault and row.place.startswith("line")]
         here: set[str] = set()
         for row in rows:
@@ -205,9 +205,7 @@ def _read(row: Row, folder: Path) -> tuple[str | None, Question | list[str]]:
     if row.fault:
         return None, [f"{place} {row.fault}"]
     entry = _entry(row)
-    given, images = entry.get("question_id"), entry.get("img_path")
-    if isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip():
-        place = f"question {str(given)!r}"
+    place, images = named("question", entry.get("question_id")) or place, entry.get("img_path")
     task = _subtask(entry)
     paths = [images] if isinstance(images, str) else images
     if isinstance(paths, list):
