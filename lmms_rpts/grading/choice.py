@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from lmms_rpts.grading.options import TOKEN, TOKENS, VERDICTS, Masked, Named, Options, plain_lines
-from lmms_rpts.grading.plain_text import plain
+from lmms_rpts.grading.plain_text import LONGEST, plain
 from lmms_rpts.grading.statement import (
     TAKEN_BACK,
-    Stated,
+    Statement,
     after_retraction,
-    read_stated,
+    find_statement,
     retracts,
 )
 
@@ -195,7 +195,7 @@ def read_choice(
         wrong_wanted: whether the question asks for the wrong options.
     """
     reader = Reader(options, several=several, wrong_wanted=wrong_wanted)
-    return reader.read(read_stated(options.shielded(response)))
+    return reader.read(find_statement(options.shielded(response)))
 
 
 class Reader:
@@ -206,17 +206,17 @@ class Reader:
     ) -> None:
         self.options, self.several, self.wrong_wanted = options, several, wrong_wanted
 
-    def read(self, stated: Stated, depth: int = 0) -> Choice:
+    def read(self, stated: Statement, depth: int = 0) -> Choice:
         """The choice of a statement, or of the one that replaces it."""
-        back = stated.doubt == TAKEN_BACK or retracts(plain(stated.text[1:]))
+        back = stated.doubt == TAKEN_BACK or retracts(plain(stated.said[1:]))
         if back and depth > 2:
             return Choice(None, TAKEN_BACK)
         if back:
-            chosen = self._text(stated.text) if stated.marked else None
+            chosen = self._text(stated.said) if stated.marked else None
             if chosen and chosen.marks:  # "B is wrong" does not take A back
                 others = "".join(mark for mark in self.options.marks if mark not in chosen.marks)
                 wrong = _OTHER_WRONG.format(others=re.escape(others or "-"))
-                again = read_stated(re.sub(wrong, " ", stated.spoken))
+                again = find_statement(re.sub(wrong, " ", stated.spoken))
                 if not again.doubt and not retracts(plain(again.text[1:])):
                     return self.read(again, depth + 1)
             return self._replacement(stated, depth)
@@ -224,7 +224,7 @@ class Reader:
         if rows is not None:
             return Choice(rows, "letter")
         if stated.doubt and stated.doubt != TAKEN_BACK:
-            masked = self.options.mask(plain(stated.text))
+            masked = self.options.mask(plain(stated.said))
             if len(masked.marks) > 1:
                 return Choice(None, SEVERAL)
             return Choice(None, stated.doubt)
@@ -232,18 +232,18 @@ class Reader:
             return self._marked(stated)
         return self._unmarked(stated)
 
-    def _marked(self, stated: Stated) -> Choice:
-        choice = self._text(stated.text)
+    def _marked(self, stated: Statement) -> Choice:
+        choice = self._text(stated.said)
         if choice.marks is None or self.several:
             return choice
         if stated.rival:
-            said = read_stated(stated.rival).text
+            said = stated.rival.said
             other = self._text(said)
             if other.marks is None:  # "答案是3，选B"
                 other = self._text(re.split("[,，]", said)[0])
             if other.marks is not None and other.marks != choice.marks:
                 return Choice(None, "two final answers")
-        after = _EXPLAINS.split(stated.after)[0]
+        after = _EXPLAINS.split(stated.after[:LONGEST])[0]
         if self._other_below(after, choice.marks):
             return Choice(None, "another option is named after the answer")
         return choice
@@ -264,7 +264,7 @@ class Reader:
                 return True
         return False
 
-    def _unmarked(self, stated: Stated) -> Choice:
+    def _unmarked(self, stated: Statement) -> Choice:
         spoken = stated.spoken.strip()
         lines = [line for line in spoken.split("\n") if line.strip()]
         if len(set(_LISTED.findall("\n".join(lines[-3:])))) > 1 and not self.several:
@@ -273,7 +273,7 @@ class Reader:
             choice = self._text(spoken)
             if choice.marks is not None or len(lines) < 2:
                 return choice
-        for text in (stated.text, lines[-1] if lines else ""):
+        for text in (stated.said, lines[-1] if lines else ""):
             choice = self._text(text)
             if choice.marks is not None:
                 return Choice(None, "denied") if choice.marks & self._denied(spoken) else choice
@@ -291,12 +291,12 @@ class Reader:
         gone = set(TOKENS.findall(masked.text)) - set(TOKENS.findall(kept))
         return _union(each.marks for each in masked.named("".join(gone)))
 
-    def _replacement(self, stated: Stated, depth: int) -> Choice:
+    def _replacement(self, stated: Statement, depth: int) -> Choice:
         """The choice of the text after the last retraction."""
         rest = after_retraction(plain_lines(stated.spoken))
         if not rest or len(rest) > _LONGEST_REPLACEMENT:
             return Choice(None, TAKEN_BACK)
-        choice = self.read(read_stated(rest), depth + 1)
+        choice = self.read(find_statement(rest), depth + 1)
         return choice if choice.marks is not None else Choice(None, TAKEN_BACK)
 
     def _rows(self, spoken: str) -> frozenset[str] | None:

@@ -20,7 +20,7 @@ from lmms_rpts.grading.options import Options, Values, gold_marks, read_options
 from lmms_rpts.grading.plain_text import LONGEST, plain
 from lmms_rpts.grading.quantities import read_quantity, units_agree
 from lmms_rpts.grading.stance import read_stance
-from lmms_rpts.grading.statement import Stated, Verdict, read_stated
+from lmms_rpts.grading.statement import Statement, Verdict, find_statement
 from lmms_rpts.grading.text_grading import gold_text, text_verdict
 
 AnswerKind = Literal["choice", "number", "text"]
@@ -100,7 +100,7 @@ def find_final_answer(response: str) -> str:
 
     One line of at most 200 characters; empty if there is none.
     """
-    text = read_stated(response).text
+    text = find_statement(response).said
     return _shown(text) if _WORD.search(text) else ""
 
 
@@ -163,7 +163,7 @@ def _values(options: Sequence[str], marks: Sequence[str]) -> Values | None:
 def _choice_grade(response: str, gold: str, options: Options) -> Grade:
     right = gold_marks(gold, options)
     reader = Reader(options, several=len(right) > 1)
-    stated = read_stated(options.shielded(response))
+    stated = find_statement(options.shielded(response))
     choice = reader.read(stated)
     if choice.marks is not None:
         answer = ", ".join(sorted(choice.marks))
@@ -172,10 +172,10 @@ def _choice_grade(response: str, gold: str, options: Options) -> Grade:
         if len(choice.marks) > 1 and len(right) == 1:
             return Grade("undecided", answer, SEVERAL)
         return Grade(_OUTCOMES[choice.marks == right], answer, choice.rule)
-    answer = _shown(stated.text)
+    answer = _shown(stated.said)
     if not right:
         return Grade("undecided", answer or None, UNGRADABLE)
-    if not _WORD.search(stated.text):
+    if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
     if choice.rule == UNIDENTIFIED and stated.gives_up and not options.mask(stated.end).tokens:
         return Grade("incorrect", answer, "gives up")
@@ -198,7 +198,7 @@ def _stance_grade(response: str, gold: str) -> Grade:
 
 # Numbers and texts
 
-_VerdictOf = Callable[[Stated], Verdict]
+_VerdictOf = Callable[[Statement], Verdict]
 
 
 def _grader(kind: Kind, gold: str, tolerance: float) -> _VerdictOf | None:
@@ -211,8 +211,8 @@ def _grader(kind: Kind, gold: str, tolerance: float) -> _VerdictOf | None:
 
 
 def _value_grade(response: str, kind: Kind, gold: str, verdict_of: _VerdictOf) -> Grade:
-    stated = read_stated(response)
-    if not _WORD.search(stated.text):
+    stated = find_statement(response)
+    if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
     verdict = _settled(stated, verdict_of)
     first = _first_line(stated) if kind == "number" else None
@@ -220,18 +220,18 @@ def _value_grade(response: str, kind: Kind, gold: str, verdict_of: _VerdictOf) -
         stated, verdict = first, _settled(first, verdict_of)
     if verdict.correct is None and stated.gives_up and not verdict.value:
         silent = stated.doubt == "" and not _mentioned(kind, stated.end, gold)
-        return Grade("incorrect" if silent else "undecided", _shown(stated.text), "gives up")
-    value = _shown(verdict.value or stated.text)
+        return Grade("incorrect" if silent else "undecided", _shown(stated.said), "gives up")
+    value = _shown(verdict.value or stated.said)
     if verdict.correct is not None and stated.doubt:
         return Grade("undecided", value, stated.doubt)
     return Grade(_OUTCOMES[verdict.correct], value, verdict.rule)
 
 
-def _settled(stated: Stated, verdict_of: _VerdictOf) -> Verdict:
+def _settled(stated: Statement, verdict_of: _VerdictOf) -> Verdict:
     """The verdict on a statement; undecided if a rival statement has a different verdict."""
     verdict = verdict_of(stated)
     if stated.rival and verdict.correct is not None:
-        other = verdict_of(read_stated(stated.rival))
+        other = verdict_of(stated.rival)
         if other.correct is not None and other.correct != verdict.correct:
             return Verdict(None, "two final answers", verdict.value)
     return verdict
@@ -244,14 +244,14 @@ def _mentioned(kind: Kind, text: str, gold: str) -> bool:
     return gold_text(gold) in gold_text(text)
 
 
-def _first_line(stated: Stated) -> Stated | None:
+def _first_line(stated: Statement) -> Statement | None:
     """The first line as the answer, if it is a number and an explanation follows; else None."""
     first, _, rest = stated.spoken.strip().partition("\n")
     if stated.marked or stated.doubt or not rest.strip() or len(first) > _LONGEST_LINE:
         return None
     line = plain(first)
     stands = not re.search(r"[.)、:]$", line) and bool(read_quantity(line))
-    return read_stated(f"Answer: {stated.spoken.strip()}") if stands else None
+    return find_statement(f"Answer: {stated.spoken.strip()}") if stands else None
 
 
 def _shown(text: str) -> str:

@@ -14,7 +14,7 @@ from lmms_rpts.grading.quantities import (
     read_quantity,
     units_agree,
 )
-from lmms_rpts.grading.statement import Stated, Verdict, denies
+from lmms_rpts.grading.statement import Statement, Verdict, denies
 from lmms_rpts.reasoning.casing import lower
 
 # Signs that a statement has no single value: a bound, a range, a second value.
@@ -68,9 +68,9 @@ def gold_quantity(answer: str) -> Quantity | None:
     return read_quantity(plain(answer)) if len(answer) <= 300 else None
 
 
-def number_verdict(stated: Stated, gold: Quantity, tolerance: float) -> Verdict:
+def number_verdict(stated: Statement, gold: Quantity, tolerance: float) -> Verdict:
     """Whether a statement has the gold quantity."""
-    found = stated_number(stated.text)
+    found = stated_number(stated.said)
     if found is None:
         return Verdict(None, "no single number in the answer")
     value, said = found.quantity.text, found.quantity

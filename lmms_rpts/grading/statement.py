@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -120,9 +121,20 @@ _DENIED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+class Verdict(NamedTuple):
+    """Whether an answer is right, by which rule, and the answer that was found.
+
+    ``value`` is empty if the whole statement is the answer.
+    """
+
+    correct: bool | None
+    rule: str
+    value: str = ""
+
+
+@dataclass(frozen=True)
 class Statement:
-    """The final answer as stated.
+    """The final answer of a response, and its context.
 
     Attributes:
         text: the text after the mark, to the end of its sentence and of the bullets below it;
@@ -144,6 +156,88 @@ class Statement:
     revised: bool
     start: int = 0
     after: str = ""
+
+    @cached_property
+    def said(self) -> str:
+        """The answer in plain characters; empty if there is none."""
+        said = plain(self._raw).strip(" \t:,;，。；：")
+        return "" if not self.marked and _LABEL_ALONE.fullmatch(said) else said
+
+    @cached_property
+    def end(self) -> str:
+        """The last two sentences of the response, in plain characters."""
+        return plain(" ".join(sentences(self.spoken[-800:])[-2:]))
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether the end of the response says that the question cannot be answered."""
+        return gives_up(self._raw) or gives_up(self.end)
+
+    @cached_property
+    def doubt(self) -> str:
+        """Why it may not be final; empty if there is no sign of doubt."""
+        raw, said, after = self._raw, self.said, self.after
+        if self.revised or (self.marked and retracts(plain(after))):
+            return TAKEN_BACK
+        if len(raw) > LONGEST:
+            return "too long"
+        before = plain(re.split(r"[。！？\n]|[.!?]\s", self._before(300))[-1]).rstrip(" :")
+        asks = after.lstrip(' *)"”')[:1] in ("?", "？") or said.endswith("?")
+        table = (
+            (_UNREADABLE.search(raw), "unreadable characters"),
+            (asks, "a question"),
+            (self.boxed and _GOES_ON.match(after), "continues after the box"),
+            (self.boxed and _BEFORE_BOX.search(self._before(20)), "part"),
+            (self.marked and REPORTED.search(before), "conditional, or reported from others"),
+            (self.marked and _DENIED_BEFORE.search(before), "denied"),
+            (_HEDGE.search(said) or _HEDGE.search(before), "hedged"),
+            (_OPENS_AGAIN.match(plain(after[:200]).lstrip(" .,;:)!。，；")), "reopened"),
+            (_STILL_OPEN.search(after[:LONGEST].replace("’", "'")), "left open"),
+            (is_struck(raw), "struck through"),
+        )
+        return next((rule for holds, rule in table if holds), "")
+
+    @cached_property
+    def rival(self) -> Statement | None:
+        """Another final answer: on the line before, or as the conclusion of the text after it."""
+        if not self.marked:
+            return None
+        lines = [line for line in self._before(600).split("\n") if line.strip()]
+        for line in reversed(lines[-2:]):
+            other = find_statement(line) if _LABELLED_LINE.search(line) else None
+            if other and other.marked and not other.revised:
+                return other
+        below = [line for line in self.after[:LONGEST].split("\n") if line.strip()][:3]
+        told = [each for each in sentences(self.after[-LONGEST:])[-1:] if _CONCLUDES.match(each)]
+        alone = filter(_VALUE_ALONE.fullmatch, below)
+        return next(map(find_statement, [*alone, *told]), None)
+
+    @cached_property
+    def _raw(self) -> str:
+        """The text, extended if it was cut at the period of an abbreviation ("St. Louis")."""
+        if self.boxed:
+            return self.boxed
+        text, start, after = self.text, self.start, self.after
+        if self.marked:
+            for _ in range(4):
+                if not (_ABBREVIATED.search(text[-20:]) and after[:2] in (". ", ".\t")):
+                    break
+                end = _PERIOD.search(after, 2)
+                cut = end.start() if end else len(after)
+                text, after = text + after[:cut], after[cut:]
+            return text
+        for _ in range(4):
+            head = self.spoken[max(0, start - 300) : start].rpartition("\n")[2]
+            told = head.rstrip()
+            if not (told.endswith(".") and _ABBREVIATED.search(told[-21:-1])):
+                break
+            ends = [each.end() for each in _PERIOD.finditer(told[:-1])]
+            head = head[ends[-1] if ends else 0 :]
+            text, start = head.lstrip() + text, start - len(head)
+        return text
+
+    def _before(self, length: int) -> str:
+        return self.spoken[max(0, self.start - length) : self.start]
 
 
 def find_statement(response: str) -> Statement:
@@ -365,7 +459,7 @@ def after_retraction(spoken: str) -> str:
     return spoken[max(ends) :].strip(" ,.:;，。：；!?\n") if ends else ""
 
 
-# The statement in plain characters, and reasons to doubt it
+# Reasons to doubt a statement
 
 TAKEN_BACK = "retracted"
 
@@ -429,125 +523,3 @@ _CONCLUDES = re.compile(
     r"^\W{0,6}(?:so|therefore|thus|hence|in\stotal|overall|finally|因此|所以|故|综上)",
     re.IGNORECASE,
 )
-
-
-class Verdict(NamedTuple):
-    """Whether an answer is right, by which rule, and the answer that was found.
-
-    ``value`` is empty if the whole statement is the answer.
-    """
-
-    correct: bool | None
-    rule: str
-    value: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """The final answer of a response, and its context.
-
-    Attributes:
-        text: the stated answer, in plain characters; empty if there is none.
-        marked: whether a box or a label identifies it as the answer.
-        doubt: why it may not be final; empty if there is no sign of doubt.
-        rival: another final answer next to it, as a response; empty if there is none.
-        after: the text after it, unchanged, at most 2,000 characters.
-        spoken: the response without thinking.
-        end: its last two sentences, in plain characters.
-        gives_up: whether the end of the response says that the question cannot be answered.
-    """
-
-    text: str
-    marked: bool
-    doubt: str
-    rival: str
-    after: str
-    spoken: str
-    end: str
-    gives_up: bool
-
-
-def read_stated(response: str) -> Stated:
-    """The final answer of a response; accepts any text."""
-    found = find_statement(response)
-    start, after = found.start, found.after
-    raw = found.boxed or _whole(found, start, after)
-    text = plain(raw).strip(" \t:,;，。；：")
-    if not found.marked and _LABEL_ALONE.fullmatch(text):
-        text = ""
-    before = plain(re.split(r"[。！？\n]|[.!?]\s", found.spoken[max(0, start - 300) : start])[-1])
-    before = before.rstrip(" :")
-    last = " ".join(sentences(found.spoken[-800:])[-2:])
-    return Stated(
-        text,
-        found.marked,
-        _doubt(found, raw, text, before, after, start),
-        _rival(found, start, after),
-        after[:LONGEST],
-        found.spoken,
-        plain(last),
-        gives_up(raw) or gives_up(last),
-    )
-
-
-def _whole(found: Statement, start: int, after: str) -> str:
-    """The statement, extended if it was cut at the period of an abbreviation ("St. Louis")."""
-    text = found.text
-    if found.marked:
-        for _ in range(4):
-            if not (_ABBREVIATED.search(text[-20:]) and after[:2] in (". ", ".\t")):
-                break
-            end = _PERIOD.search(after, 2)
-            cut = end.start() if end else len(after)
-            text, after = text + after[:cut], after[cut:]
-        return text
-    for _ in range(4):
-        before = found.spoken[max(0, start - 300) : start].rpartition("\n")[2]
-        if not _ABBREVIATED.search(before.rstrip().removesuffix(".")[-20:]):
-            break
-        if not before.rstrip().endswith("."):
-            break
-        ends = [each.end() for each in _PERIOD.finditer(before.rstrip()[:-1])]
-        head = before[ends[-1] if ends else 0 :]
-        text, start = head.lstrip() + text, start - len(head)
-    return text
-
-
-def _doubt(found: Statement, raw: str, text: str, before: str, after: str, start: int) -> str:
-    """Why a statement may not be the final answer."""
-    if found.revised or (found.marked and retracts(plain(after))):
-        return TAKEN_BACK
-    if len(raw) > LONGEST:
-        return "too long"
-    asks = after.lstrip(' *)"”')[:1] in ("?", "？") or text.endswith("?")
-    table = (
-        (_UNREADABLE.search(raw), "unreadable characters"),
-        (asks, "a question"),
-        (found.boxed and _GOES_ON.match(after), "continues after the box"),
-        (found.boxed and _BEFORE_BOX.search(found.spoken[max(0, start - 20) : start]), "part"),
-        (found.marked and REPORTED.search(before), "conditional, or reported from others"),
-        (found.marked and _DENIED_BEFORE.search(before), "denied"),
-        (_HEDGE.search(text) or _HEDGE.search(before), "hedged"),
-        (_OPENS_AGAIN.match(plain(after[:200]).lstrip(" .,;:)!。，；")), "reopened"),
-        (_STILL_OPEN.search(after[:LONGEST].replace("’", "'")), "left open"),
-        (is_struck(raw), "struck through"),
-    )
-    return next((rule for holds, rule in table if holds), "")
-
-
-def _rival(found: Statement, start: int, after: str) -> str:
-    """Another final answer: on the line before, or as the conclusion of the text after it."""
-    if not found.marked:
-        return ""
-    lines = [line for line in found.spoken[max(0, start - 600) : start].split("\n") if line.strip()]
-    near = lines[-2:] if len(lines) > 1 else lines
-    for line in reversed(near):
-        said = find_statement(line) if _LABELLED_LINE.search(line) else None
-        if said and said.marked and not said.revised:
-            return line
-    below = [line for line in after[:LONGEST].split("\n") if line.strip()][:3]
-    for line in below:
-        if _VALUE_ALONE.fullmatch(line):
-            return line
-    told = sentences(after[-LONGEST:])
-    return told[-1] if told and _CONCLUDES.match(told[-1]) else ""

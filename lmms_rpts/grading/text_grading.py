@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from lmms_rpts.grading.numbers import ENGLISH_SCALES, ENGLISH_WORDS, english_number
 from lmms_rpts.grading.plain_text import LONGEST, normal, plain, without_lead
-from lmms_rpts.grading.statement import Stated, Verdict
+from lmms_rpts.grading.statement import Statement, Verdict
 
 _OPPOSITES = {
     "yes": "no", "true": "false", "correct": "incorrect", "right": "wrong", "是": "否", "对": "错",
@@ -32,14 +32,14 @@ def gold_text(answer: str) -> str:
     return "" if len(answer) > LONGEST else normal(plain(answer))
 
 
-def text_verdict(stated: Stated, gold: str) -> Verdict:
+def text_verdict(stated: Statement, gold: str) -> Verdict:
     """Whether a statement gives the gold text, in normal form."""
-    said = [normal(stated.text), normal(without_lead(stated.text))]
+    said = [normal(stated.said), normal(without_lead(stated.said))]
     if gold in said:
         return Verdict(True, "the same text")
     last = said[1] or said[0]
     if gold in _OTHER:
-        found = _YES_NO.fullmatch(stated.text)
+        found = _YES_NO.fullmatch(stated.said)
         plainly = found and not _LIMITS.search(found["reason"])
         word = normal(found[1]) if found and plainly else last
         if word in (gold, _OTHER[gold]):

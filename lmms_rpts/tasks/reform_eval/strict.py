@@ -9,7 +9,7 @@ from functools import partial
 
 from lmms_rpts.grading.choice import UNIDENTIFIED, read_choice
 from lmms_rpts.grading.options import read_options
-from lmms_rpts.grading.statement import read_stated
+from lmms_rpts.grading.statement import find_statement
 from lmms_rpts.grading.text_grading import folded, phrase_pattern, says
 from lmms_rpts.reasoning.thinking import split_thinking
 
@@ -72,4 +72,4 @@ def _in_doubt(said: str, phrase: str) -> bool:
     """Whether a response doubts a phrase; the phrase, and quoted text, may itself say "maybe"."""
     quoted = re.sub(r"[\"“][^\"“”\n]{1,200}[\"”]", "X", said)
     pattern = phrase_pattern(phrase, exact=True)
-    return pattern is not None and read_stated(pattern.sub("X", quoted)).doubt != ""
+    return pattern is not None and find_statement(pattern.sub("X", quoted)).doubt != ""

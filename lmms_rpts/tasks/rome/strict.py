@@ -24,7 +24,6 @@ from lmms_rpts.grading.statement import (
     after_retraction,
     find_statement,
     gives_up,
-    read_stated,
 )
 from lmms_rpts.grading.text_grading import bare_text, folded, says
 from lmms_rpts.tasks.rome.arguments import check_arguments
@@ -147,12 +146,11 @@ def whole_answer(response: str, *, doubtful: bool = False) -> str:
 
 def _settled(response: str, doubtful: bool = False) -> Statement | None:
     """The final statement, or the one that replaces it if it is retracted; None if in doubt."""
-    stated = read_stated(response)
+    found = find_statement(response)
     for _ in range(2):
-        if stated.doubt == TAKEN_BACK:
-            response = after_retraction(stated.spoken)
-            stated = read_stated(response)
-    return find_statement(response) if doubtful or not stated.doubt else None
+        if found.doubt == TAKEN_BACK:
+            found = find_statement(after_retraction(found.spoken))
+    return found if doubtful or not found.doubt else None
 
 
 def _bold(text: str) -> list[str]:
