@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lmms_rpts.grading.options import TOKEN, TOKENS, VERDICTS, Masked, Named, Options, plain_lines
+from lmms_rpts.grading.options import TOKEN, TOKENS, Masked, Named, Options, plain_lines
 from lmms_rpts.grading.plain_text import LONGEST, plain
 from lmms_rpts.grading.statement import (
     TAKEN_BACK,
@@ -128,12 +128,6 @@ _TAKES_AWAY = re.compile(
     r"|排除|淘汰|舍|错|不|如果|或|也|~~|^\W*(?:but|however)\b",
     re.IGNORECASE,
 )
-# As above, after a mark with the text of its option: "(B) yes, it does not lie"
-_TAKES_AWAY_TEXT = re.compile(
-    r"\b(?:if|unless|or|wrong|incorrect|false|except|perhaps|maybe|whether|eliminat\w*|rul\w+\sout|reject\w*"
-    r"|exclud\w*|fails|discard\w*|i\.e|e\.g)\b|排除|淘汰|错|如果|或|~~|^\W*(?:but|however)\b",
-    re.IGNORECASE,
-)
 # A line of a list of options, and a verdict on one: "A. 错误", "选项B：正确"
 _ROW = re.compile(
     r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（\[]?([A-Za-z])[)）\]]?\s?(?:选项)?[.．、:：)）*项\s]"
@@ -145,15 +139,6 @@ _WRONG_WORD = re.compile(r"[不错×✗]")
 _FOREIGN = re.compile(
     r"[\W_]{0,6}(?:[(\[【]\s?((?![Ii]\s?[)\]】])[A-Za-z0-9]{1,2})\s?[)\]】]|([B-HJ-Z])[.):](?=\s|$))"
 )
-_YES_OR_NO = re.compile(
-    r"[\W_]{0,6}(yes|no|true|false|是|否|对|错)(?=[,，.。!:]|的|\s-\s|\s(?:it|there|they|he|she|this|that|the|you)\b)"
-    r"(?P<rest>.{0,300})$",
-    re.IGNORECASE | re.DOTALL,
-)
-_LIMITS = re.compile(
-    r"\b(?:but|if|unless|except|however|or|only|although|though|maybe|and\sno)\b|^\W*no\b|[?？]|但|如果|除非|或|不过",
-    re.IGNORECASE,
-)
 # Words around the text of an option that may change what it says
 _NOT_QUIET = re.compile(
     r"\b(?:if|unless|whether|claim\w*|say|said|think|thinks|thought|believes?|used|like|near|replica|no|not"
@@ -164,13 +149,10 @@ _VERB = re.compile(
     r"(?:^|\s)(?:is|are|was|were|be|costs?)\s?(?:to\s)?(?:an?\s|the\s)?$|[是为有](?:一?[只个张条辆位])?\s?$",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"\s?(?:$|[.!,，。;；)(]|(?:on|in|at|with|by)\s|的)")
-_COUNTS = re.compile(r"\W*(?:there\s(?:is|are)|i\s(?:see|count)|it\sshows|有|共)\s?", re.IGNORECASE)
-_OTHERS = re.compile(r"其余|其他|其它|\b(?:the\s)?others?\b|\bthe\srest\b", re.IGNORECASE)
-_LEADS_TO = re.compile(
-    r"[^不非错没无]{0,60}的(?:选项|说法|结论)?(?:分别)?[是为有][:：]?\s?(?:选项)?\s?"
+_ENDS = re.compile(r"\s?(?:$|[.!,，。;；)(]|(?:on|in|at|with|by|it|there)\s|的)")
+_COUNTS = re.compile(
+    r"\W*(?:there\s(?:is|are)|i\s(?:see|count)|it\sshows|有|共)?\s?", re.IGNORECASE
 )
-_BETWEEN = re.compile(rf"\bbetween\s{TOKEN}(?:\s(?:and|or)\s{TOKEN})?[,:]?", re.IGNORECASE)
 _REASONS = frozenset(
     ("because", "since", "as", "due to", "while", "whereas", "although", "though", "因为", "由于")
 )
@@ -209,21 +191,19 @@ class Reader:
     def read(self, stated: Statement, depth: int = 0) -> Choice:
         """The choice of a statement, or of the one that replaces it."""
         back = stated.doubt == TAKEN_BACK or retracts(plain(stated.said[1:]))
-        if back and depth > 2:
-            return Choice(None, TAKEN_BACK)
         if back:
             chosen = self._text(stated.said) if stated.marked else None
             if chosen and chosen.marks:  # "B is wrong" does not take A back
                 others = "".join(mark for mark in self.options.marks if mark not in chosen.marks)
                 wrong = _OTHER_WRONG.format(others=re.escape(others or "-"))
                 again = find_statement(re.sub(wrong, " ", stated.spoken))
-                if not again.doubt and not retracts(plain(again.text[1:])):
+                if not again.doubt and not retracts(plain(again.said[1:])):
                     return self.read(again, depth + 1)
             return self._replacement(stated, depth)
         rows = None if stated.marked else self._rows(stated.spoken)
         if rows is not None:
             return Choice(rows, "letter")
-        if stated.doubt and stated.doubt != TAKEN_BACK:
+        if stated.doubt:
             masked = self.options.mask(plain(stated.said))
             if len(masked.marks) > 1:
                 return Choice(None, SEVERAL)
@@ -277,11 +257,6 @@ class Reader:
             choice = self._text(text)
             if choice.marks is not None:
                 return Choice(None, "denied") if choice.marks & self._denied(spoken) else choice
-        first = self._text(lines[0]) if len(lines) > 1 else choice
-        below = "\n".join(lines[1:])
-        listed = set(_LISTED.findall(below)) - (first.marks or set())
-        if first.marks and not listed and not self._other_below(below, first.marks):
-            return first
         return choice
 
     def _denied(self, text: str) -> frozenset[str]:
@@ -294,7 +269,7 @@ class Reader:
     def _replacement(self, stated: Statement, depth: int) -> Choice:
         """The choice of the text after the last retraction."""
         rest = after_retraction(plain_lines(stated.spoken))
-        if not rest or len(rest) > _LONGEST_REPLACEMENT:
+        if not rest or len(rest) > _LONGEST_REPLACEMENT or depth > 2:
             return Choice(None, TAKEN_BACK)
         choice = self.read(find_statement(rest), depth + 1)
         return choice if choice.marks is not None else Choice(None, TAKEN_BACK)
@@ -321,25 +296,12 @@ class Reader:
         if foreign and (foreign[1] or foreign[2]).casefold() not in self.options.mark_of:
             same = self._by_value(text)  # ①③ is written as (1)(3) here
             return same if same.marks else Choice(None, FOREIGN)
-        verdict = self._verdict_first(text)
-        if verdict is not None:
-            return verdict
         sentences = [each for each in _SENTENCE.split(text) if each.strip()]
         asked = [each for each in sentences if each.rstrip(" \"'”)*").endswith(("?", "？"))]
         told = [each for each in sentences if each not in asked]
         if asked and (not told or sentences[-1] in asked):
             return Choice(None, "a question")
         return self._clauses(" ".join(told) if "\n" not in text else "\n".join(told))
-
-    def _verdict_first(self, text: str) -> Choice | None:
-        """The option yes or no that a text begins with: "No, there is no dog."."""
-        found = _YES_OR_NO.match(text)
-        marks = self.options.of_text(found[1]) if found else frozenset()
-        if not found or len(marks) != 1 or _LIMITS.search(found["rest"]):
-            return None
-        others = set(VERDICTS) - {found[1].lower(), "not", "no", "不", "有", "是"}
-        said = set(re.findall(r"[a-z]+", found["rest"].lower()))
-        return None if said & others else Choice(marks, "the option's text")
 
     def _alone(self, text: str) -> Choice | None:
         """The choice of a text that is nothing but a mark, or an option."""
@@ -350,18 +312,10 @@ class Reader:
         if mark and re.search(r"[=+%^#′'?~<>≠→×]|-$|^[-∠△¬]", bare[1:-1] if quoted else bare):
             mark = None
         same = self.options.of_text(bare)
-        if mark and same and same != {mark} and not re.search(r"[(\[{【「<]", bare):
-            # "a" is the option that says a, "A" is the first one
-            said = letter[1] if letter else ""
-            exact = said in self.options.shown
-            if exact and said != mark:
-                return (
-                    Choice(same, "the option's text")
-                    if len(same) == 1
-                    else Choice(None, "two options have this text")
-                )
-            if exact or not mark.isalpha():
-                return Choice(None, "letter or text")
+        # "a" is the option that says a, "A" is the first one
+        either = mark and same and same != {mark} and not re.search(r"[(\[{【「<]", bare)
+        if either and (not bare.isalpha() or bare in self.options.shown):
+            return Choice(None, "letter or text")
         if mark:
             return Choice(frozenset({mark}), "letter")
         if self.several:
@@ -385,23 +339,16 @@ class Reader:
             return Choice(None, SEVERAL)
         chosen: list[frozenset[str]] = []
         kinds: set[str] = set()
-        unclear, explains, own, follows = "", False, False, False
-        for clause, joint in _split(_BETWEEN.sub(" ", self._undenied(masked))):
+        unclear, explains, follows = "", False, False
+        for clause, joint in _split(self._undenied(masked)):
             if joint == "new":
-                explains, own = False, False
+                explains = False
             named = masked.named(clause)
             explains = explains or (bool(chosen) and joint in _REASONS)
-            if not named or all(each.soft for each in named):
-                takes_away = _TAKES_AWAY_TEXT if own else _TAKES_AWAY
-                others = _OTHERS.search(clause) is not None
-                if (
-                    not others
-                    and chosen
-                    and joint != "new"
-                    and not explains
-                    and takes_away.search(clause)
-                ):
-                    unclear = "text after the letter may contradict it"
+            quiet = all(each.soft for each in named)
+            told = bool(chosen) and joint != "new" and not explains
+            if quiet and told and _TAKES_AWAY.search(clause):
+                unclear = "text after the letter may contradict it"
             if (
                 follows
                 and not named
@@ -417,9 +364,8 @@ class Reader:
                 if unclear.startswith("an option"):
                     unclear = ""  # working before the answer
                 chosen.append(found)
-                own = any(each.own for each in named)
                 kinds |= {each.kind for each in named}
-            elif not explains and not all(each.soft for each in named):
+            elif not explains and not quiet:
                 unclear = "an option that is denied, left open, or part of another thing"
         if unclear:
             return Choice(None, unclear)
@@ -450,7 +396,7 @@ class Reader:
         leads = named[0].kind == "mark" and (named[0].bracketed or named[0].own)
         if leads and len(marks) == 1 and self._is_head(head) and len(places) + named[0].own > 1:
             rest = TOKENS.sub(" ", clause[places[0].end() :])
-            if not (_TAKES_AWAY_TEXT if named[0].own else _TAKES_AWAY).search(rest):
+            if not _TAKES_AWAY.search(rest):
                 return named[0].marks
         if not self._is_head(head) or not (self._is_head(between) or len(places) == 1):
             return self._words_around(head, tail, named)
@@ -463,8 +409,6 @@ class Reader:
     def _is_head(self, head: str) -> bool:
         head = head.replace("(s)", "")
         words = re.findall(r"[a-z()]+", _HEAD_ZH.sub(" ", head).lower().replace("'", " "))
-        if _LEADS_TO.fullmatch(head):
-            return True
         rest = re.sub(r"[A-Za-z()\s\W_]", "", _HEAD_ZH.sub(" ", head))
         return not rest and all(word.strip("()") in _HEAD or word in _HEAD for word in words)
 
@@ -500,10 +444,8 @@ class Reader:
             return text.marks
         if not head.strip(" \"'*(") and _ENDS.match(tail):
             return text.marks
-        counts = (
-            self.options.numbers and not re.search(r"\d", head + tail) and len(tail.split()) < 5
-        )
-        if counts and (_COUNTS.fullmatch(head) or not head.strip()):
+        counts = self.options.numbers and not re.search(r"\d", head + tail)
+        if counts and len(tail.split()) < 5 and _COUNTS.fullmatch(head):
             return text.marks
         return None
 

@@ -55,7 +55,8 @@ VERDICTS = frozenset(
     ("yes", "no", "maybe", "not", "none", "neither", "both", "true", "false", *"是否有无对错不")
 )
 _AFTER_VERDICT = (
-    r"(?=\s{0,3}(?:$|[,.;!:，。]|(?:it|there|they|he|she|this|that|the|you|是|的)\b|的))"
+    r"(?![A-Za-z])(?=\s{0,3}(?:$|[,.;!:，。]|的"
+    r"|(?:it|there|they|he|she|this|that|the|you|是)\b))"
 )
 _OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
 
@@ -289,7 +290,7 @@ def _words(text: str) -> str:
     words = (re.sub(r"(?<=[a-z]{2})t$", "['’]?t", re.escape(word)) for word in text.split())
     inner = r"[\s\W]{1,3}(?:(?:an?|the)\s)?".join(words)
     if text in VERDICTS:
-        return rf"(?:(?<=^)|(?<=[:：)\].]\s)|(?<=\bis\s)|(?<=\bsay\s)){inner}(?!\w){_AFTER_VERDICT}"
+        return rf"(?:(?<=^)|(?<=[:：)\].]\s)|(?<=\bis\s)|(?<=\bsay\s)){inner}{_AFTER_VERDICT}"
     wide = re.match(f"[{_WIDE}]", text)
     before = "" if wide else r"(?<![\w.$€£#+])(?<![\w]-)"
     after = "" if re.search(f"[{_WIDE}]$", text) else r"(?![\w%°]|['’]\w|[.,]\d|-\w)"

@@ -58,14 +58,7 @@ _ITEM_WORD = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:the|an?)\s{1,3}(?=\S)", re.IGNORECASE)
-_NUMBERING = re.compile(r"^\s{0,8}(?:[-*•]\s{1,3}|\d{1,2}[.)、]\s{0,3}|[(（]\d{1,2}[)）]\s{0,3})")
 _NUMBERED = re.compile(r"(?<!\S)\d{1,2}[.)]\s")
-_YET = re.compile(r"\b(?:but|however|still|yet)\b|但|不过", re.IGNORECASE)
-
-_NOT_BUT = re.compile(
-    r"\b(?:not|neither)\s[^.;\n]{1,80}?[,\s]{1,3}but\b|不是[^。；\n]{1,40}?[,，]?\s?而是",
-    re.IGNORECASE,
-)
 _ASIDE = re.compile(
     r"[,，;；]?\s{0,3}(?:\b(?:although|though|even\s{1,3}though|because|since|rather\s{1,3}than"
     r"|instead\s{1,3}of|not|neither|nor|cannot|unlike|except(?:ing)?|excluding|other\s{1,3}than"
@@ -86,7 +79,7 @@ _EXPLANATION = re.compile(
     r"[*_]{0,3}[ :：]",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"\s{0,8}(?:[-*•·+]\s|\d{1,2}[.)、]\s?|[(（]\d{1,2}[)）])")
+_BULLET = re.compile(r"^\s{0,8}(?:[-*•·+]\s|\d{1,2}[.)、]\s?|[(（]\d{1,2}[)）])")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s{1,3}){1,5}")
 # ">" next to an answer is not markup: ">12" is a bound.
 _EDGES = ' \t\r\n*_`#"“”'
@@ -171,14 +164,14 @@ def _sentence(text: str) -> str:
 
 
 def _main_clause(text: str) -> str:
-    """The text without "not B but", and without clauses that deny or explain."""
-    return _ASIDE.sub(" ", _NOT_BUT.sub(" ", text))
+    """The text without clauses that deny or explain."""
+    return _ASIDE.sub(" ", text)
 
 
 def _said(answer: str, wanted: Sequence[str]) -> Callable[[str], bool]:
     """Whether the answer says a phrase; nothing if it gives up, unless that is wanted."""
     text = whole_answer(answer)
-    if gives_up(_YET.split(text)[-1]) and not any(map(gives_up, wanted)):
+    if gives_up(text) and not any(map(gives_up, wanted)):
         text = ""
     text = folded(text)
     return lambda phrase: says(text, folded(phrase)) is True
@@ -222,7 +215,7 @@ def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
 
 def _elements(text: str) -> list[str]:
     """The parts of a list; ``<`` or ``>`` separate as well, but not if both occur."""
-    text = "\n".join(_NUMBERING.sub("", line) for line in text.strip().split("\n"))
+    text = "\n".join(_BULLET.sub("", line) for line in text.strip().split("\n"))
     if len(_NUMBERED.findall(text)) > 1:
         text = _NUMBERED.sub("\n", text)
     text = text.strip(" \t\n.。[]{}()（）【】\"'“”")
@@ -243,15 +236,17 @@ def _number(answer: str, value_to_match: int | float) -> bool:
 
     Half a place of a value such as 0.001 is large, so at most a tenth of the value is allowed.
     """
-    found = _the_quantity(final_answer(answer))
     tolerance = 1e-6 * max(abs(value_to_match), 1e-3)
     if isinstance(value_to_match, float) and not value_to_match.is_integer():
         places = Decimal(repr(value_to_match)).as_tuple().exponent
         half_a_place = 0.5 * 10.0 ** int(places) * (1 + 1e-9)
         tolerance = max(tolerance, min(half_a_place, 0.1 * abs(value_to_match)))
-    return found is not None and any(
-        abs(reading - value_to_match) <= tolerance for reading in found.readings
-    )
+    found = _the_quantity(final_answer(answer))
+    return _is_within(found, value_to_match - tolerance, value_to_match + tolerance)
+
+
+def _is_within(found: Quantity | None, low: float, high: float) -> bool:
+    return found is not None and any(low <= reading <= high for reading in found.readings)
 
 
 def _the_quantity(text: str) -> Quantity | None:
@@ -293,7 +288,7 @@ def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> boo
     found = _the_quantity(text)
     low, high = interval
     slack = 1e-9 * max(abs(low), abs(high))
-    if found is None or not any(low - slack <= each <= high + slack for each in found.readings):
+    if found is None or not _is_within(found, low - slack, high + slack):
         return False
     named = [canonical_unit(unit) for unit in units if unit.strip()]
     return not named or (found.unit or "%" * (len(found.readings) > 1)) in named
