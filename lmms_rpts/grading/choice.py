@@ -349,13 +349,10 @@ class Reader:
             told = bool(chosen) and joint != "new" and not explains
             if quiet and told and _TAKES_AWAY.search(clause):
                 unclear = "text after the letter may contradict it"
-            if (
-                follows
-                and not named
-                and clause.strip()
-                and self._has_other_value(clause, chosen[-1])
-            ):
-                return Choice(None, "letter contradicts value")
+            if follows and not named and clause.strip():
+                same = self.options.of_value(clause)
+                if same and not chosen[-1] <= same:  # "B. 20"
+                    return Choice(None, "letter contradicts value")
             found = self._clause(clause, named) if named else None
             follows = isinstance(found, frozenset)
             if isinstance(found, str) and not explains:
@@ -375,11 +372,6 @@ class Reader:
             return Choice(None, SEVERAL)
         rule = "letter" if kinds & {"mark", "row"} else "the option's text"
         return Choice(_union(chosen), rule)
-
-    def _has_other_value(self, words: str, marks: frozenset[str]) -> bool:
-        """Whether the words after a mark are the value of another option: "B. 20"."""
-        same = self.options.values(words) if self.options.values is not None else None
-        return same is not None and bool(same) and not marks <= same
 
     def _clause(self, clause: str, named: list[Named]) -> frozenset[str] | str | None:
         """The marks that a clause chooses; a rule if it contradicts itself; None if unclear."""
@@ -424,11 +416,8 @@ class Reader:
         words = found["words"] or (found["more"] if named.bracketed else "")
         if not words:
             return False
-        if self.options.values is not None:
-            same = self.options.values(words)
-            if same:
-                return named.marks <= same
-        return not any(self.options.texts)
+        same = self.options.of_value(words)
+        return named.marks <= same if same else not any(self.options.texts)
 
     def _words_around(
         self, head: str, tail: str, named: list[Named]
@@ -450,11 +439,10 @@ class Reader:
         return None
 
     def _by_value(self, text: str) -> Choice:
-        values = self.options.values(text) if self.options.values is not None else None
-        if values:
-            one = len(values) == 1
-            return Choice(values if one else None, "the option's value" if one else SEVERAL)
-        return Choice(None, UNIDENTIFIED)
+        values = self.options.of_value(text)
+        if len(values) == 1:
+            return Choice(values, "the option's value")
+        return Choice(None, SEVERAL if values else UNIDENTIFIED)
 
     def _undenied(self, masked: Masked) -> str:
         """The text without the tokens that it denies."""

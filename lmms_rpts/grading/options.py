@@ -128,6 +128,10 @@ class Options:
             mark for mark, own in zip(self.marks, self.texts, strict=False) if own in said
         )
 
+    def of_value(self, text: str) -> frozenset[str]:
+        """The marks of the options with the value of a text."""
+        return (self.values(text) if self.values else None) or frozenset()
+
     @cached_property
     def mark_of(self) -> dict[str, str]:
         """The marks by their lower-case forms."""
