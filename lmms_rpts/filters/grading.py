@@ -15,12 +15,21 @@ from tqdm import tqdm
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import as_text, as_whole
 from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
-from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
+from lmms_rpts.judging import (
+    NO_JUDGE,
+    Dialogue,
+    JudgeConfigurationError,
+    Verdict,
+    choices,
+    find_judges,
+    writes,
+)
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.progress import standard_error
 from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
+from lmms_rpts.settings import Settings
 
 T = TypeVar("T")
 
@@ -270,3 +279,29 @@ def report_failed(entries: Iterable[Any], what: str) -> None:
     failed = [each.error for each in asked if each.error not in (None, NOT_JUDGED)]
     if failed:
         logger.warning("{} of {} {}; first: {}", len(failed), len(asked), what, failed[0])
+
+
+def needed_judge(settings: Settings, need: str, without: str, default: str | None = None) -> str:
+    """The configured judge, after a check that it can write text.
+
+    ``none`` is allowed: responses are then ungraded and can be graded later.
+
+    Args:
+        settings: settings of the run.
+        need: the setting that requires a judge, such as ROME_GRADER=llm.
+        without: the settings that need none.
+        default: the judge if LMMS_RPTS_JUDGE is not set.
+
+    Raises:
+        JudgeConfigurationError: the message says what to set.
+    """
+    judge = settings.judge or default
+    if judge is None:
+        raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
+    find_judges(judge, settings)
+    if judge != NO_JUDGE and not writes(judge):
+        raise JudgeConfigurationError(
+            f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
+            f"LMMS_RPTS_JUDGE, or grade answers by rules ({without})"
+        )
+    return judge

@@ -23,6 +23,7 @@ from lmms_rpts.filters.grading import (
     GradingFilter,
     grade_of,
     known_grade,
+    needed_judge,
     report_failed,
     report_ungraded,
 )
@@ -42,7 +43,6 @@ from lmms_rpts.tasks.cmmath.record import (
     MistakeEntry,
     RuleGrade,
 )
-from lmms_rpts.tasks.judges import needed_judge
 
 if TYPE_CHECKING:
     from lmms_rpts.tasks.cmmath.grading import Outcome
