@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin
 
 from loguru import logger
 from tqdm import tqdm
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.responses import REQUEST_FAILED, Doc
-from lmms_rpts.judging import NO_JUDGE, Dialogue, Verdict
+from lmms_rpts.filters.documents import as_text, as_whole
+from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
+from lmms_rpts.judging import (
+    NO_JUDGE,
+    Dialogue,
+    JudgeConfigurationError,
+    Verdict,
+    choices,
+    find_judges,
+    writes,
+)
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.progress import standard_error
 from lmms_rpts.judging.types import NOT_JUDGED
+from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
+from lmms_rpts.settings import Settings
 
 T = TypeVar("T")
 
@@ -30,15 +43,41 @@ Answers = tuple[JudgeGrade | None, Any]
 """The judge's grade, and the entry of further questions; None: not asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The parts of a response.
+
+    Attributes:
+        answer: the text outside the thinking, which is graded.
+        source: as returned by `select_reasoning`.
+        thinking: the hidden part; None if there is none.
+        score, reason: by rules: the score, or why there is none.
+        found: what else the rules found; None after an internal error.
+        missing: whether there is nothing to grade.
+    """
+
+    answer: str = ""
+    source: ReasoningSource = "response"
+    thinking: str | None = None
+    score: float | None = None
+    reason: str | None = None
+    found: Any = None
+    missing: bool = False
+
+
 class GradingFilter(JudgingFilter):
     """A filter that turns each response into one JSON string, its record.
 
-    Subclasses define how a response is parsed, what the judge is asked and what is recorded.
+    Subclasses define the rules, what the judge is asked and what is recorded besides.
 
     Attributes:
+        RECORD: type of the records.
+        NAMES: fields of a question that have another name in the documents.
         unjudged: the reason given for an answer that was not sent to a judge.
     """
 
+    RECORD: type[Any] = Record
+    NAMES: Mapping[str, str] = {"images": "img_path"}
     unjudged = NOT_JUDGED
 
     def apply(
@@ -48,13 +87,23 @@ class GradingFilter(JudgingFilter):
         records = self.map_responses(resps, docs, self._write_all)
         return [record[0] if len(record) == 1 else record for record in records]
 
+    def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
+        """The score of an answer by rules, or why there is none; and what else they found."""
+        raise NotImplementedError
+
     def read(self, response: str | None, doc: Doc) -> Any:
         """The parts of a response, graded by rules."""
-        raise NotImplementedError
+        missing = missing_response(response)
+        part = select_reasoning(response or "")
+        score, reason, found = self.rules(part.spoken, doc)
+        if missing:
+            return Given(reason=missing, found=found, missing=True)
+        thinking = (split_thinking(response or "")[1] or "").strip() or None
+        return Given(part.spoken, part.source, thinking, score, reason, found)
 
     def unread(self, reason: str) -> Any:
         """The parts of a response that could not be parsed."""
-        raise NotImplementedError
+        return Given(reason=reason, missing=True)
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge may be asked about a response to this document."""
@@ -65,9 +114,27 @@ class GradingFilter(JudgingFilter):
         yield from ()
         return None, None
 
-    def record(self, given: Any, grade: JudgeGrade | None, more: Any, doc: Doc) -> Record:
+    def record(self, given: Any, grade: JudgeGrade | None, more: Any, doc: Doc) -> Any:
         """The record of a response: its parts, the judge's grade, and further answers."""
+        score, reason = (given.score, given.reason) if grade is None else (grade.score, grade.error)
+        return self.RECORD(
+            outcome="unscored" if score is None else "scored",
+            reason=reason if score is None else None,
+            score=score,
+            answer=given.answer,
+            source=given.source,
+            instance=self.instance(doc),
+            **self.fields(given, grade, more, doc),
+        )
+
+    def fields(self, given: Any, grade: JudgeGrade | None, more: Any, doc: Doc) -> dict[str, Any]:
+        """The settings and the benchmark's own fields of a record."""
         raise NotImplementedError
+
+    def instance(self, doc: Doc, **known: Any) -> Any:
+        """The question of a document; ``known``: values that are not read from it."""
+        instance = self.RECORD.model_fields["instance"].annotation
+        return instance_of(instance, doc, self.NAMES, **known)
 
     def report(self, records: Sequence[Any]) -> None:
         """Log warnings that the table of results does not show."""
@@ -91,7 +158,7 @@ class GradingFilter(JudgingFilter):
                 for given, answer, (_, doc) in zip(parts, answers, pairs, strict=True)
             ]
 
-    def _unrecorded(self, doc: Doc, reason: str) -> Record:
+    def _unrecorded(self, doc: Doc, reason: str) -> Any:
         return self.record(self.unread(reason), None, None, doc)
 
     def hear(self, dialogues: Sequence[Dialogue[T]], asks: bool) -> list[T]:
@@ -112,6 +179,34 @@ class GradingFilter(JudgingFilter):
         records = self.records(pairs)
         self.report(records)
         return [record.to_json() for record in records]
+
+
+def instance_of(kind: type[Any], doc: Doc, names: Mapping[str, str], /, **known: Any) -> Any:
+    """The question as far as a record can hold it: odd documents must not lose paid-for replies.
+
+    Args:
+        kind: type of the question: fields with texts, whole numbers or lists of these.
+        names: names in the document, where they differ.
+        known: values that are not read from the document.
+    """
+    fields = {
+        name: _recorded(doc.get(names.get(name, name)), field.annotation)
+        for name, field in kind.model_fields.items()
+        if name not in known and not field.exclude
+    }
+    return kind(**fields, **known)
+
+
+def _recorded(value: Any, annotation: Any) -> Any:
+    parts = get_args(annotation)
+    if get_origin(annotation) is tuple:
+        there = value if isinstance(value, list | tuple) else ()
+        return tuple(_recorded(each, parts[0]) for each in there)
+    optional = NoneType in parts
+    plain = parts[0] if optional else annotation
+    if getattr(plain, "__origin__", plain) is int:
+        return as_whole(value) if optional else as_whole(value) or 0
+    return (None if optional else "") if value is None else as_text(value)
 
 
 def _not_told(reason: str) -> Answers:
@@ -184,3 +279,29 @@ def report_failed(entries: Iterable[Any], what: str) -> None:
     failed = [each.error for each in asked if each.error not in (None, NOT_JUDGED)]
     if failed:
         logger.warning("{} of {} {}; first: {}", len(failed), len(asked), what, failed[0])
+
+
+def needed_judge(settings: Settings, need: str, without: str, default: str | None = None) -> str:
+    """The configured judge, after a check that it can write text.
+
+    ``none`` is allowed: responses are then ungraded and can be graded later.
+
+    Args:
+        settings: settings of the run.
+        need: the setting that requires a judge, such as ROME_GRADER=llm.
+        without: the settings that need none.
+        default: the judge if LMMS_RPTS_JUDGE is not set.
+
+    Raises:
+        JudgeConfigurationError: the message says what to set.
+    """
+    judge = settings.judge or default
+    if judge is None:
+        raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
+    find_judges(judge, settings)
+    if judge != NO_JUDGE and not writes(judge):
+        raise JudgeConfigurationError(
+            f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
+            f"LMMS_RPTS_JUDGE, or grade answers by rules ({without})"
+        )
+    return judge

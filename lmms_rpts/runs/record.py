@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -24,6 +25,14 @@ from lmms_rpts.schema import (
 R = TypeVar("R", bound="Record")
 Cell = str | float | bool | None
 """The value of a cell in a table of responses."""
+_USUAL_CELLS = {"question": ("instance.question",), "answer": ("answer",)}
+
+
+def field_of(record: Any, path: str) -> Any:
+    """The value of a field such as ``grades.judge.reply``; None where a part is missing."""
+    for name in path.split("."):
+        record = getattr(record, name, None)
+    return record
 
 
 class Asked(Model):
@@ -65,6 +74,7 @@ class Record(Model):
         FILTER: the filter of lmms-eval that writes the record.
         AGAIN: how to create such records again, for messages.
         READERS: the commands that read the records, as a sentence for messages.
+        CELLS: for each cell of ``cells``, the fields of which the first with a value is shown.
     """
 
     SCHEMA: ClassVar[str]
@@ -74,6 +84,7 @@ class Record(Model):
     FILTER: ClassVar[str]
     AGAIN: ClassVar[str] = "run the task again"
     READERS: ClassVar[str]
+    CELLS: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     outcome: Literal["scored", "unscored"] = Field(description="whether the response has a score")
     reason: Text | None = Field(description="why there is no score")
@@ -158,12 +169,16 @@ class Record(Model):
 
     def cells(self) -> dict[str, Cell]:
         """The response as a row of a table: question, answer, grades and reasons."""
-        asked, answer = getattr(self.instance, "question", None), getattr(self, "answer", None)
+        score: Mapping[str, Sequence[str]] = {self.SCORE: (self.SCORE,)}
+        shown = self.CELLS or {**_USUAL_CELLS, **score, "why": ("reason",)}
+        found = {
+            name: next(filter(None, (field_of(self, path) for path in paths[:-1])), None)
+            or field_of(self, paths[-1])
+            for name, paths in shown.items()
+        }
         return {
-            "question": asked if isinstance(asked, str) else None,
-            "answer": answer if isinstance(answer, str) else None,
-            self.SCORE: getattr(self, self.SCORE),
-            "why": self.reason,
+            name: " | ".join(cell) if isinstance(cell, tuple) else cell
+            for name, cell in found.items()
         }
 
     def to_json(self) -> str:

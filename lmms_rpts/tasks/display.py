@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lmms_rpts.runs.record import JudgeGrade
+
 _QUESTIONS = ("question", "statement", "problem", "text")
 _GOLD = ("reference", "gold", "target", "answer", "answers")
 _FINAL = ("final_answer", "answer", "prediction")
@@ -65,6 +67,22 @@ class ShownGrade:
     asked: str = ""
     reply: str | None = None
     error: str | None = None
+
+
+def judged_grade(
+    grader: str | None, judged: JudgeGrade, counts: bool, asked: Callable[[], str]
+) -> ShownGrade:
+    """A grade by a judge; ``asked`` returns its prompt, unless the answer was empty."""
+    empty = judged.reply is None and judged.error is None
+    return ShownGrade(
+        grader=grader or "judge",
+        value=judged.score,
+        counts=counts,
+        reason="not asked: the answer is empty" if empty else "",
+        asked="" if empty else asked(),
+        reply=judged.reply,
+        error=judged.error,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

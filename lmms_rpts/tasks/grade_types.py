@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.runs.record import field_of
+from lmms_rpts.runs.rounds import NONE, Figure
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.display import Display
 from lmms_rpts.tasks.results import Metrics
@@ -80,22 +81,52 @@ class Column(NamedTuple):
     speaks: Callable[[Figures], bool] = lambda figures: True
 
 
+def cell_text(value: Any) -> str:
+    """A value of a listed answer as text: 1 or 0 for yes and no."""
+    if value is None:
+        return NONE
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+class Listed(NamedTuple):
+    """A value of a listed answer.
+
+    Attributes:
+        name: its name in JSON.
+        path: the field of the record, such as ``instance.id``.
+        head: heading of its column; empty: it is not in the table.
+        text: its text in the table.
+    """
+
+    name: str
+    path: str
+    head: str = ""
+    text: Callable[[Any], str] = cell_text
+
+
 class Listing(NamedTuple):
     """Individual answers to list.
 
     Attributes:
         what: a word for them, in the plural.
         wanted: selects records.
-        entry: takes the label of a run and a record; returns its values by name, for JSON.
-        cells: the texts of an entry by the headings of their columns.
+        values: their values, after the label of the run.
         texts: number of columns with texts; the others have numbers.
     """
 
     what: str
     wanted: Callable[[Any], bool]
-    entry: Callable[[str, Any], dict[str, Any]]
-    cells: Callable[[Mapping[str, Any]], Mapping[str, str]]
+    values: Sequence[Listed]
     texts: int
+
+    def entry(self, run: str, record: Any) -> dict[str, Any]:
+        """The values of a record by name, for JSON."""
+        return {"run": run} | {each.name: field_of(record, each.path) for each in self.values}
+
+    def cells(self, entry: Mapping[str, Any]) -> dict[str, str]:
+        """The texts of an entry by the headings of their columns."""
+        shown = {each.head: each.text(entry[each.name]) for each in self.values if each.head}
+        return {"run": entry["run"], **shown}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,7 @@ def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None
     listing, found = summary.grading.lists[option], summary.lists[option]
     if not found:
         return None
-    rows = [dict(listing.cells(entry)) for entry in found[:most]]
+    rows = [listing.cells(entry) for entry in found[:most]]
     texts = listing.texts
     if "task" in rows[0] and len({entry["task"] for entry in found}) == 1:
         texts -= 1

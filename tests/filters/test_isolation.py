@@ -17,12 +17,12 @@ from lmms_rpts.filters import (
     response_reading,
 )
 from lmms_rpts.filters import aggregate as aggregating
+from lmms_rpts.filters import grading as shared
 from lmms_rpts.filters import score as scoring
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore
 from lmms_rpts.judging import JudgeRequest, open_engine
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.tasks.cmmath import filter as cmmath_filter
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading
 from lmms_rpts.tasks.cmmath import verifier as cmmath_verifier
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
@@ -262,7 +262,7 @@ def test_an_ungraded_answer_is_no_zero_where_a_judge_is_asked(
 ) -> None:
     monkeypatch.setenv("CMMATH_GRADER", grader)
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
-    monkeypatch.setattr(cmmath_filter, "select_reasoning", poisoned(cmmath_filter.select_reasoning))
+    monkeypatch.setattr(shared, "select_reasoning", poisoned(shared.select_reasoning))
     (found,) = CmmathGradeFilter().apply([["poison"]], [make_problem()])
     record = json.loads(str(found))
     assert record["score"] is None

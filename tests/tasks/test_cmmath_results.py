@@ -73,21 +73,6 @@ def test_one_document(
     assert [found[name] for name in SSR] == [expected] * 4
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        *("", "最终答案：B", "null", "[]", "7", '"x"', "{}", "[" * 100_000),
-        '{"schema": "lmms_rpts.rome", "schema_version": 1, "score": 1.0}',
-        '{"schema": "lmms_rpts.cmmath", "schema_version": 1}',
-        '{"schema": "lmms_rpts.cmmath", "schema_version": 2, "score": 1.0}',
-    ],
-    ids=lambda result: result[:40],
-)
-@pytest.mark.usefixtures("no_garbage_collection")
-def test_what_is_no_record_has_no_metrics(result: str) -> None:
-    assert process_results({}, [result]) == process_results({}, []) == dict.fromkeys(NAMES)
-
-
 @pytest.mark.parametrize("points", [None, "", " ", "()", ","])
 def test_a_document_without_points_says_nothing_of_any(points: str | None) -> None:
     assert process_results({}, [record(1.0, points=points)])["ssr_0.1"] is None

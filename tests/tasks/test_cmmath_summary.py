@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.runs.samples import RunError, read_samples_of
-from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.cmmath import record as results
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
@@ -23,12 +20,9 @@ from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, RuleGrade, rea
 from lmms_rpts.tasks.cmmath.summary import GRADING, METRICS, summarize_cmmath
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
-from lmms_rpts.tasks.rome.record import read_rome_runs
-from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.cmmath_runs import JUDGE, write_cmmath_run
 from tests.support.cmmath_runs import make_cmmath_record as record
 from tests.support.environment import VARIABLES
-from tests.support.rome_runs import make_rome_record, write_rome_run
 
 BOTH = {"grader": "both", "judge": JUDGE}
 HALF = 0.975**0.5 - 0.5
@@ -119,68 +113,6 @@ def test_who_graded(settings: dict[str, Any], judge: str) -> None:
     assert found.scoring.judge == judge
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"score": 1.5}, "score should be a number from 0 to 1, not 1.5"),
-        ({"score": None}, "score should be a number"),
-        ({"grader": "people"}, "grader should be one of rule, judge, not 'people'"),
-        ({"grades": {"rule": None}}, "grades.judge is missing"),
-        ({"grades": {"rule": 1.0, "judge": None}}, "grades.rule should be an object, not 1.0"),
-        (
-            {"grades": {"rule": {"outcome": "right"}, "judge": None}},
-            "grades.rule.outcome should be one of correct, incorrect, undecided, not 'right'",
-        ),
-        (
-            {"mistake": {"kind": "luck", "error": None}},
-            "mistake.kind should be one of perception, reasoning, calculation, reject",
-        ),
-        ({"answer_type": None}, "answer_type should be a string, not None"),
-        ({"instance": []}, "instance should be an object"),
-        ({"settings": {"grader": "llm"}}, "settings.grader should be one of rule, judge, both"),
-    ],
-)
-def test_what_was_changed_is_refused_with_its_line(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
-    (file,) = write_cmmath_run(tmp_path, {"cmmath": [record(), record()]})
-    first, second = file.read_text().splitlines()
-    row = json.loads(second)
-    row["filtered_resps"] = json.dumps(json.loads(row["filtered_resps"]) | change)
-    file.write_text(f"{first}\n{json.dumps(row)}\n")
-    with pytest.raises(RunError) as caught:
-        read_cmmath_runs([tmp_path])
-    told = str(caught.value)
-    assert told.startswith(f"{file}, line 2: {said}")
-    assert told.endswith("Copy it again, or run the task again")
-
-
-def test_another_version_is_refused(tmp_path: Path) -> None:
-    (file,) = write_cmmath_run(tmp_path, {"cmmath": [record() | {"schema_version": 2}]})
-    with pytest.raises(RunError, match="schema version 2, but this lmms-rpts reads version 1"):
-        read_samples_of(CmmathRecord, file, pass_over=True)
-
-
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
-def test_any_value_in_any_place_is_read_or_refused_in_one_message(value: Any) -> None:
-    whole = record("correct", 1.0, mistake="reject")
-    changed = [whole | {name: value} for name in whole]
-    for part in ("grades", "instance", "settings", "mistake"):
-        changed += [whole | {part: whole[part] | {name: value}} for name in whole[part]]
-    for each in changed:
-        with suppress(FieldError):  # other exceptions would end in a traceback
-            found = CmmathRecord.parse(each, task="cmmath", doc_id=0)
-            assert found.score is None or 0 <= found.score <= 1
-
-
-def test_tasks_are_parts_of_one_run_be_they_run_together_or_not(tmp_path: Path) -> None:
-    for at, task in enumerate(("cmmath", "cmmath_ocr")):
-        write_cmmath_run(tmp_path, {task: [record()]}, date=f"2026010{at + 1}_030405")
-    (run,) = read_cmmath_runs([tmp_path])
-    assert run.tasks == ("cmmath", "cmmath_ocr")
-    assert summarize_cmmath([run]).warnings == ()
-
-
 def test_parts_that_were_graded_in_other_ways_are_other_runs(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path / "a", {"cmmath": [record(settings=BOTH)]})
     write_cmmath_run(tmp_path / "b", {"cmmath_ocr": [record()]})
@@ -189,25 +121,6 @@ def test_parts_that_were_graded_in_other_ways_are_other_runs(tmp_path: Path) -> 
     (warning,) = summarize_cmmath(runs).warnings
     assert "scored in different ways" in warning
     assert f"grader: both in model-a (rule+{JUDGE}); rule in model-a (rule)" in warning
-
-
-def test_each_reader_names_the_other_benchmark(tmp_path: Path) -> None:
-    write_cmmath_run(tmp_path / "c", {"cmmath": [record()]})
-    write_rome_run(tmp_path / "r", {"geo": [make_rome_record()]})
-    told = f"The samples in {tmp_path / 'c'} are of CMMaTH, not of "
-    for reader, benchmark in ((read_runs, "RPTS"), (read_rome_runs, "ROME")):
-        with pytest.raises(RunError) as caught:
-            reader([tmp_path / "c"])
-        assert str(caught.value) == f"{told}{benchmark}: lmms-rpts grades summarises them"
-    with pytest.raises(RunError, match="of ROME, not of CMMaTH: lmms-rpts grades summarises them"):
-        read_cmmath_runs([tmp_path / "r"])
-
-
-def test_the_reader_passes_over_other_tasks_of_a_folder(tmp_path: Path) -> None:
-    write_rome_run(tmp_path, {"geo": [make_rome_record()]})
-    write_cmmath_run(tmp_path, {"cmmath": [record()]})
-    assert [run.tasks for run in read_cmmath_runs([tmp_path])] == [("cmmath",)]
-    assert [run.tasks for run in read_rome_runs([tmp_path])] == [("rome_geo",)]
 
 
 # Figures
@@ -350,8 +263,6 @@ def test_breakdowns(tmp_path: Path) -> None:
         # The first problem belongs to two areas.
         "area": [("代数", 1.0), ("几何", 0.5), (None, 0.0)],
     }
-    with pytest.raises(RunError, match="known breakdowns: task, category, gr"):
-        summarize_cmmath(read_cmmath_runs([tmp_path]), ["colour"])
 
 
 POINTS = [
@@ -482,11 +393,6 @@ def test_the_frame_has_the_same_types_whatever_is_there(tmp_path: Path) -> None:
         assert frame[name].dtype == float, name
     assert frame["accuracy"].isna().all()
     assert frame["mistakes_reject"].tolist() == [0, 0]
-
-
-def test_no_run_is_refused() -> None:
-    with pytest.raises(RunError, match="No run to summarize"):
-        summarize_cmmath([])
 
 
 @given(

@@ -131,9 +131,9 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ),
     ({"ability": 4}, "ability should be a list, not 4"),
     ({"relation": "sideways"}, "relation should be one of guided, adversarial, independent, not"),
-    ({"id": 1.5}, "id should be a whole number or a text, not 1.5"),
+    ({"id": 1.5}, "id should be a string or a whole number, not 1.5"),
     ({"id": "first"}, "line 2: the id 'first' is also the id of line 1"),
-    ({"id": ["x"]}, "id should be a whole number or a text, not ['x']"),
+    ({"id": ["x"]}, "id should be a string or a whole number, not ['x']"),
 )
 def test_instances_that_cannot_be_evaluated(
     tmp_path: Path, fields: dict[str, Any], said: str

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.tasks.reform_eval import prompts
+from lmms_rpts.tasks.reform_eval.data import balanced_order, rng_of
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_samples
 from lmms_rpts.tasks.reform_eval.documents import Document
 from lmms_rpts.tasks.reform_eval.sets import TASKS, Method, data_sets
-from lmms_rpts.tasks.variants import balanced_order, rng_of
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import SETS, write_reform

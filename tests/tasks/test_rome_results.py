@@ -74,25 +74,6 @@ def test_no_response_has_no_grade() -> None:
     assert metrics(CHOICE) == dict.fromkeys(METRICS) | {"grader_coverage": 0.0}
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        *("", "Final Answer: B", "null", "[]", "7", '"x"', "{}", "[" * 100_000),
-        '{"schema": "lmms_rpts.rpts", "schema_version": 1, "rpts": 1.0}',
-        '{"schema": "lmms_rpts.rome", "schema_version": 2, "score": 1.0}',
-    ],
-    ids=lambda result: result[:40],
-)
-@pytest.mark.usefixtures("no_garbage_collection")
-def test_what_is_no_record_has_no_metrics(result: str) -> None:
-    assert process_results(CHOICE, [result]) == dict.fromkeys(METRICS)
-
-
-def test_a_record_that_lacks_everything_has_no_grade() -> None:
-    found = process_results(CHOICE, ['{"schema": "lmms_rpts.rome", "schema_version": 1}'])
-    assert found == dict.fromkeys(METRICS)
-
-
 _DOCS = [doc(each["evaluator"], **each["evaluator_kwargs"]) for each in ENTRIES]
 _SAID = st.lists(
     st.one_of(

@@ -19,7 +19,7 @@ from loguru import logger
 from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from lmms_rpts.escaping import listed, storable
+from lmms_rpts.escaping import storable
 from lmms_rpts.rows import ReadError, Row, read_rows
 from lmms_rpts.schema import all_faults, wrong
 from lmms_rpts.settings import load_settings
@@ -245,8 +245,10 @@ def source(images: bool = False) -> tuple[Path, str]:
             f"{REPOSITORY} and set CMMATH_PATH to its folder with {FILE} and {IMAGES}/."
         )
     place = Path(path).expanduser()
-    if place.is_file() or place.is_dir():
-        file = place if place.is_file() else _find_file(place)
+    file = place / FILE if place.is_dir() else place
+    if place.is_dir() and not file.is_file():
+        raise DataError(f"CMMATH_PATH={path!r} is not a folder with {FILE}. {_allowed()}")
+    if file.is_file():
         whole = f"{REPOSITORY} has the complete data."
         return file, f"Fix or complete {file.parent} (CMMATH_PATH); {whole}"
     if place.exists() or not _ON_HUB.fullmatch(path):
@@ -281,33 +283,6 @@ def _allowed() -> str:
         f"Set it to a copy of {REPOSITORY}: its folder with {FILE} and {IMAGES}/, or the JSON file "
         "in it; or to a data set on the Hub, as OWNER/NAME."
     )
-
-
-def _find_file(folder: Path) -> Path:
-    """``cmmath.json``, or the only other JSON file that contains problems."""
-    usual = folder / FILE
-    if usual.is_file():
-        return usual
-    files = [path for path in sorted(folder.glob("*.json")) if path.is_file()]
-    # The check reports the faults of a single file.
-    found = files if len(files) == 1 else [path for path in files if _holds_problems(path)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = listed([path.name for path in found])
-        raise DataError(
-            f"CMMATH_PATH={str(folder)!r} has no {FILE}, and several files with problems: "
-            f"{names}. Set CMMATH_PATH to one of these files."
-        )
-    raise DataError(f"CMMATH_PATH={str(folder)!r} is not a folder with {FILE}. {_allowed()}")
-
-
-def _holds_problems(path: Path) -> bool:
-    try:
-        wanted = {"problem_id", "question", "answer"}
-        return any(wanted <= row.fields.keys() for row in read_rows(path))
-    except ReadError:
-        return False
 
 
 @cache  # failures are not cached: the next call retries

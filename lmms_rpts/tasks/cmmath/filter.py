@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
@@ -17,25 +16,22 @@ from lmms_rpts.filters.documents import (
     SOME_TEXT,
     TEXT,
     FieldCheck,
-    as_optional_text,
-    as_text,
-    as_texts,
-    as_whole,
 )
 from lmms_rpts.filters.grading import (
     Answers,
+    Given,
     GradingFilter,
     grade_of,
     known_grade,
+    needed_judge,
     report_failed,
     report_ungraded,
 )
-from lmms_rpts.filters.responses import Doc, missing_response
+from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import add_request_kinds
-from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.benchmark import REQUEST_KINDS, CmmathSettings
@@ -43,15 +39,13 @@ from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.cmmath.record import (
     CmmathGrades,
     CmmathGrading,
-    CmmathInstance,
     CmmathRecord,
     MistakeEntry,
     RuleGrade,
 )
-from lmms_rpts.tasks.judges import needed_judge
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
+    from lmms_rpts.tasks.cmmath.grading import Outcome
 
 add_request_kinds(REQUEST_KINDS)
 
@@ -59,25 +53,6 @@ UNDECIDED = "the rules leave it undecided"
 """The beginning of the reason why a response that only rules graded has no score."""
 
 SCORES: dict[Outcome, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The parts of a response.
-
-    Attributes:
-        answer: the text outside the thinking, which is graded.
-        source: as returned by `select_reasoning`.
-        rules: the grade of the answer by rules; None if there is nothing to grade.
-        answer_type: type of the reference; ``unknown`` if it was not read.
-        error: why there is nothing to grade; None if there is something.
-    """
-
-    answer: str
-    source: ReasoningSource
-    rules: Grade | None
-    answer_type: str
-    error: str | None = None
 
 
 class CmmathGradeFilter(GradingFilter):
@@ -110,6 +85,7 @@ class CmmathGradeFilter(GradingFilter):
         "grade_group": OPTIONAL_WHOLE,
     }
     ORDER = "use cmmath_grade alone"
+    RECORD = CmmathRecord
 
     def __init__(self, judge: str | None = None) -> None:
         self.cmmath = CmmathSettings.load()
@@ -123,20 +99,12 @@ class CmmathGradeFilter(GradingFilter):
         need = f"{errors}true" if self.cmmath.errors else f"{grader}{self.cmmath.grader}"
         return needed_judge(self.settings, need, f"{grader}rule, {errors}false", default)
 
-    def read(self, response: str | None, doc: Doc) -> Given:
-        """The parts of a response, its answer graded by rules."""
+    def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
+        """The grade by rules, which may leave an answer undecided."""
         from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
 
-        part = select_reasoning(response or "")
-        rules = grade(doc["question"], doc["reference"], part.spoken)
-        missing = missing_response(response)
-        if missing:
-            return self.unread(missing, rules.answer_type)
-        return Given(part.spoken, part.source, rules, rules.answer_type)
-
-    def unread(self, reason: str, answer_type: str = "unknown") -> Given:
-        """A response with nothing to grade."""
-        return Given("", "response", None, answer_type, reason)
+        found = grade(doc["question"], doc["reference"], answer)
+        return SCORES[found.outcome], f"{UNDECIDED}: {found.rule}", found
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge grades, or classifies mistakes."""
@@ -165,7 +133,7 @@ class CmmathGradeFilter(GradingFilter):
             if judged is None:
                 verdict = yield compare_request(self.prompts, doc, given.answer)
                 judged = grade_of(verdict, "yes")
-        if self.cmmath.errors and _score(given, judged) == 0.0:
+        if self.cmmath.errors and (given if judged is None else judged).score == 0.0:
             mistake = MistakeEntry(kind="reject", reply=None, error=None)
             if given.answer.strip():
                 verdict = yield self._mistake_request(given, doc)
@@ -175,9 +143,9 @@ class CmmathGradeFilter(GradingFilter):
 
     def _is_judged(self, given: Given) -> bool:
         grader = self.cmmath.grader
-        if given.rules is None:
-            return False
-        return grader == "judge" or (grader == "both" and given.rules.outcome == "undecided")
+        return not given.missing and (
+            grader == "judge" or (grader == "both" and given.score is None)
+        )
 
     def _mistake_request(self, given: Given, doc: Doc) -> JudgeRequest:
         parts = [doc["reference"], doc["analysis"] or ""]
@@ -190,31 +158,27 @@ class CmmathGradeFilter(GradingFilter):
             answer=given.answer,
         )
 
-    def record(
+    def fields(
         self, given: Given, grade: JudgeGrade | None, more: MistakeEntry | None, doc: Doc
-    ) -> CmmathRecord:
-        """The record of a response; ``more``: the kind of its mistake."""
-        score = _score(given, grade)
-        grader: Literal["rule", "judge"] = "rule" if grade is None else "judge"
-        return CmmathRecord(
-            outcome="unscored" if score is None else "scored",
-            reason=_reason(given, grade) if score is None else None,
-            score=score,
-            grader=None if score is None else grader,
-            grades=CmmathGrades(rule=_rules(given), judge=grade),
-            answer_type=given.answer_type,
-            answer=given.answer,
-            source=given.source,
-            mistake=more,
-            instance=_instance(doc),
-            settings=CmmathGrading(
+    ) -> dict[str, Any]:
+        """Settings, all grades, and the kind of mistake (``more``)."""
+        found, rule = given.found, None
+        if found is not None and not given.missing:
+            rule = RuleGrade(outcome=found.outcome, answer=found.answer, rule=found.rule)
+        scored = (given if grade is None else grade).score is not None
+        return {
+            "grader": ("rule" if grade is None else "judge") if scored else None,
+            "grades": CmmathGrades(rule=rule, judge=grade),
+            "answer_type": found.answer_type if found is not None else "unknown",
+            "mistake": more,
+            "settings": CmmathGrading(
                 grader=self.cmmath.grader,
                 mistakes=self.cmmath.errors,
                 judge=self.judge if self.asks(doc) else None,
                 prompt_version=self.prompts.version,
                 rules_version=RULES_VERSION,
             ),
-        )
+        }
 
 
 def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
@@ -228,38 +192,4 @@ def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
         question=readable(doc["question"]),
         reference=readable(doc["reference"]),
         answer=answer,
-    )
-
-
-def _score(given: Given, judged: JudgeGrade | None) -> float | None:
-    if judged is not None:
-        return judged.score
-    return None if given.rules is None else SCORES[given.rules.outcome]
-
-
-def _reason(given: Given, judged: JudgeGrade | None) -> str | None:
-    if judged is not None:
-        return judged.error
-    return given.error if given.rules is None else f"{UNDECIDED}: {given.rules.rule}"
-
-
-def _rules(given: Given) -> RuleGrade | None:
-    rules = given.rules
-    if rules is None:
-        return None
-    return RuleGrade(outcome=rules.outcome, answer=rules.answer, rule=rules.rule)
-
-
-def _instance(doc: Doc) -> CmmathInstance:
-    """The problem as far as a record can hold it: odd documents must not lose paid-for replies."""
-    return CmmathInstance(
-        id=as_text(doc.get("id", "")),
-        question=as_text(doc.get("question", "")),
-        reference=as_text(doc.get("reference", "")),
-        form=as_text(doc.get("form", "")),
-        category=as_optional_text(doc.get("category")),
-        grade_id=as_whole(doc.get("grade_id")),
-        grade_group=as_whole(doc.get("grade_group")),
-        knowledge_point=as_optional_text(doc.get("knowledge_point")),
-        images=as_texts(doc.get("img_path")),
     )

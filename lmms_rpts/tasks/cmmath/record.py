@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
@@ -13,7 +12,7 @@ from pydantic import Field
 from lmms_rpts.judging.parsers.verdicts import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, Cell, JudgeGrade, Record
+from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
@@ -103,6 +102,15 @@ class CmmathRecord(Record):
     BENCHMARK: ClassVar[str] = "CMMaTH"
     FILTER: ClassVar[str] = "cmmath_grade"
     READERS: ClassVar[str] = "lmms-rpts grades summarises them"
+    CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
+        "question": ("instance.question",),
+        "gold": ("instance.reference",),
+        "answer": ("answer",),
+        "score": ("score",),
+        "rule": ("outcome_by_rules",),
+        "judge": ("judged",),
+        "why": ("reason", "grades.judge.reply", "grades.judge.error", "grades.rule.rule"),
+    }
 
     score: Share | None = Field(
         description="the grade that counts, 1 or 0; null if unscored (an undecided answer is "
@@ -159,35 +167,13 @@ class CmmathRecord(Record):
         """Whether the rules and the judge disagree."""
         return None not in (self.ruled, self.judged) and self.ruled != self.judged
 
-    def cells(self) -> dict[str, Cell]:
-        """The answer as a row of a table."""
-        ruled, judged = self.grades.rule, self.grades.judge
-        said = judged.reply or judged.error if judged else None
-        rule = ruled.rule if ruled else None
-        return {
-            "question": self.instance.question,
-            "gold": self.instance.reference,
-            "answer": self.answer,
-            "score": self.score,
-            "rule": self.outcome_by_rules,
-            "judge": self.judged,
-            "why": self.reason or said or rule,
-        }
-
 
 CmmathRun = RunOf[CmmathRecord]
 """The answers of one model in one evaluation of CMMaTH."""
 
 
-def read_cmmath_runs(paths: Iterable[str | Path]) -> list[CmmathRun]:
-    """Read runs of CMMaTH from samples files or folders, like ``read_runs`` for RPTS.
-
-    The tasks of one evaluation are parts of one run: the same problems, asked in other ways.
-
-    Raises:
-        RunError: if a file can't be read; the message has the file, the line and the remedy.
-    """
-    return read_runs_of(CmmathRecord, paths, record_types)
+read_cmmath_runs = partial(read_runs_of, CmmathRecord, known=record_types)
+"""Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 
 SSR = {f"ssr_{threshold}": threshold for threshold in THRESHOLDS}

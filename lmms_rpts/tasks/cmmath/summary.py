@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.cmmath.record import METRICS as _OF_DOCUMENTS
-from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, CmmathRun
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
-from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
-from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion, judged_grade
+from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listed, Listing, Rounds
+from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
@@ -24,21 +25,6 @@ METRICS: Metrics = {
     "accuracy_if_right": lambda record: 1.0 if record.score is None else record.score,
 }
 """The value of a record in each metric; None if it has none."""
-
-
-def summarize_cmmath(runs: Sequence[CmmathRun], by: Sequence[str] = ()) -> GradeSummary:
-    """Compare runs of CMMaTH, task by task: see ``summarize_grades``.
-
-    Accuracy is the mean over the problems that have a score. Its bounds assume that all other
-    responses are wrong, or right.
-
-    Args:
-        by: names of ``GRADING.breakdowns``; the breakdown by task is always included.
-
-    Raises:
-        RunError: if there is no run, or no such breakdown.
-    """
-    return summarize_grades(GRADING, runs, by)
 
 
 def _areas(record: CmmathRecord) -> Iterable[str | None]:
@@ -94,36 +80,22 @@ def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
         yield Sheet("Kinds of mistakes", ["task", "model", "n", *MISTAKES], 2, [rows])
 
 
-def _answer(run: str, record: CmmathRecord) -> dict[str, Any]:
-    rule = record.grades.rule
-    return {
-        "run": run,
-        "task": record.instance.task,
-        "id": record.instance.id,
-        "repeat": record.repeat,
-        "answer_type": record.answer_type,
-        "reference": record.instance.reference,
-        "answer": record.answer,
-        "found": rule.answer if rule else "",
-        "rule": rule.rule if rule else "",
-        "outcome": record.outcome_by_rules,
-        "judged": record.judged,
-        "score": record.score,
-    }
-
-
-def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "run": entry["run"],
-        "task": entry["task"],
-        "problem": entry["id"],
-        "type": entry["answer_type"],
-        "reference": entry["reference"],
-        "answer": end_of(entry["answer"]),
-        "why": entry["rule"],
-        "rules": {"correct": "1", "incorrect": "0"}.get(entry["outcome"], NONE),
-        "judge": NONE if entry["judged"] is None else f"{entry['judged']:g}",
-    }
+_LISTED = (
+    Listed("task", "instance.task", "task"),
+    Listed("id", "instance.id", "problem"),
+    Listed("repeat", "repeat"),
+    Listed("answer_type", "answer_type", "type"),
+    Listed("reference", "instance.reference", "reference"),
+    Listed("answer", "answer", "answer", end_of),
+    Listed("found", "grades.rule.answer"),
+    Listed("rule", "grades.rule.rule", "why"),
+    Listed(
+        *("outcome", "outcome_by_rules", "rules"),
+        lambda outcome: {"correct": "1", "incorrect": "0"}.get(outcome, NONE),
+    ),
+    Listed("judged", "judged", "judge"),
+    Listed("score", "score"),
+)
 
 
 # --- in a report ---------------------------------------------------------------------------------
@@ -162,16 +134,7 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
         error=None if rule else record.reason,
     )
     if judge is not None:
-        empty = judge.reply is None and judge.error is None
-        yield ShownGrade(
-            grader=name,
-            value=judge.score,
-            counts=record.grader == "judge",
-            reason="not asked: the answer is empty" if empty else "",
-            asked="" if empty else _asked(record),
-            reply=judge.reply,
-            error=judge.error,
-        )
+        yield judged_grade(name, judge, record.grader == "judge", partial(_asked, record))
     if mistake is not None:
         yield ShownGrade(
             grader=f"kind of mistake ({name})",
@@ -243,7 +206,7 @@ GRADING = Grading(
     sentence=_sentence,
     sheets=_sheets,
     lists={
-        option: Listing(what=what, wanted=wanted, entry=_answer, cells=_cells, texts=7)
+        option: Listing(what=what, wanted=wanted, values=_LISTED, texts=7)
         for option, what, wanted in (
             (
                 "undecided",
@@ -261,3 +224,6 @@ GRADING = Grading(
     tree_sheets=tree_sheets,
     display=DISPLAY,
 )
+
+summarize_cmmath = partial(summarize_grades, GRADING)
+"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""

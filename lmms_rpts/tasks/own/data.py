@@ -21,6 +21,7 @@ from lmms_rpts.schema import Model, Share, Text, all_faults, shown, wrong
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.own.prompts import lettered
+from lmms_rpts.tasks.source_fields import Identity, Line
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
 """Types of answers, which determine how they are graded; ``none``: not graded."""
@@ -43,12 +44,6 @@ def written(value: object) -> str:
     return str(value)
 
 
-def _line(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise wrong("a non-empty string", value)
-    return storable(value)
-
-
 def _answer(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return written(value)
@@ -57,27 +52,20 @@ def _answer(value: object) -> str:
     return storable(value)
 
 
-def _identity(value: object) -> str:
-    if type(value) is not int and not (isinstance(value, str) and value.strip()):
-        raise wrong("a whole number or a text", value)
-    return storable(str(value))
-
-
 def _several(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-_Line = Annotated[str, PlainValidator(_line)]
 _Answer = Annotated[str, PlainValidator(_answer)]
 
 
 class Instance(Model):
     """One row of a file of instances; unknown fields are ignored, and null counts as missing."""
 
-    id: Annotated[str, PlainValidator(_identity)] | None = None
-    question: _Line
+    id: Identity | None = None
+    question: Line
     answer: _Answer = ""
-    images: Annotated[tuple[_Line, ...], BeforeValidator(_several)] = ()
+    images: Annotated[tuple[Line, ...], BeforeValidator(_several)] = ()
     context: Text = ""
     texts: tuple[Text, ...] = ()
     reasoning: tuple[Text, ...] = ()

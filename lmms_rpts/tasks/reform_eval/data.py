@@ -7,9 +7,11 @@ They are not read with ``datasets``, which silently confuses some layouts.
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,6 @@ from lmms_rpts.rows import read_objects
 from lmms_rpts.schema import shown
 from lmms_rpts.tasks.reform_eval.images import Box, ImageIndex, ImagePlace, cut_to
 from lmms_rpts.tasks.reform_eval.sets import DataSet
-from lmms_rpts.tasks.variants import rng_of
 
 HUB_FOLDER = "huggingface_data"
 _PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
@@ -458,3 +459,37 @@ _READERS: Mapping[str, Callable[[_Row], Iterator[Sample]]] = {
     "dialogue": _read_dialogue,
 }
 """The functions that read a record of the layouts that names of fields don't describe."""
+
+
+# --- seeded draws: the same in every process, whatever the order of documents --------------------
+
+
+def rng_of(seed: int, *names: object) -> random.Random:
+    """A random number generator for the given seed and names."""
+    text = "|".join(map(str, (seed, *names)))
+    return random.Random(int.from_bytes(sha256(text.encode()).digest()[:8], "big"))
+
+
+def balanced_order(options: int, right: int, variant: int, seed: int, *names: object) -> list[int]:
+    """An order of options for one variant of a document.
+
+    Variant 0 keeps the given order. Over N variants of N options, or a multiple of N, the right
+    option has each position equally often; the others are shuffled each time.
+
+    Args:
+        options: number of options, at least one.
+        right: the position of the right option in the given order.
+        variant: number of the variant, from 0.
+        seed, names: what the draws depend on.
+
+    Returns:
+        For each position, the number of its option.
+    """
+    if variant == 0:
+        return list(range(options))
+    places = [each for each in range(options) if each != right]
+    rng_of(seed, *names, "places").shuffle(places)
+    others = [each for each in range(options) if each != right]
+    rng_of(seed, *names, variant, "order").shuffle(others)
+    place = [right, *places][variant % options]
+    return [*others[:place], right, *others[place:]]

@@ -12,21 +12,18 @@ from typing import Any, Literal
 
 from loguru import logger
 
-from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.documents import (
     ANYTHING,
     TEXT,
     TEXTS,
     FieldCheck,
     as_text,
-    as_texts,
-    as_whole,
 )
-from lmms_rpts.filters.grading import in_sight, report_ungraded
+from lmms_rpts.filters.grading import GradingFilter, instance_of, report_ungraded
 from lmms_rpts.filters.responses import Doc, missing_response
+from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
-from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
 from lmms_rpts.tasks.reform_eval.documents import rounds_of
 from lmms_rpts.tasks.reform_eval.published import kie_open_ended, ocr_open_ended, single_choice
@@ -50,12 +47,13 @@ _FIELDS: Mapping[str, FieldCheck] = {
 _NOTHING = ReformGrade(chosen=None, correct=None, rule="")
 
 
-class _ReformFilter(RptsFilter):
-    """A filter of ReForm-Eval, without a judge."""
+class ReformAnswerFilter(GradingFilter):
+    """Turns each response into a JSON record by rules; docs/record.md lists its fields."""
 
     DATA = "ReForm-Eval"
     FIELDS = _FIELDS
     OPTIONAL: Mapping[str, FieldCheck] = {}
+    ORDER = "use reform_answer alone"
     METHOD: Method = "generation"
     HISTORY: History = "gold"
 
@@ -63,43 +61,33 @@ class _ReformFilter(RptsFilter):
         super().__init__()
         self.asking = ReformAsking.of(load_reform_settings(), self.METHOD, self.HISTORY)
 
-    def unscored(self, doc: Doc, reason: str) -> ReformRecord:
-        """The record of a response that has no score."""
-        return record_of(doc, self.asking, reason=reason)
+    def choose(self, default: str | None) -> str:
+        """No judge: the rules decide every answer."""
+        return NO_JUDGE
 
-
-class ReformAnswerFilter(_ReformFilter):
-    """Turns each response into a JSON record; docs/record.md lists its fields."""
-
-    ORDER = "use reform_answer alone"
-
-    def apply(
-        self, resps: Sequence[Sequence[str | None]], docs: Sequence[Doc]
-    ) -> list[str | list[str]]:
-        """One string per instance; a list of strings for an instance with several responses."""
-        written = self.map_responses(resps, docs, self._write_all)
-        return [each[0] if len(each) == 1 else each for each in written]
-
-    def _write_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
-        shown = in_sight(pairs, "Grading by rules", load_settings().rank == 0)
-        with Isolation("grading a response") as isolation:
-            records = [
-                isolation.run(partial(self._grade, response, doc), partial(self.unscored, doc))
-                for response, doc in shown
-            ]
-        report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
-        return [each.to_json() for each in records]
-
-    def _grade(self, response: str | None, doc: Doc) -> ReformRecord:
+    def read(self, response: str | None, doc: Doc) -> ReformRecord:
+        """The record of a response."""
         missing = missing_response(response)
         if missing:
-            return self.unscored(doc, missing)
+            return record_of(doc, self.asking, reason=missing)
         part = select_reasoning(response or "")
         kind = data_sets()[doc["set"]].kind
         return grade_text(part.spoken, doc, kind, self.asking, part.source)
 
+    def unread(self, reason: str) -> str:
+        """The reason, until the document is known."""
+        return reason
 
-class ReformLikelihoodFilter(_ReformFilter):
+    def record(self, given: ReformRecord | str, grade: Any, more: Any, doc: Doc) -> ReformRecord:
+        """The record of a response, which may have no score."""
+        return record_of(doc, self.asking, reason=given) if isinstance(given, str) else given
+
+    def report(self, records: Sequence[ReformRecord]) -> None:
+        """Log how many responses have no score, and why."""
+        report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
+
+
+class ReformLikelihoodFilter(ReformAnswerFilter):
     """Chooses the likeliest option of each document; docs/record.md lists the fields.
 
     lmms-eval makes one request per option. The first request of a document becomes its JSON record;
@@ -109,10 +97,10 @@ class ReformLikelihoodFilter(_ReformFilter):
     ORDER = "use reform_likelihood alone"
     METHOD = "likelihood"
 
-    def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str]:
+    def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | list[str]]:
         """One entry per request: a record for the first one of a document, "" for the others."""
         self._check([()] * len(resps), docs)
-        entries: list[str] = []
+        entries: list[str | list[str]] = []
         whole = [(_first(each), doc) for each, doc in zip(resps, docs, strict=True)]
         with Isolation("grading likelihoods") as isolation:
             for _, group in groupby(whole, key=lambda pair: _identity(pair[1])):
@@ -122,7 +110,8 @@ class ReformLikelihoodFilter(_ReformFilter):
                 for start in range(0, len(values), count):
                     part = values[start : start + count]
                     record = isolation.run(
-                        partial(grade_losses, part, doc, self.asking), partial(self.unscored, doc)
+                        partial(grade_losses, part, doc, self.asking),
+                        partial(self._unrecorded, doc),
                     )
                     entries += [record.to_json(), *[""] * (len(part) - 1)]
         return entries
@@ -218,17 +207,7 @@ def record_of(
     reason: str | None = None,
 ) -> ReformRecord:
     """The record of a response; a malformed document must not lose a paid response."""
-    known, order = data_sets().get(as_text(doc.get("set"))), doc.get("order")
-    texts = ("id", "set", "instruct", "question", "marks")
-    fields: dict[str, Any] = {
-        **{name: as_text(doc.get(name, "")) for name in texts},
-        **{name: as_texts(doc.get(name)) for name in ("options", "answers")},
-        **{name: as_whole(doc.get(name)) or 0 for name in ("sample", "duplicate")},
-        **{name: as_whole(doc.get(name)) for name in ("right", "round")},
-        "kind": doc.get("kind", known.kind if known else "choice"),
-        "method": "likelihood" if doc.get("method") == "likelihood" else "generation",
-        "order": [as_whole(each) or 0 for each in order] if isinstance(order, list) else [],
-    }
+    known = data_sets().get(as_text(doc.get("set")))
     return ReformRecord(
         outcome="unscored" if score is None else "scored",
         reason=reason,
@@ -239,7 +218,13 @@ def record_of(
         source=source,
         losses=(),
         means=(),
-        instance=ReformInstance.model_validate(fields),
+        instance=instance_of(
+            ReformInstance,
+            doc,
+            {},
+            kind=doc.get("kind", known.kind if known else "choice"),
+            method="likelihood" if doc.get("method") == "likelihood" else "generation",
+        ),
         settings=asking,
     )
 

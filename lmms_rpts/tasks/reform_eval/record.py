@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from pathlib import Path
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, Cell, Record
+from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
@@ -76,6 +76,11 @@ class ReformInstance(Asked):
         right = self.option(self.right)
         return self.answers if right is None else (right,)
 
+    @property
+    def gold_text(self) -> str:
+        """The right option, or the accepted answers, as one text."""
+        return "; ".join(self.gold)
+
 
 class ReformAsking(Model):
     """How samples were presented and graded."""
@@ -138,6 +143,14 @@ class ReformRecord(Record):
     BENCHMARK: ClassVar[str] = "ReForm-Eval"
     FILTER: ClassVar[str] = "reform_answer"
     READERS: ClassVar[str] = "lmms-rpts grades summarises them"
+    CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
+        "question": ("instance.question",),
+        "gold": ("instance.gold",),
+        "answer": ("prediction",),
+        "score": ("score",),
+        "strict": ("strict.correct",),
+        "why": ("reason", "published.rule"),
+    }
 
     score: Share | None = Field(
         description="1 or 0 by the published rules; ROUGE-L for captions; null if unscored"
@@ -183,27 +196,10 @@ class ReformRecord(Record):
         """Whether the published rules found a mark; None if no mark is expected."""
         return self.published.chosen is not None if self.instance.kind == "choice" else None
 
-    def cells(self) -> dict[str, Cell]:
-        """The answer as a row of a table."""
-        asked = self.instance
-        return {
-            "question": asked.question,
-            "gold": " | ".join(asked.gold),
-            "answer": self.prediction,
-            "score": self.score,
-            "strict": self.strict.correct,
-            "why": self.reason or self.published.rule,
-        }
-
 
 ReformRun = RunOf[ReformRecord]
 """The answers of one model in one evaluation of ReForm-Eval."""
 
 
-def read_reform_runs(paths: Iterable[str | Path]) -> list[ReformRun]:
-    """Read runs of ReForm-Eval from samples files or folders, as ``read_runs`` does for RPTS.
-
-    Raises:
-        RunError: if something can't be read; with the file, the line and the remedy.
-    """
-    return read_runs_of(ReformRecord, paths, record_types)
+read_reform_runs = partial(read_runs_of, ReformRecord, known=record_types)
+"""Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -29,15 +30,14 @@ from lmms_rpts.stats.instability import (
 )
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
-from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listing, Rounds
-from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listed, Listing, Rounds
+from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.record import (
     ReformGrade,
     ReformInstance,
     ReformRecord,
-    ReformRun,
 )
 from lmms_rpts.tasks.reform_eval.results import CHOICE, answers_of, instability_over
 from lmms_rpts.tasks.reform_eval.sets import (
@@ -75,18 +75,6 @@ def _accuracy(record: ReformRecord) -> float | None:
 
 METRICS: Metrics = {"score": lambda record: record.score, **CHOICE, "accuracy": _accuracy}
 """Functions from a record to its value in each metric; None if it has none."""
-
-
-def summarize_reform(runs: Sequence[ReformRun], by: Sequence[str] = ()) -> GradeSummary:
-    """Compare runs of ReForm-Eval by task: see ``summarize_grades``.
-
-    Args:
-        by: names of ``GRADING.breakdowns``; the breakdown by task is always included.
-
-    Raises:
-        RunError: without runs, or for an unknown breakdown.
-    """
-    return summarize_grades(GRADING, runs, by)
 
 
 def _dimension(record: ReformRecord) -> Iterable[str | None]:
@@ -367,35 +355,6 @@ def _round_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
 _TRENDS = ("slope", "correlation")
 
 
-def _differing(run: str, record: ReformRecord) -> dict[str, Any]:
-    instance = record.instance
-    return {
-        "run": run,
-        "task": instance.task,
-        "id": instance.id,
-        "duplicate": instance.duplicate,
-        "reference": "; ".join(instance.gold),
-        "answer": record.prediction,
-        "published": record.published.correct,
-        "strict": record.strict.correct,
-        "rule": record.strict.rule,
-    }
-
-
-def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
-    marks = {True: "1", False: "0", None: NONE}
-    return {
-        "run": entry["run"],
-        "task": entry["task"],
-        "sample": entry["id"],
-        "reference": entry["reference"],
-        "answer": end_of(entry["answer"]),
-        "why": entry["rule"],
-        "published": marks[entry["published"]],
-        "strict": marks[entry["strict"]],
-    }
-
-
 # --- samples and answers for reports -------------------------------------------------------------
 
 
@@ -547,10 +506,21 @@ GRADING = Grading(
         "disagreements": Listing(
             what="answers that the published and the strict rules grade differently",
             wanted=lambda record: record.published.correct != record.strict.correct,
-            entry=_differing,
-            cells=_cells,
+            values=(
+                Listed("task", "instance.task", "task"),
+                Listed("id", "instance.id", "sample"),
+                Listed("duplicate", "instance.duplicate"),
+                Listed("reference", "instance.gold_text", "reference"),
+                Listed("answer", "prediction", "answer", end_of),
+                Listed("rule", "strict.rule", "why"),
+                Listed("published", "published.correct", "published"),
+                Listed("strict", "strict.correct", "strict"),
+            ),
             texts=6,
         )
     },
     display=DISPLAY,
 )
+
+summarize_reform = partial(summarize_grades, GRADING)
+"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""

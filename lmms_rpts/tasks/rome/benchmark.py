@@ -79,7 +79,7 @@ class RomeSettings(Table):
         Raises:
             JudgeConfigurationError: the message says what to set.
         """
-        from lmms_rpts.tasks.judges import needed_judge
+        from lmms_rpts.filters.grading import needed_judge
 
         if not any(map(self.asks_judge, subtasks)):
             return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from lmms_rpts.filters.documents import (
@@ -15,12 +14,11 @@ from lmms_rpts.filters.documents import (
     OPTIONAL_TEXT,
     TEXT,
     FieldCheck,
-    as_optional_text,
     as_text,
-    as_texts,
 )
 from lmms_rpts.filters.grading import (
     Answers,
+    Given,
     GradingFilter,
     grade_of,
     judge_grade,
@@ -28,11 +26,10 @@ from lmms_rpts.filters.grading import (
     report_failed,
     report_ungraded,
 )
-from lmms_rpts.filters.responses import Doc, missing_response
+from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
 from lmms_rpts.judging.parsers.verdicts import parse_consistency, parse_grade
 from lmms_rpts.judging.request_kinds import add_request_kinds
-from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import REQUEST_KINDS, SUBTASKS, RomeSettings
@@ -52,30 +49,6 @@ add_request_kinds(REQUEST_KINDS)
 THINKING_SHOWN = 4000
 """Number of characters at the end of the thinking that a judge sees."""
 
-_TEXTS = ("task", "language", "question", "reference", "evaluator")
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The parts of a response.
-
-    Attributes:
-        answer: the text outside the thinking, which is graded.
-        source: as returned by `select_reasoning`.
-        thinking: the hidden part; None if there is none.
-        rule, strict: grades by the published and the strict rules; None if there are none.
-        fault: why there are no grades by rules.
-        missing: whether there is nothing to grade.
-    """
-
-    answer: str = ""
-    source: ReasoningSource = "response"
-    thinking: str | None = None
-    rule: float | None = None
-    strict: float | None = None
-    fault: str | None = None
-    missing: bool = False
-
 
 class RomeAnswerFilter(GradingFilter):
     """Turns each response into one JSON string; docs/record.md describes its fields.
@@ -93,12 +66,15 @@ class RomeAnswerFilter(GradingFilter):
     DATA = "ROME"
     FIELDS: Mapping[str, FieldCheck] = {
         "id": ANYTHING,
-        **dict.fromkeys((*_TEXTS, "evaluator_kwargs"), TEXT),
+        **dict.fromkeys(("task", "language", "question", "reference", "evaluator"), TEXT),
+        "evaluator_kwargs": TEXT,
         "language": LANGUAGE,
         "img_path": NAMES,
     }
     OPTIONAL: Mapping[str, FieldCheck] = dict.fromkeys(OF_THE_IMAGE, OPTIONAL_TEXT)
     ORDER = "use rome_answer alone"
+    RECORD = RomeRecord
+    NAMES: Mapping[str, str] = {"images": "img_path", "subtask": "task"}
 
     def __init__(self, judge: str | None = None) -> None:
         self.rome = RomeSettings.load()
@@ -129,26 +105,16 @@ class RomeAnswerFilter(GradingFilter):
             self.unjudged = f"not judged: {str(error).splitlines()[0]}"
             return NO_JUDGE
 
-    def read(self, response: str | None, doc: Doc) -> Given:
-        """The parts of a response, its answer graded by rules."""
-        missing = missing_response(response)
-        if missing:
-            return self.unread(missing)
-        part = select_reasoning(response or "")
-        _, thinking, _ = split_thinking(response or "")
+    def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
+        """The grades by the published and the strict rules; the former count."""
         rule = strict = fault = None
         try:
             kwargs = json.loads(doc["evaluator_kwargs"])
-            rule = match(doc["evaluator"], kwargs, part.spoken)
-            strict = grade_strictly(doc["evaluator"], kwargs, part.spoken)
+            rule = match(doc["evaluator"], kwargs, answer)
+            strict = grade_strictly(doc["evaluator"], kwargs, answer)
         except (ValueError, TypeError) as error:
             fault = f"the question can't be graded by rules: {error}"
-        thinking = (thinking or "").strip() or None
-        return Given(part.spoken, part.source, thinking, rule, strict, fault)
-
-    def unread(self, reason: str) -> Given:
-        """A response with nothing to grade."""
-        return Given(fault=reason, missing=True)
+        return rule, fault, strict
 
     def asks(self, doc: Doc) -> bool:
         """Whether a judge grades this subtask, or compares thinking and answer."""
@@ -169,7 +135,7 @@ class RomeAnswerFilter(GradingFilter):
             reference = doc["reference"]
             grade = known_grade(reference, given.answer)
             if given.missing:
-                grade = judge_grade(None, error=given.fault)
+                grade = judge_grade(None, error=given.reason)
             if grade is None:
                 verdict = yield self.prompts.request(
                     "grade", doc["language"], parse=parse_grade, reference=reference, **asked
@@ -190,41 +156,27 @@ class RomeAnswerFilter(GradingFilter):
             )
         return grade, consistency
 
-    def record(
+    def fields(
         self, given: Given, grade: JudgeGrade | None, more: Consistency | None, doc: Doc
-    ) -> RomeRecord:
-        """The record of a response; ``more``: whether answer and thinking are consistent."""
-        score = given.rule if grade is None else grade.score
-        fault = given.fault if grade is None else grade.error
-        return RomeRecord(
-            outcome="unscored" if score is None else "scored",
-            reason=fault if score is None else None,
-            score=score,
-            grader=self.rome.grader_of(as_text(doc.get("task"))),
-            grades=RomeGrades(rule=given.rule, strict=given.strict, llm=grade),
-            answer=given.answer,
-            source=given.source,
-            consistency=more,
-            instance=_instance(doc),
-            settings=RomeGrading(
+    ) -> dict[str, Any]:
+        """Settings, all grades, and whether answer and thinking are consistent (``more``)."""
+        strict = None if given.missing else given.found
+        return {
+            "grader": self.rome.grader_of(as_text(doc.get("task"))),
+            "grades": RomeGrades(rule=given.score, strict=strict, llm=grade),
+            "consistency": more,
+            "settings": RomeGrading(
                 grader=self.rome.grader,
                 judge=self.judge if self.asks(doc) else None,
                 prompt_version=self.prompts.version,
             ),
-        )
+        }
 
-
-def _instance(doc: Doc) -> RomeInstance:
-    """The question as far as a record can hold it: odd documents must not lose paid-for replies."""
-    fields: dict[str, Any] = {name: as_text(doc.get(name, "")) for name in ("id", *_TEXTS)}
-    fields |= {name: as_optional_text(doc.get(name)) for name in OF_THE_IMAGE}
-    kwargs: Any = {}
-    with suppress(KeyError, ValueError, TypeError, RecursionError):
-        kwargs = json.loads(doc["evaluator_kwargs"])
-    arguments: Any = kwargs if isinstance(kwargs, dict) else {}
-    return RomeInstance(
-        subtask=fields.pop("task"),
-        evaluator_kwargs=arguments,
-        images=as_texts(doc.get("img_path")),
-        **fields,
-    )
+    def instance(self, doc: Doc, **known: Any) -> RomeInstance:
+        """The question, with its rule's arguments as an object."""
+        kwargs: Any = {}
+        with suppress(KeyError, ValueError, TypeError, RecursionError):
+            kwargs = json.loads(doc["evaluator_kwargs"])
+        arguments = kwargs if isinstance(kwargs, dict) else {}
+        found: RomeInstance = super().instance(doc, evaluator_kwargs=arguments)
+        return found

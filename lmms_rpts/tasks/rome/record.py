@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PlainSerializer, PlainValidator
@@ -13,7 +13,7 @@ from pydantic import Field, PlainSerializer, PlainValidator
 from lmms_rpts.escaping import storable
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, Cell, JudgeGrade, Record
+from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
 from lmms_rpts.tasks.benchmark import record_types
@@ -97,6 +97,16 @@ class RomeRecord(Record):
     BENCHMARK: ClassVar[str] = "ROME"
     FILTER: ClassVar[str] = "rome_answer"
     READERS: ClassVar[str] = "lmms-rpts grades summarises them"
+    CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
+        "question": ("instance.question",),
+        "gold": ("instance.reference",),
+        "answer": ("answer",),
+        "score": ("score",),
+        "rule": ("grades.rule",),
+        "strict": ("grades.strict",),
+        "judge": ("llm",),
+        "why": ("reason", "grades.llm.reply", "grades.llm.error"),
+    }
 
     score: Share | None = Field(
         description="the grade that counts; null if unscored (a failure of the judge is never 0)"
@@ -128,21 +138,6 @@ class RomeRecord(Record):
         """Whether another grade differs from that by the published rules."""
         return None not in (self.grades.rule, other) and self.grades.rule != other
 
-    def cells(self) -> dict[str, Cell]:
-        """The answer as a row of a table."""
-        judged = self.grades.llm
-        said = judged.reply or judged.error if judged else None
-        return {
-            "question": self.instance.question,
-            "gold": self.instance.reference,
-            "answer": self.answer,
-            "score": self.score,
-            "rule": self.grades.rule,
-            "strict": self.grades.strict,
-            "judge": self.llm,
-            "why": self.reason or said,
-        }
-
     @classmethod
     def alike(cls, one: AbstractSet[RomeGrading], other: AbstractSet[RomeGrading]) -> bool:
         """Whether the same graders were set; rules may have graded some questions."""
@@ -155,15 +150,8 @@ RomeRun = RunOf[RomeRecord]
 """The answers of one model in one evaluation of ROME."""
 
 
-def read_rome_runs(paths: Iterable[str | Path]) -> list[RomeRun]:
-    """Read runs of ROME from samples files or folders, like ``read_runs`` for RPTS.
-
-    The subtasks of one evaluation are parts of one run.
-
-    Raises:
-        RunError: if a file can't be read; the message has the file, the line and the remedy.
-    """
-    return read_runs_of(RomeRecord, paths, record_types)
+read_rome_runs = partial(read_runs_of, RomeRecord, known=record_types)
+"""Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 
 METRICS: Metrics = {

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.runs.rounds import NONE
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
-from lmms_rpts.tasks.grade_types import Figures, Grading, Listing
-from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion, judged_grade
+from lmms_rpts.tasks.grade_types import Figures, Grading, Listed, Listing
+from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.matchers import extract_answer
 from lmms_rpts.tasks.rome.record import METRICS as _OF_DOCUMENTS
-from lmms_rpts.tasks.rome.record import RomeRecord, RomeRun
+from lmms_rpts.tasks.rome.record import RomeRecord
 from lmms_rpts.tasks.rome.strict import whole_answer
 from lmms_rpts.tasks.sheets import end_of, metric_column
 
@@ -23,20 +22,6 @@ METRICS: Metrics = {name: of for name, of in _OF_DOCUMENTS.items() if name != "g
 """The value of a record in each metric; None if it has none."""
 
 _AGREEMENT = {True: "consistent", False: "inconsistent", None: ""}
-
-
-def summarize_rome(runs: Sequence[RomeRun], by: Sequence[str] = ()) -> GradeSummary:
-    """Compare runs of ROME: see ``summarize_grades``.
-
-    Accuracy is the mean over questions, as on the publishers' leaderboard.
-
-    Args:
-        by: names of ``GRADING.breakdowns``; the breakdown by subtask is always included.
-
-    Raises:
-        RunError: if there is no run, or no such breakdown.
-    """
-    return summarize_grades(GRADING, runs, by)
 
 
 def _sentence(figures: Figures) -> str:
@@ -56,36 +41,6 @@ def _strict_differs(record: RomeRecord) -> bool:
 
 def _judge_differs(record: RomeRecord) -> bool:
     return record.disputed_by(record.llm)
-
-
-def _disagreement(run: str, record: RomeRecord) -> dict[str, Any]:
-    return {
-        "run": run,
-        "subtask": record.instance.subtask,
-        "id": record.instance.id,
-        "repeat": record.repeat,
-        "evaluator": record.instance.evaluator,
-        "reference": record.instance.reference,
-        "answer": record.answer,
-        "rule": record.grades.rule,
-        "strict": record.grades.strict,
-        "llm": record.llm,
-    }
-
-
-def _cells(entry: Mapping[str, Any]) -> dict[str, str]:
-    grades = {"rule": "rule", "strict": "strict", "LLM": "llm"}
-    return {
-        "run": entry["run"],
-        "question": entry["id"],
-        "evaluator": entry["evaluator"],
-        "reference": entry["reference"],
-        "answer": end_of(entry["answer"]),
-        **{
-            head: NONE if entry[name] is None else f"{entry[name]:g}"
-            for head, name in grades.items()
-        },
-    }
 
 
 def _question(record: RomeRecord) -> ShownQuestion:
@@ -122,16 +77,8 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
         reason=record.instance.evaluator,
     )
     if grades.llm is not None:
-        empty = grades.llm.reply is None and grades.llm.error is None
-        yield ShownGrade(
-            grader=record.settings.model or "judge",
-            value=grades.llm.score,
-            counts=not by_rule,
-            reason="not asked: the answer is empty" if empty else "",
-            asked="" if empty else _prompt(record, "grade", reference=record.instance.reference),
-            reply=grades.llm.reply,
-            error=grades.llm.error,
-        )
+        prompt = partial(_prompt, record, "grade", reference=record.instance.reference)
+        yield judged_grade(record.settings.model, grades.llm, not by_rule, prompt)
     if record.consistency is not None:
         yield ShownGrade(
             grader="thinking and answer",
@@ -192,10 +139,22 @@ GRADING = Grading(
         "disagreements": Listing(
             what="answers on which graders disagree",
             wanted=lambda record: _strict_differs(record) or _judge_differs(record),
-            entry=_disagreement,
-            cells=_cells,
+            values=(
+                Listed("subtask", "instance.subtask"),
+                Listed("id", "instance.id", "question"),
+                Listed("repeat", "repeat"),
+                Listed("evaluator", "instance.evaluator", "evaluator"),
+                Listed("reference", "instance.reference", "reference"),
+                Listed("answer", "answer", "answer", end_of),
+                Listed("rule", "grades.rule", "rule"),
+                Listed("strict", "grades.strict", "strict"),
+                Listed("llm", "llm", "LLM"),
+            ),
             texts=5,
         )
     },
     display=Display(question=_question, answer=_answer),
 )
+
+summarize_rome = partial(summarize_grades, GRADING)
+"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""
