@@ -129,7 +129,7 @@ def shrink_all(
         progress: whether a progress bar is shown for many images.
     """
     names = sorted(set(wanted))
-    paths = [_inside(folder, name) for folder, name in names]
+    paths = [place_of(folder, name) for folder, name in names]
     cache = _open_cache() if names else None
     # Pillow releases the GIL while it decodes, resizes and encodes.
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -157,7 +157,8 @@ def _open_cache() -> ThumbnailCache | None:
     return ThumbnailCache(folder / FOLDER) if folder is not None else None
 
 
-def _inside(folder: Path, name: str) -> Path | None:
+def place_of(folder: Path, name: str) -> Path | None:
+    """The file of an image below its folder; None if there is none."""
     # Names come from data and must stay inside; links come from the folder's owner and are followed
     # (the Hub's cache consists of links).
     named = Path(name)

@@ -17,8 +17,9 @@ from lmms_rpts.analysis.rating_sample import RatingSample, rated_steps
 from lmms_rpts.files import draft_of
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.report.frame import Frame
+from lmms_rpts.report.gallery import find_pictures
 from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.writing import ReportError, find_pictures
+from lmms_rpts.report.writing import ReportError
 from lmms_rpts.runs.rating_file import FORMAT, VERSION
 
 LONGEST_SIDE = 800
