@@ -177,7 +177,8 @@ class Pages:
         views: Sequence[View | GradedView] = (self.view, *self.graded)
         for view in views:
             anchors = [None, *(entry.anchor for entry in view.entries), None]
-            for at, entry in enumerate(view.entries):
+            entries: Sequence[Entry | GradedEntry] = view.entries
+            for at, entry in enumerate(entries):
                 yield view, entry, anchors[at], anchors[at + 2]
 
     def _overviews(self, link: Callable[[Entry | GradedEntry], str]) -> Iterator[str]:

@@ -157,6 +157,21 @@ def write_report(
     )
 
 
+def write_page(output: Path, page: str) -> int:
+    """Write one page atomically and return its size in bytes.
+
+    Raises:
+        ReportError: if ``output`` can't be written.
+    """
+    content = page.encode("utf-8", "replace")
+    try:
+        with draft_of(output) as draft:
+            draft.write_bytes(content)
+    except OSError as error:
+        raise _unwritable(output, error) from None
+    return len(content)
+
+
 def _unwritable(output: Path, error: OSError) -> ReportError:
     return ReportError(f"Cannot write to {error.filename or output}: {error.strerror}")
 
