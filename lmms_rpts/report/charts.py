@@ -1,7 +1,8 @@
-"""SVG charts of the report, in the page's colours."""
+"""SVG charts of the pages, in the page's colours; all texts are escaped."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
@@ -9,26 +10,55 @@ from markupsafe import Markup
 from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.escaping import cut_middle
 from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
-from lmms_rpts.report.svg import circle, decoration, drawing, grid, path, rect, text, ticks, upright
+from lmms_rpts.runs.validity import Bin, Interval
 from lmms_rpts.stats.intervals import Estimate
 
 _BINS = 10
+_LARGEST_DOT, _SMALLEST_DOT = 11.0, 2.5
 
 
-def estimate_bar(estimate: Estimate, run: int = 0, width: int = 130, height: int = 14) -> Markup:
-    """A bar from 0 to 1 with the interval as a whisker: decoration next to the number."""
+def estimate_bar(
+    estimate: Estimate | Interval,
+    run: int = 0,
+    *,
+    height: int = 14,
+    margin: int = 2,
+    chance: bool = False,
+    rival: float | None = None,
+) -> Markup:
+    """A bar from 0 to 1 with the interval as a whisker: decoration next to the number.
+
+    Args:
+        estimate: clamped to the bar, since files from others may contain any number.
+        run: number of its colour.
+        height: of the drawing, with the whisker.
+        margin: above and below the bar.
+        chance: whether dashes mark 0.5.
+        rival: a value to mark from above.
+    """
     if estimate.value is None:
         return Markup("")
-    middle = height / 2
+    width, middle = 130, height / 2
+
+    def place(value: float) -> float:
+        return width * min(1.0, max(0.0, value))
+
     parts = [
-        rect(0, 2, width, height - 4, "bar-ground", corner=3),
-        rect(0, 2, width * estimate.value, height - 4, f"bar run{run % 6}", corner=3),
+        _rect(0, margin, width, height - 2 * margin, "bar-ground", corner=3),
+        _rect(0, margin, place(estimate.value), height - 2 * margin, f"bar run{run % 6}", corner=3),
     ]
+    if chance:
+        parts.append(_path(f"M{width / 2:g} 0V{height}", "chance"))
     if estimate.low is not None and estimate.high is not None:
-        low, high = width * estimate.low, width * estimate.high
-        ends = "".join(f"M{x:.1f} {middle - 4}V{middle + 4}" for x in (low, high))
-        parts.append(path(f"M{low:.1f} {middle}H{high:.1f}{ends}", "whisker"))
-    return decoration(parts, width, height)
+        low, high = place(estimate.low), place(estimate.high)
+        ends = "".join(f"M{x:.1f} {middle - 4:g}V{middle + 4:g}" for x in (low, high))
+        parts.append(_path(f"M{low:.1f} {middle:g}H{high:.1f}{ends}", "whisker"))
+    if rival is not None:
+        x = place(rival)
+        parts.append(_path(f"M{x:.1f} 6L{x - 4:.1f} 0H{x + 4:.1f}Z", "rival"))
+    return Markup(
+        '<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" aria-hidden="true">{2}</svg>'
+    ).format(width, height, Markup("").join(parts))
 
 
 def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
@@ -42,32 +72,32 @@ def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
         x, middle = left + at * column + 1, left + (at + 0.5) * column
         up, down = (counts[at] / most * (half - 14) for counts in (right, wrong))
         if right[at]:
-            parts.append(rect(x, half - up, column - 2, up, "hist right"))
-            parts.append(text(middle, half - up - 3, str(right[at]), "count"))
+            parts.append(_rect(x, half - up, column - 2, up, "hist right"))
+            parts.append(_text(middle, half - up - 3, str(right[at]), "count"))
         if wrong[at]:
-            parts.append(rect(x, half, column - 2, down, "hist wrong"))
-            parts.append(text(middle, half + down + 11, str(wrong[at]), "count"))
+            parts.append(_rect(x, half, column - 2, down, "hist wrong"))
+            parts.append(_text(middle, half + down + 11, str(wrong[at]), "count"))
     threshold = left + (width - left) * RIGHT_REASON
     parts += [
-        path(f"M{left} {half}H{width}", "axis"),
-        path(f"M{threshold:.1f} 0V{2 * half}", "threshold"),
-        text(left - 6, half - 22, "right", "side"),
-        text(left - 6, half + 28, "wrong", "side"),
-        *ticks(left, width, 2 * half + 14),
-        text((left + width) / 2, 2 * half + bottom - 6, "RPTS", "name"),
+        _path(f"M{left} {half}H{width}", "axis"),
+        _path(f"M{threshold:.1f} 0V{2 * half}", "threshold"),
+        _text(left - 6, half - 22, "right", "side"),
+        _text(left - 6, half + 28, "wrong", "side"),
+        *_ticks(left, width, 2 * half + 14),
+        _text((left + width) / 2, 2 * half + bottom - 6, "RPTS", "name"),
     ]
     said = (
         f"RPTS of {label}. Right answers, by tenths from 0 to 1: {_listed(right)}. "
         f"Wrong answers: {_listed(wrong)}."
     )
-    return drawing(parts, width + 10, 2 * half + bottom, said)
+    return _drawing(parts, width + 10, 2 * half + bottom, said)
 
 
 def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
     """Scatter plot: one point per run, with both intervals; runs without a score are left out."""
     width, height, left, bottom = 300, 216, 50, 38
     across, up = width - left - 14, height - bottom - 12
-    parts = [*grid(left, 12, across, up)]
+    parts = [*_grid(left, 12, across, up)]
     said = []
     for at, (label, seen) in enumerate(overviews.items()):
         x, y = seen.metrics["accuracy"], seen.metrics["rpts"]
@@ -81,16 +111,16 @@ def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
             cross += f"M{px:.1f} {12 + up * (1 - y.low):.1f}V{12 + up * (1 - y.high):.1f}"
         aside, kind = (-10, "point end") if x.value > 0.6 else (10, "point")
         parts += [
-            path(cross, f"whisker run{at % 6}"),
-            circle(px, py, 6, f"dot run{at % 6}"),
-            text(px + aside, py - 9, cut_middle(label, 32), kind),
+            _path(cross, f"whisker run{at % 6}"),
+            _circle(px, py, 6, f"dot run{at % 6}"),
+            _text(px + aside, py - 9, cut_middle(label, 32), kind),
         ]
         said.append(f"{label}: accuracy {x.value:.2f}, RPTS {y.value:.2f}")
     parts += [
-        text(left + across / 2, height - 4, "accuracy", "name"),
-        upright(12, 12 + up / 2, "RPTS"),
+        _text(left + across / 2, height - 4, "accuracy", "name"),
+        _upright(12, 12 + up / 2, "RPTS"),
     ]
-    return drawing(parts, width, height, "RPTS against accuracy. " + "; ".join(said) + ".")
+    return _drawing(parts, width, height, "RPTS against accuracy. " + "; ".join(said) + ".")
 
 
 def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:
@@ -104,3 +134,78 @@ def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:
 
 def _listed(counts: Sequence[int]) -> str:
     return ", ".join(map(str, counts))
+
+
+def reliability_diagram(bins: Sequence[Bin], name: str) -> Markup:
+    """Share of sound steps by mean score: one dot per bin, its area proportional to its steps.
+
+    Whiskers are the intervals. On the diagonal, scores are probabilities.
+    """
+    width, height, left, top, bottom = 360, 340, 48, 14, 42
+    across, up = width - left - 16, height - top - bottom
+    most = max((each.n for each in bins), default=0)
+    parts = [
+        *_grid(left, top, across, up),
+        _path(f"M{left} {top + up}L{left + across} {top}", "threshold"),
+    ]
+    for each in bins:
+        x, y = left + across * each.score, top + up * (1 - each.sound)
+        if each.low is not None and each.high is not None:
+            low, high = (top + up * (1 - end) for end in (each.low, each.high))
+            parts.append(_path(f"M{x:.1f} {low:.1f}V{high:.1f}", "whisker run0"))
+        radius = _LARGEST_DOT * math.sqrt(each.n / most) if most else 0
+        parts.append(_circle(x, y, max(_SMALLEST_DOT, radius), "dot run0"))
+    parts += [
+        _text(left + across / 2, height - 6, "mean score of the judge", "name"),
+        _upright(12, top + up / 2, "share of sound steps"),
+    ]
+    told = "; ".join(f"{each.score:.2f}: {each.sound:.2f}" for each in bins[:20])
+    said = f"Reliability on {name}: mean score and share of sound steps. {told}."
+    return _drawing(parts, width, height, said)
+
+
+def _drawing(parts: Sequence[Markup], width: float, height: float, said: str) -> Markup:
+    return Markup(
+        '<svg width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img" class="chart" '
+        'aria-label="{2}"><title>{2}</title>{3}</svg>'
+    ).format(width, height, said, Markup("").join(parts))
+
+
+def _rect(x: float, y: float, width: float, height: float, kind: str, corner: int = 0) -> Markup:
+    return Markup(
+        '<rect x="{:.4g}" y="{:.4g}" width="{:.4g}" height="{:.4g}" rx="{}" class="{}"></rect>'
+    ).format(x, y, width, height, corner, kind)
+
+
+def _circle(x: float, y: float, radius: float, kind: str) -> Markup:
+    dot = Markup('<circle cx="{:.4g}" cy="{:.4g}" r="{:.3g}" class="{}"></circle>')
+    return dot.format(x, y, radius, kind)
+
+
+def _path(way: str, kind: str) -> Markup:
+    return Markup('<path d="{}" class="{}"></path>').format(way, kind)
+
+
+def _text(x: float, y: float, said: str, kind: str) -> Markup:
+    return Markup('<text x="{:.4g}" y="{:.4g}" class="{}">{}</text>').format(x, y, kind, said)
+
+
+def _upright(x: float, y: float, said: str) -> Markup:
+    return Markup(
+        '<text x="{0:.4g}" y="{1:.4g}" class="name" transform="rotate(-90 {0:.4g} {1:.4g})">{2}'
+        "</text>"
+    ).format(x, y, said)
+
+
+def _grid(left: float, top: float, across: float, up: float) -> list[Markup]:
+    lines = "".join(
+        f"M{left} {top + up * k / 4:.1f}H{left + across}"
+        f"M{left + across * k / 4:.1f} {top}V{top + up}"
+        for k in range(5)
+    )
+    sides = [_text(left - 6, top + 4 + up * (1 - k / 4), f"{k / 4:g}", "side") for k in range(5)]
+    return [_path(lines, "grid"), *sides, *_ticks(left, left + across, top + up + 16)]
+
+
+def _ticks(left: float, right: float, y: float) -> list[Markup]:
+    return [_text(left + (right - left) * k / 4, y, f"{k / 4:g}", "tick") for k in range(5)]

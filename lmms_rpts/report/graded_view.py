@@ -7,20 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.anchors import make_anchor, plain_name
-from lmms_rpts.report.graded_choice import (
-    Case,
-    Graded,
-    choose,
-    flags_of,
-    identity,
-    outcome_of,
-    rank_of,
-    score_of,
-)
 from lmms_rpts.runs.logged import Logged, read_logged
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -28,6 +18,12 @@ from lmms_rpts.tasks.display import ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.sheets import Sheet, summary_sheets
+
+Graded = Literal["wrong", "unscored", "partial", "value", "right"]
+"""How an answer was graded: ``value`` is a score that is neither right nor wrong."""
+
+URGENCY: tuple[Graded, ...] = ("wrong", "unscored", "partial", "value", "right")
+"""Outcomes in the order in which answers should be checked."""
 
 MOST_ANSWERS = 20
 """Maximum number of answers of a run to a question that are shown; files may hold any number."""
@@ -248,6 +244,77 @@ def _differs(values_of: Callable[[Any], Iterable[str | None]], runs: Iterable[An
     """Whether a breakdown has several values, but at most ``MOST_GROUPS``."""
     every = {tuple(values_of(record)) for run in runs for record in run.responses}
     return 1 < len(every) <= MOST_GROUPS
+
+
+@dataclass(frozen=True)
+class Case:
+    """The answers to one question, before they are prepared.
+
+    Attributes:
+        task: its task.
+        key: identifies the question.
+        answers: for each answer, the index of the run and the record.
+        rank: lower ranks are shown first.
+    """
+
+    task: str
+    key: tuple[object, ...]
+    answers: tuple[tuple[int, Any], ...]
+    rank: tuple[float, ...]
+
+
+def identity(record: Any) -> tuple[object, ...]:
+    """The task and question of a record, with the id, since other data number questions anew."""
+    return (*record.instance.key, str(getattr(record.instance, "id", "")))
+
+
+def score_of(grading: Grading, record: Any) -> float | None:
+    """The value of the first metric, which says whether an answer is scored."""
+    found = next(iter(grading.metrics.values()))(record)
+    return None if found is None else float(found)
+
+
+def outcome_of(grading: Grading, record: Any) -> Graded:
+    """How an answer was graded."""
+    score = score_of(grading, record)
+    if score is None:
+        return "unscored"
+    if grading.display.scale(record):
+        return "value"
+    return "right" if score >= 1 else "partial" if score > 0 else "wrong"
+
+
+def flags_of(grading: Grading, record: Any) -> tuple[str, ...]:
+    """The lists of the benchmark that contain an answer."""
+    return tuple(name for name, listing in grading.lists.items() if listing.wanted(record))
+
+
+def rank_of(grading: Grading, record: Any) -> tuple[float, ...]:
+    """The rank of an answer: lower ranks are shown first."""
+    score = score_of(grading, record)
+    order = URGENCY.index(outcome_of(grading, record))
+    return (order, not flags_of(grading, record), 1.0 if score is None else score)
+
+
+def choose(cases: Sequence[Case], limit: int | None) -> list[Case]:
+    """The cases to show, by urgency, then by task and question.
+
+    Args:
+        limit: maximum number of cases, taken from the tasks in turn; None: all.
+    """
+    ordered = sorted(cases, key=lambda case: (case.rank, *map(_sortable, case.key)))
+    if limit is None or len(ordered) <= limit:
+        return ordered
+    seen: Counter[str] = Counter()
+    turns: list[tuple[int, int]] = []
+    for place, case in enumerate(ordered):
+        turns.append((seen[case.task], place))
+        seen[case.task] += 1
+    return [ordered[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
+
+
+def _sortable(part: object) -> tuple[int, str]:
+    return (part, "") if isinstance(part, int) else (0, str(part))
 
 
 # --- entries -------------------------------------------------------------------------------------

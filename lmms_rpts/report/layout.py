@@ -9,12 +9,13 @@ layer, by pooling adjacent violators).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from statistics import fmean
 
-from lmms_rpts.reasoning import ReasoningTree
+from lmms_rpts.reasoning import Clue, ReasoningTree
 
 _ORDERINGS = 12
 _MOVES = 8
@@ -70,11 +71,12 @@ class _Place:
     lead_down: list[_Place] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Graph:
-    steps: list[_Place]
-    leaves: list[list[_Place]]
-    routes: dict[tuple[int, int], list[_Place]]
+_Routes = Mapping[tuple[int, int], Sequence[_Place]]
+
+
+def is_earlier(clue: Clue, at: int) -> bool:
+    """Whether a clue of step ``at`` is an earlier conclusion; others are drawn as leaves."""
+    return clue.kind == "conclusion" and clue.index is not None and clue.index < at
 
 
 def lay_out(
@@ -82,51 +84,50 @@ def lay_out(
 ) -> Layout:
     """Place the steps of a tree; ``leaves[i]`` are the widths of the leaves below step i."""
     sizes = sizes or Sizes()
-    graph = _graph(tree, leaves, sizes)
-    count = max(tree.heights, default=0) + 1
-    edges = [0.0] * count
-    for part in _reading_order(tree, graph):
-        layers = _layers(part, count)
-        _order(layers)
-        _settle(layers, sizes.gap)
-        _pack(layers, edges, sizes)
-    return Layout(
-        centres=tuple(each.centre for each in graph.steps),
-        leaves=tuple(tuple(leaf.centre for leaf in below) for below in graph.leaves),
-        edges=tuple(
-            (child, at, tuple((each.layer, each.centre) for each in route))
-            for (child, at), route in graph.routes.items()
-        ),
-        width=max(0.0, max(edges) - sizes.gap),
-    )
-
-
-def _graph(tree: ReasoningTree, leaves: Sequence[Sequence[float]], sizes: Sizes) -> _Graph:
-    heights = tree.heights
-    steps = [_Place(height, sizes.node, _STEP) for height in heights]
+    steps = [_Place(height, sizes.node, _STEP) for height in tree.heights]
+    routes = _routes(tree, steps, sizes)
     below = [
         [_Place(step.layer - 1, width, _LEAF) for width in widths]
         for step, widths in zip(steps, leaves, strict=True)
     ]
-    cited = {(child, at) for child, parents in enumerate(tree.parents) for at in parents}
-    passages = sum(heights[at] - heights[child] - 1 for child, at in cited)
-    nearest = [min((heights[at] for at in parents), default=0) for parents in tree.parents]
-    routes = {}
-    for child, at in sorted(cited):
-        layers = range(heights[child] + 1, heights[at]) if passages <= _MOST_PASSAGES else ()
-        route = [
-            steps[child],
-            *(_Place(layer, sizes.passage, _PASSAGE) for layer in layers),
-            steps[at],
-        ]
-        _tie(route, leads=heights[at] == nearest[child])
-        routes[child, at] = route
     for step, its_leaves in zip(steps, below, strict=True):
         for leaf in its_leaves:
             # A step is centred over its leaves only if it cites no other step.
             _tie([leaf, step], leads=False)
             leaf.lead_up.append(step)
-    return _Graph(steps, below, routes)
+    layers: list[list[_Place]] = [[] for _ in range(max(tree.heights, default=0) + 1)]
+    for place in _reading_order(tree, steps, below, routes):
+        layers[place.layer].append(place)
+    _order(layers)
+    _settle(layers, sizes.gap)
+    ends = [(layer[0], layer[-1]) for layer in layers if layer]
+    left = min((first.centre - first.width / 2 for first, _ in ends), default=0.0)
+    right = max((last.centre + last.width / 2 for _, last in ends), default=0.0)
+    return Layout(
+        centres=tuple(each.centre - left for each in steps),
+        leaves=tuple(tuple(leaf.centre - left for leaf in each) for each in below),
+        edges=tuple(
+            (child, at, tuple((each.layer, each.centre - left) for each in route))
+            for (child, at), route in routes.items()
+        ),
+        width=right - left,
+    )
+
+
+def _routes(tree: ReasoningTree, steps: Sequence[_Place], sizes: Sizes) -> _Routes:
+    """The places that the line of each citation passes through, with both ends."""
+    heights = tree.heights
+    cited = {(child, at) for child, parents in enumerate(tree.parents) for at in parents}
+    passages = sum(heights[at] - heights[child] - 1 for child, at in cited)
+    nearest = [min((heights[at] for at in parents), default=0) for parents in tree.parents]
+    routes = {}
+    for child, at in sorted(cited):
+        between = range(heights[child] + 1, heights[at]) if passages <= _MOST_PASSAGES else ()
+        passing = [_Place(layer, sizes.passage, _PASSAGE) for layer in between]
+        route = [steps[child], *passing, steps[at]]
+        _tie(route, leads=heights[at] == nearest[child])
+        routes[child, at] = route
+    return routes
 
 
 def _tie(route: Sequence[_Place], leads: bool) -> None:
@@ -144,66 +145,57 @@ def _tie(route: Sequence[_Place], leads: bool) -> None:
             high.lead_down.append(low)
 
 
-def _reading_order(tree: ReasoningTree, graph: _Graph) -> Iterator[list[_Place]]:
-    """The places of each connected part: that of the last step first, then by last step.
+def _reading_order(
+    tree: ReasoningTree,
+    steps: Sequence[_Place],
+    leaves: Sequence[Sequence[_Place]],
+    routes: _Routes,
+) -> Iterator[_Place]:
+    """All places, depth-first from the last step, with premises in the order of citation.
 
-    The order is depth-first from the last step, with premises in the order of citation; for a tree
-    in the strict sense, it has no crossings.
+    For a tree in the strict sense, this order has no crossings.
     """
     seen: set[int] = set()
-    parts = _parts(tree)
-    for last in reversed(range(len(graph.steps))):
-        if last in seen:
-            continue
-        part: list[_Place] = []
-        for root in reversed(parts[last]):
-            waiting: list[int | _Place] = [root]
-            while waiting:
-                each = waiting.pop()
-                if isinstance(each, _Place):
-                    part.append(each)
-                elif each not in seen:
-                    seen.add(each)
-                    part.append(graph.steps[each])
-                    waiting.extend(reversed(_premises(tree, graph, each)))
-        yield part
+    for last in reversed(range(len(steps))):
+        waiting: list[int | _Place] = [last]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, _Place):
+                yield each
+            elif each not in seen:
+                seen.add(each)
+                yield steps[each]
+                premises: list[int | _Place] = []
+                own = iter(leaves[each])
+                for clue in dict.fromkeys(tree.chain.steps[each].premises):
+                    if is_earlier(clue, each) and clue.index is not None:
+                        premises += [*routes[clue.index, each][1:-1], clue.index]
+                    else:
+                        premises += [leaf for leaf in (next(own, None),) if leaf]
+                waiting += reversed([*premises, *own])
 
 
-def _parts(tree: ReasoningTree) -> list[list[int]]:
-    """For each step, the steps that are connected with it, including itself, in order."""
-    parts = [[at] for at in range(len(tree.heights))]
-    for child, parents in enumerate(tree.parents):
-        for at in parents:
-            smaller, larger = sorted((parts[child], parts[at]), key=len)
-            if smaller is not larger:
-                larger.extend(smaller)
-                for each in smaller:
-                    parts[each] = larger
-    for part in {id(part): part for part in parts}.values():
-        part.sort()
-    return parts
+def _order(layers: list[list[_Place]]) -> None:
+    """Order each layer by the means of its neighbours; keep the order with fewest crossings."""
 
+    def mean(place: _Place) -> float:
+        near = place.down if upwards else place.up
+        return fmean([each.order for each in near]) if near else place.order
 
-def _premises(tree: ReasoningTree, graph: _Graph, at: int) -> list[int | _Place]:
-    """What a step cites, in order: leaves, and steps after the passages that lead to them."""
-    leaves = iter(graph.leaves[at])
-    premises: list[int | _Place] = []
-    for clue in dict.fromkeys(tree.chain.steps[at].premises):
-        if clue.kind == "conclusion" and clue.index is not None and clue.index < at:
-            premises += [*graph.routes[clue.index, at][1:-1], clue.index]
-        else:
-            premises += [leaf for leaf in (next(leaves, None),) if leaf]
-    return [*premises, *leaves]
-
-
-def _layers(ordered: Sequence[_Place], count: int) -> list[list[_Place]]:
-    """Places by layer, lowest first."""
-    layers: list[list[_Place]] = [[] for _ in range(count)]
-    for place in ordered:
-        layers[place.layer].append(place)
     for layer in layers:
         _number(layer)
-    return layers
+    best, fewest = [list(layer) for layer in layers], _crossings(layers)
+    for sweep in range(_ORDERINGS):
+        if not fewest:
+            break
+        upwards = bool(sweep % 2)
+        for layer in layers if upwards else layers[::-1]:
+            layer.sort(key=mean)
+            _number(layer)
+        found = _crossings(layers)
+        if found < fewest:
+            best, fewest = [list(layer) for layer in layers], found
+    layers[:] = best
 
 
 def _number(layer: Sequence[_Place]) -> None:
@@ -211,115 +203,57 @@ def _number(layer: Sequence[_Place]) -> None:
         place.order = at
 
 
-# --- order within the layers
-
-
-def _order(layers: list[list[_Place]]) -> None:
-    """Order each layer by the means of its neighbours; keep the order with fewest crossings."""
-    best, fewest = [list(layer) for layer in layers], _crossings(layers)
-    for sweep in range(_ORDERINGS):
-        if not fewest:
-            break
-        for layer in layers if sweep % 2 else layers[::-1]:
-            key = _mean_order("down" if sweep % 2 else "up")
-            layer.sort(key=key)
-            _number(layer)
-        found = _crossings(layers)
-        if found < fewest:
-            best, fewest = [list(layer) for layer in layers], found
-    for layer, kept in zip(layers, best, strict=True):
-        layer[:] = kept
-
-
-def _mean_order(side: str) -> Callable[[_Place], float]:
-    def mean(place: _Place) -> float:
-        near: list[_Place] = getattr(place, side)
-        return fmean([each.order for each in near]) if near else place.order
-
-    return mean
-
-
 def _crossings(layers: Sequence[Sequence[_Place]]) -> int:
     """Number of pairs of lines that cross between neighbouring layers."""
     total = 0
     for below, layer in pairwise(layers):
         ends = {id(place): at for at, place in enumerate(layer)}
-        lines = [sorted(ends[id(each)] for each in place.up if id(each) in ends) for place in below]
-        total += _inversions([end for group in lines for end in group], len(layer))
+        passed: list[int] = []
+        for place in below:
+            for end in sorted(ends[id(each)] for each in place.up if id(each) in ends):
+                total += len(passed) - bisect_right(passed, end)
+                insort(passed, end)
     return total
-
-
-def _inversions(numbers: Sequence[int], limit: int) -> int:
-    """Pairs with the larger number first, counted with a Fenwick tree (numbers < limit)."""
-    sums, found = [0] * (limit + 1), 0
-    for seen, number in enumerate(numbers):
-        at, no_larger = number + 1, 0
-        while at:
-            no_larger += sums[at]
-            at &= at - 1
-        found += seen - no_larger
-        at = number + 1
-        while at <= limit:
-            sums[at] += 1
-            at += at & -at
-    return found
-
-
-# --- positions
 
 
 def _settle(layers: Sequence[Sequence[_Place]], gap: float) -> None:
     """Give each place its centre; the last pass goes up, so that parents are above children."""
-    rows = [_Row(layer, _rooms(layer, gap), [each.weight for each in layer]) for layer in layers]
-    for row in rows:
-        _place(row, [0.0] * len(row.places))
+    for layer in layers:
+        _place(layer, [0.0] * len(layer), [each.weight for each in layer], gap)
     for _ in range(_MOVES):
-        for row in reversed(rows):
-            _place(row, [_mean(each.lead_up or each.up, each) for each in row.places])
-        for row in rows:
-            _place(row, [_mean(each.lead_down or each.down, each) for each in row.places])
-    _fit_leaves(rows)
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A layer: its places, the room to the left of each, and the weights of their wishes."""
-
-    places: Sequence[_Place]
-    rooms: Sequence[float]
-    weights: Sequence[float]
-
-
-def _rooms(layer: Sequence[_Place], gap: float) -> Sequence[float]:
-    """The distance of each place from the first if all stand side by side."""
-    steps = ((one.width + other.width) / 2 + gap for one, other in pairwise(layer))
-    return list(accumulate(steps, initial=0.0))[: len(layer)]
+        for layer in reversed(layers):
+            wishes = [_mean(each.lead_up or each.up, each) for each in layer]
+            _place(layer, wishes, [each.weight for each in layer], gap)
+        for layer in layers:
+            wishes = [_mean(each.lead_down or each.down, each) for each in layer]
+            _place(layer, wishes, [each.weight for each in layer], gap)
+    # Leaves move below their steps, as far as the space between other places allows.
+    for layer in layers:
+        leaves = [each.weight == _LEAF for each in layer]
+        wishes = [
+            each.up[0].centre if is_leaf else each.centre
+            for each, is_leaf in zip(layer, leaves, strict=True)
+        ]
+        _place(layer, wishes, [_LEAF if is_leaf else _FIXED for is_leaf in leaves], gap)
 
 
 def _mean(near: Sequence[_Place], place: _Place) -> float:
     return fmean([each.centre for each in near]) if near else place.centre
 
 
-def _fit_leaves(rows: Sequence[_Row]) -> None:
-    """Move leaves below their steps, as far as the space between other places allows."""
-    for row in rows:
-        wishes = [
-            each.up[0].centre if each.weight == _LEAF and each.up and not each.down else each.centre
-            for each in row.places
-        ]
-        weights = [_LEAF if each.weight == _LEAF else _FIXED for each in row.places]
-        _place(_Row(row.places, row.rooms, weights), wishes)
-
-
-def _place(row: _Row, wishes: Sequence[float]) -> None:
+def _place(
+    layer: Sequence[_Place], wishes: Sequence[float], weights: Sequence[float], gap: float
+) -> None:
     """Move places as close to their wishes as their order and the gaps allow.
 
     Minimises the weighted sum of squared distances. After subtracting the space that the places to
     the left take up, this is isotonic regression, solved by pooling neighbours that are out of
     order.
     """
+    apart = ((one.width + other.width) / 2 + gap for one, other in pairwise(layer))
+    rooms = [*accumulate(apart, initial=0.0)][: len(layer)]
     blocks: list[tuple[float, float, int]] = []
-    for wish, room, weight in zip(wishes, row.rooms, row.weights, strict=True):
+    for wish, room, weight in zip(wishes, rooms, weights, strict=True):
         mean, mass, count = wish - room, weight, 1
         while blocks and blocks[-1][0] > mean:
             other, more, others = blocks.pop()
@@ -327,19 +261,5 @@ def _place(row: _Row, wishes: Sequence[float]) -> None:
             mass, count = mass + more, count + others
         blocks.append((mean, mass, count))
     means = [mean for mean, _, count in blocks for _ in range(count)]
-    for place, mean, room in zip(row.places, means, row.rooms, strict=True):
+    for place, mean, room in zip(layer, means, rooms, strict=True):
         place.centre = mean + room
-
-
-def _pack(layers: Sequence[Sequence[_Place]], edges: list[float], sizes: Sizes) -> None:
-    """Move a part to the right of those before it, whose right edges by layer are ``edges``."""
-    # Edges are at least 0, so no part extends beyond the left edge of the picture.
-    shift = max(
-        edge - (layer[0].centre - layer[0].width / 2)
-        for edge, layer in zip(edges, layers, strict=True)
-        if layer
-    )
-    for at, layer in enumerate(layers):
-        for place in layer:
-            place.centre += shift
-            edges[at] = place.centre + place.width / 2 + sizes.gap

@@ -15,7 +15,7 @@ from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import ReasoningTree
 from lmms_rpts.reasoning.outline import outline
 from lmms_rpts.report.tree_svg import make_figure, standalone_svg
-from lmms_rpts.report.trees import TreePicture, draw_response, draw_tree
+from lmms_rpts.report.trees import TreePicture, draw_response
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE, figure_text
 from lmms_rpts.runs.run import AnyRun
@@ -123,8 +123,9 @@ def record_html(record: Record) -> str:
 
 def tree_html(tree: ReasoningTree) -> str:
     """The drawing of a tree without scores."""
-    scores = [None] * len(tree.heights)
-    return str(_drawing(draw_tree(tree, scores)) if _is_drawn(tree) else _outline(tree, scores))
+    if _is_drawn(tree):
+        return str(_drawing(TreePicture(tree)))
+    return str(_outline(tree, [None] * len(tree.heights)))
 
 
 def _is_drawn(tree: ReasoningTree) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup
@@ -17,24 +18,36 @@ from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
 from lmms_rpts.report.frame import STYLES, Frame
-from lmms_rpts.report.graded_pages import GradedPages
-from lmms_rpts.report.graded_view import GradedEntry
+from lmms_rpts.report.graded_view import URGENCY as GRADED_URGENCY
+from lmms_rpts.report.graded_view import GradedEntry, GradedView
 from lmms_rpts.report.pictures import Picture
 from lmms_rpts.report.terms import (
     DIFFERING_MARKS,
     DIFFERING_WORDS,
+    FLAG_WORDS,
+    GRADED_WORDS,
     HEADLINE_WORDS,
     METRIC_WORDS,
     MODALITY_WORDS,
     OUTCOME_WORDS,
     QUESTION_WORDS,
 )
-from lmms_rpts.report.view import URGENCY, Answer, Entry, View
+from lmms_rpts.report.view import URGENCY, Answer, Entry, Gallery, View
 from lmms_rpts.runs.validity_figures import decimal, percent, title_of
+from lmms_rpts.tasks.display import ShownGrade
 
 _IMAGES = "images/"
 _MAIN = '<main id="main">'
 _CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
+
+LONGEST = 50_000
+"""Maximum number of characters of a text of a graded answer."""
+MOST_OPTIONS = 100
+"""Maximum number of options of a question that are shown."""
+MOST_GOLD = 20
+"""Maximum number of gold answers to a question that are shown."""
+MOST_ROWS = 200
+"""Maximum number of rows of a table of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +67,9 @@ class Pages:
         title: title of the report.
         no_image: text that is shown instead of a missing image.
         longest_side: longer side of the images as shown, in pixels; the files may be larger.
-        graded: the benchmarks with graded answers; None: there are none.
+        graded: the benchmarks with graded answers.
+        gallery: pictures of the graded instances; those from a benchmark's own function by the
+            anchor of the instance and an empty name.
     """
 
     def __init__(
@@ -63,11 +78,12 @@ class Pages:
         title: str,
         no_image: str,
         longest_side: int = 480,
-        graded: GradedPages | None = None,
+        graded: Sequence[GradedView] = (),
+        gallery: Gallery = MappingProxyType({}),
     ) -> None:
-        self.view, self.title = view, title
-        self.graded = graded or GradedPages((), {}, no_image)
-        self._frame = _frame(bool(self.graded.views))
+        self.view, self.title, self.graded = view, title, graded
+        self._gallery = gallery
+        self._frame = Frame((*STYLES, "graded.css") if graded else STYLES)
         self._environment = self._frame.environment
         self._environment.globals.update(
             right_reason=RIGHT_REASON,
@@ -95,17 +111,28 @@ class Pages:
             decimal=decimal,
             set_title=title_of,
             corrected_explained=EXPLAINED,
+            graded_outcomes=GRADED_WORDS,
+            graded_urgency=GRADED_URGENCY.index,
+            flags=FLAG_WORDS,
+            kinds=_KINDS,
+            grade_class=_grade_class,
+            grade_text=_grade_text,
+            bounded=bounded,
+            cell_parts=cell_parts,
+            most_options=MOST_OPTIONS,
+            most_gold=MOST_GOLD,
+            most_rows=MOST_ROWS,
         )
 
     @property
     def count(self) -> int:
         """The number of instances of all kinds."""
-        return len(self.view.entries) + self.graded.count
+        return len(self.view.entries) + sum(len(view.entries) for view in self.graded)
 
     @property
     def frame_parts(self) -> int:
         """Number of parts of ``single`` that are not instances: begin, overviews and end."""
-        return 2 + bool(self.view.runs) + len(self.graded.views)
+        return 2 + bool(self.view.runs) + len(self.graded)
 
     def single(self) -> Iterator[str]:
         """The page of a one-file report in parts, one for each entry."""
@@ -113,17 +140,11 @@ class Pages:
         before, mark, after = self._page(self.title, Links(), Markup("")).partition(_MAIN)
         yield before + mark
         yield from self._overviews(lambda entry: f"#{entry.anchor}")
-        order = self.view.entries
-        for at, entry in enumerate(order):
-            links = Links(
-                previous=f"#{order[at - 1].anchor}" if at else None,
-                next=f"#{order[at + 1].anchor}" if at + 1 < len(order) else None,
-            )
-            yield _folded(entry.anchor, self._instance(entry, links))
-        for view, graded, previous, following in self.graded.entries():
+        for view, entry, previous, following in self._entries():
             links = Links(previous=previous and f"#{previous}", next=following and f"#{following}")
-            body = self.graded.instance(self._environment, view, graded, links)
-            yield _folded(graded.anchor, self._article(graded.anchor, body))
+            article = self._instance(view, entry, links)
+            # For browsers without scripts; others parse it when it is opened (core.js).
+            yield f'<noscript data-entry="{entry.anchor}">\n{article}</noscript>\n'
         yield after
 
     def index(self) -> str:
@@ -133,35 +154,44 @@ class Pages:
 
     def instances(self) -> Iterator[tuple[str, str]]:
         """File names and pages of the instances of a report in a folder."""
-        order = self.view.entries
-        for at, entry in enumerate(order):
+        for view, entry, previous, following in self._entries():
             links = Links(
                 overview="../index.html",
                 images=f"../{_IMAGES}",
-                previous=f"{order[at - 1].anchor}.html" if at else None,
-                next=f"{order[at + 1].anchor}.html" if at + 1 < len(order) else None,
+                previous=previous and f"{previous}.html",
+                next=following and f"{following}.html",
             )
-            body = Markup(self._instance(entry, links, opened=True))  # noqa: S704 - rendered
-            title = f"{entry.instance.task} {entry.instance.id} · {self.title}"
-            yield f"{entry.anchor}.html", self._page(title, links, body, "'self' file: data:")
-        for view, graded, before, after in self.graded.entries():
-            links = Links(
-                overview="../index.html",
-                images=f"../{_IMAGES}",
-                previous=before and f"{before}.html",
-                next=after and f"{after}.html",
+            body = Markup(self._instance(view, entry, links, opened=True))  # noqa: S704 - rendered
+            name = (
+                f"{entry.task} {entry.name}"
+                if isinstance(entry, GradedEntry)
+                else f"{entry.instance.task} {entry.instance.id}"
             )
-            text = self.graded.instance(self._environment, view, graded, links)
-            body = Markup(self._article(graded.anchor, text, opened=True))  # noqa: S704 - rendered
-            title = f"{graded.task} {graded.name} · {self.title}"
-            yield f"{graded.anchor}.html", self._page(title, links, body, "'self' file: data:")
+            page = self._page(f"{name} · {self.title}", links, body, "'self' file: data:")
+            yield f"{entry.anchor}.html", page
+
+    def _entries(
+        self,
+    ) -> Iterator[tuple[View | GradedView, Entry | GradedEntry, str | None, str | None]]:
+        """Each entry with its view, and the anchors of the previous and the next entry."""
+        views: Sequence[View | GradedView] = (self.view, *self.graded)
+        for view in views:
+            anchors = [None, *(entry.anchor for entry in view.entries), None]
+            entries: Sequence[Entry | GradedEntry] = view.entries
+            for at, entry in enumerate(entries):
+                yield view, entry, anchors[at], anchors[at + 2]
 
     def _overviews(self, link: Callable[[Entry | GradedEntry], str]) -> Iterator[str]:
         """The overview of the RPTS runs, where there are any, and of each graded benchmark."""
         if self.view.runs:
             yield self._overview(Links(), link)
-        title = None if self.view.runs else self.title
-        yield from self.graded.sections(self._environment, title, link)
+        for at, view in enumerate(self.graded):
+            yield self._environment.get_template("graded_overview.jinja").render(
+                view=view,
+                title=None if at or self.view.runs else self.title,
+                link=link,
+                several_tasks=len({entry.task for entry in view.entries}) > 1,
+            )
 
     def _overview(self, links: Links, link: Any) -> str:
         seen = dict(zip((run.label for run in self.view.runs), self.view.overviews, strict=True))
@@ -184,29 +214,30 @@ class Pages:
             scatter=lambda: accuracy_against_rpts(seen),
         )
 
-    def _instance(self, entry: Entry, links: Links, opened: bool = False) -> str:
-        body = self._environment.get_template("instance.jinja").render(entry=entry, links=links)
-        return self._article(entry.anchor, body, opened)
-
-    def _article(self, anchor: str, body: str, opened: bool = False) -> str:
+    def _instance(
+        self,
+        view: View | GradedView,
+        entry: Entry | GradedEntry,
+        links: Links,
+        opened: bool = False,
+    ) -> str:
+        if isinstance(entry, GradedEntry):
+            keys = [(entry.task, name) if name else (entry.anchor, "") for name in entry.images]
+            images = [
+                (name, self._gallery.get(key)) for name, key in zip(entry.images, keys, strict=True)
+            ]
+            template, fields = "graded_instance.jinja", {"view": view, "images": images}
+        else:
+            template, fields = "instance.jinja", {}
+        body = self._environment.get_template(template).render(entry=entry, links=links, **fields)
         kind = "instance open" if opened else "instance"
-        return f'<article class="{kind}" id="{anchor}">\n{body}</article>\n'
+        return f'<article class="{kind}" id="{entry.anchor}">\n{body}</article>\n'
 
     def _page(self, title: str, links: Links, body: Markup, images: str = "data:") -> str:
         places = {"#overview": "Overview", "#instances": "Instances"} if self.view.runs else {}
-        places |= self.graded.places
+        places |= {f"#{view.name}": view.benchmark.title for view in self.graded}
         parts = [(links.overview + place, name) for place, name in places.items()]
         return self._frame.page(title, body, parts=parts, credit=_CREDIT, images=images)
-
-
-def _frame(graded: bool) -> Frame:
-    """The frame of the pages, with the style of graded benchmarks if there are any."""
-    return Frame((*STYLES, "graded.css") if graded else STYLES)
-
-
-def _folded(anchor: str, article: str) -> str:
-    """An instance for browsers without scripts; others parse it when it is opened (core.js)."""
-    return f'<noscript data-entry="{anchor}">\n{article}</noscript>\n'
 
 
 def _fitted(picture: Picture, longest: int) -> tuple[int, int]:
@@ -235,11 +266,11 @@ def _group_of(seen: Overview, dimension: Dimension, name: str | None) -> Group |
     return next((group for group in groups if group.name == name), None)
 
 
-def _by_run(entry: Entry, what: str) -> str:
-    """One word per run, for the filters; ``what`` is a key of ``_WORDS``."""
+def _by_run(entry: Entry | GradedEntry, kind: str) -> str:
+    """Words of each run, for the filters: joined by ``+``, with a space between runs."""
     words: list[set[str]] = [set() for _ in entry.by_run]
     for answer in entry.answers:
-        words[answer.run].update(_WORDS[what](answer))
+        words[answer.run].update(_WORDS[kind](answer))
     return " ".join("+".join(sorted(each)) or "-" for each in words)
 
 
@@ -248,9 +279,51 @@ def _broken_at(answer: Answer) -> Iterable[str]:
     return [error.modality] if error else []
 
 
-_WORDS: Mapping[str, Callable[[Answer], Iterable[str]]] = {
+_KINDS = ("outcomes", "flags")
+"""Properties of graded answers that the page can filter by."""
+_WORDS: Mapping[str, Callable[[Any], Iterable[str]]] = {
     "outcome": lambda answer: [answer.outcome],
     "broken": _broken_at,
     "apart": lambda answer: ["apart"] * answer.apart,
+    "outcomes": lambda answer: [answer.outcome],
+    "flags": lambda answer: answer.flags,
 }
 """Properties that the page can filter by: outcome, kind of the first error, differing scores."""
+
+
+def cell_parts(text: str) -> tuple[str, str]:
+    """The value of a cell of a table, and its interval or deviation."""
+    for mark in (" [", " ±"):
+        value, found, rest = text.partition(mark)
+        if found:
+            return value, (found + rest).strip()
+    return text, ""
+
+
+def bounded(text: str, longest: int = LONGEST) -> str:
+    """A text; if it is too long for a page, its middle is left out."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n\n[… {left_out:,} characters left out …]\n\n{text[-half:]}"
+
+
+def _grade_text(grade: ShownGrade, scale: str = "") -> str:
+    """A grade in a word or two."""
+    if grade.word:
+        return grade.word
+    if grade.value is None:
+        return "failed" if grade.error else "none"
+    if scale:
+        return f"{grade.value:.3f}"
+    words = {1.0: "right", 0.0: "wrong"}
+    return words.get(grade.value, f"{grade.value:.3g}")
+
+
+def _grade_class(grade: ShownGrade, scale: str = "") -> str:
+    if grade.value is None:
+        return "g-unscored"
+    if scale:
+        return "g-value"
+    return {1.0: "g-right", 0.0: "g-wrong"}.get(grade.value, "g-partial")

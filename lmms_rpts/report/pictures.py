@@ -18,16 +18,16 @@ from PIL import Image, ImageFile, ImageOps
 from PIL import __version__ as pillow_version
 from tqdm import tqdm
 
-from lmms_rpts.report.thumbnails import FOLDER, Thumbnail, ThumbnailCache, key_of
+from lmms_rpts.report.thumbnails import FOLDER, ThumbnailCache, key_of
 from lmms_rpts.settings import SettingError, load_settings
 from lmms_rpts.tasks.images import FORMATS
 
 _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
 # 4, the default, takes twice as long as 2 and saves 4% of the bytes.
 _METHOD = 2
-_ENCODER = (1, pillow_version, _FORMAT, _QUALITY, _METHOD)
-"""What a cached thumbnail depends on, in addition to the image and its size; 1 is the version of
-``_shrunk``."""
+_ENCODER = (2, pillow_version, _FORMAT, _QUALITY, _METHOD)
+"""What a cached thumbnail depends on, in addition to the image and its size; 2 is the version of
+``_shrunk`` and of the file."""
 _MOST_PIXELS = 50_000_000
 _MOST_BYTES = 200_000_000  # 50 megapixels in 32 bits, uncompressed
 _LARGE = 8_000_000
@@ -65,14 +65,26 @@ def shrink(path: Path, longest: int, cache: ThumbnailCache | None = None) -> Pic
         if cache is None:
             return _shrunk_file(content, longest)
         key = key_of(content, longest, *_ENCODER)
-        kept = cache.get(key)
+        kept = _kept(cache.get(key))
         if kept is not None:
-            return Picture(kept.content, kept.width, kept.height)
+            return kept
         picture = _shrunk_file(content, longest)
         if picture is not None:
-            cache.put(key, Thumbnail(picture.content, picture.width, picture.height))
+            cache.put(key, picture.content)
         return picture
     except Exception:  # a broken file may raise anything in Pillow; the page has a note
+        return None
+
+
+def _kept(content: bytes | None) -> Picture | None:
+    """A cached thumbnail; None if its file is damaged."""
+    if content is None:
+        return None
+    try:
+        with Image.open(io.BytesIO(content), formats=[_FORMAT]) as image:
+            image.load()
+            return Picture(content, image.width, image.height)
+    except Exception:  # a broken file may raise anything in Pillow
         return None
 
 
@@ -129,7 +141,7 @@ def shrink_all(
         progress: whether a progress bar is shown for many images.
     """
     names = sorted(set(wanted))
-    paths = [_inside(folder, name) for folder, name in names]
+    paths = [place_of(folder, name) for folder, name in names]
     cache = _open_cache() if names else None
     # Pillow releases the GIL while it decodes, resizes and encodes.
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -157,7 +169,8 @@ def _open_cache() -> ThumbnailCache | None:
     return ThumbnailCache(folder / FOLDER) if folder is not None else None
 
 
-def _inside(folder: Path, name: str) -> Path | None:
+def place_of(folder: Path, name: str) -> Path | None:
+    """The file of an image below its folder; None if there is none."""
     # Names come from data and must stay inside; links come from the folder's owner and are followed
     # (the Hub's cache consists of links).
     named = Path(name)

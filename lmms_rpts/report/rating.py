@@ -14,11 +14,11 @@ from markupsafe import Markup
 
 from lmms_rpts.analysis.differences import clue_label
 from lmms_rpts.analysis.rating_sample import RatingSample, rated_steps
-from lmms_rpts.files import draft_of
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.report.frame import Frame
+from lmms_rpts.report.gallery import find_pictures
 from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.writing import ReportError, find_pictures
+from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.rating_file import FORMAT, VERSION
 
 LONGEST_SIDE = 800
@@ -80,12 +80,7 @@ def write_rating_page(
     }
     gallery = find_pictures(wanted, images, longest_side, progress, include_path, recorded)
     page = render_rating_page(sample, gallery)
-    try:
-        with draft_of(output) as draft:
-            draft.write_text(page, encoding="utf-8", errors="replace", newline="\n")
-            size = draft.stat().st_size
-    except OSError as error:
-        raise ReportError(f"Cannot write to {error.filename or output}: {error.strerror}") from None
+    size = write_page(output, page)
     return WrittenRatingPage(
         output, size, len(sample.responses), sample.steps, len(gallery), len(wanted)
     )

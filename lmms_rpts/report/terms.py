@@ -71,3 +71,15 @@ QUESTION_WORDS = {
     "second": "Second judge call, with all texts and all earlier conclusions. 0.8 times this score "
     "(one decimal) is used if it is higher than the first score. Given:",
 }
+
+GRADED_WORDS = {
+    "right": "right",
+    "partial": "right in part",
+    "value": "scored",
+    "wrong": "wrong",
+    "unscored": "not graded",
+}
+"""Outcomes of graded answers, in the order of the legend."""
+
+FLAG_WORDS = {"disagreements": "graders disagree", "undecided": "undecided"}
+"""Names on the page of lists of answers; other lists are shown with their own names."""

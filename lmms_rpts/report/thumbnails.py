@@ -16,44 +16,32 @@ MOST_BYTES = 500_000_000
 """Size of the folder after ``prune``: about 15,000 thumbnails of 480 pixels."""
 
 _SUFFIX = ".thumbnail"
-_HEADER = b"lmms-rpts thumbnail 1\n"
-_DIGEST, _SIDE = 32, 4
-
-
-@dataclass(frozen=True, slots=True)
-class Thumbnail:
-    """An encoded image; ``width`` and ``height`` in pixels."""
-
-    content: bytes
-    width: int
-    height: int
 
 
 @dataclass(frozen=True, slots=True)
 class ThumbnailCache:
     """Thumbnails below ``folder``, safe with several processes: files are written atomically.
 
-    A file that is damaged, or can't be read or written, is ignored: the image is decoded again.
+    A file that can't be read or written is ignored: the image is decoded again.
     """
 
     folder: Path
 
-    def get(self, key: str) -> Thumbnail | None:
-        """A stored thumbnail; None if there is none, or it is damaged."""
+    def get(self, key: str) -> bytes | None:
+        """A stored thumbnail, encoded; None if there is none."""
         path = self._path(key)
         try:
-            found = _unpack(path.read_bytes())
+            found = path.read_bytes()
         except OSError:
             return None
-        if found is not None:
-            with suppress(OSError):  # the least recently used files are deleted first
-                os.utime(path)
+        with suppress(OSError):  # the least recently used files are deleted first
+            os.utime(path)
         return found
 
-    def put(self, key: str, thumbnail: Thumbnail) -> None:
+    def put(self, key: str, content: bytes) -> None:
         """Store a thumbnail; do nothing if the folder can't be written."""
         with suppress(OSError, RuntimeError), draft_of(self._path(key)) as draft:
-            draft.write_bytes(_pack(thumbnail))
+            draft.write_bytes(content)
 
     def prune(self, most_bytes: int = MOST_BYTES) -> None:
         """Delete the least recently used thumbnails until at most ``most_bytes`` are left."""
@@ -107,18 +95,3 @@ def key_of(content: bytes, *settings: object) -> str:
     """SHA-256 of an image's file and of all settings that its thumbnail depends on."""
     told = repr(settings).encode()
     return hashlib.sha256(hashlib.sha256(content).digest() + told).hexdigest()
-
-
-def _pack(thumbnail: Thumbnail) -> bytes:
-    sides = (each.to_bytes(_SIDE, "big") for each in (thumbnail.width, thumbnail.height))
-    body = b"".join([*sides, thumbnail.content])
-    return _HEADER + hashlib.sha256(body).digest() + body
-
-
-def _unpack(content: bytes) -> Thumbnail | None:
-    start = len(_HEADER) + _DIGEST
-    digest, body = content[len(_HEADER) : start], content[start:]
-    if not content.startswith(_HEADER) or hashlib.sha256(body).digest() != digest:
-        return None
-    width, height = (int.from_bytes(body[at : at + _SIDE], "big") for at in (0, _SIDE))
-    return Thumbnail(body[2 * _SIDE :], width, height)

@@ -1,163 +1,169 @@
-"""Picture of a reasoning tree: boxes for steps and leaves, lines for citations."""
+"""Picture of a reasoning tree as SVG: boxes for steps and leaves, lines for citations."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
+
+from markupsafe import escape
 
 from lmms_rpts.analysis.differences import clue_label, idle_steps
 from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
-from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
-from lmms_rpts.report.layout import Layout, Sizes, lay_out
-from lmms_rpts.report.scores import figure
-from lmms_rpts.report.wrapping import Wrapped, clean, is_rightward, width_of, wrap
+from lmms_rpts.reasoning import ReasoningTree, build_tree, parse_chain
+from lmms_rpts.report.layout import Layout, Sizes, is_earlier, lay_out
+from lmms_rpts.report.scores import figure, score_class
+from lmms_rpts.report.wrapping import clean, is_rightward, width_of, wrap
 
 TEXT, LINE, PADDING = 12, 15, 9
 """Font size, line height, and space at the sides of a box, in pixels."""
 LEAF = 26
 """Height of a leaf."""
 _HEAD, _FLAGS, _FOOT = 24, 20, 8
+_FLAG_SIZE, _FLAG_HEIGHT = 11, 16
 _BETWEEN, _MARGIN = 38, 4
 _MOST_LEAVES, _MOST_DRAWN = 6, 5000
 _LEAST_LEAF = 66
+_CORNERS = {"image": 3, "conclusion": 8}
 _EMPTY = "(empty)"
 
+# Elements are plain text, with every text of a model or of data escaped where it is put in:
+# Markup.format takes ten times as long, and a report has tens of thousands of elements.
 
-@dataclass(frozen=True, slots=True)
-class LeafBox:
-    """A clue that a step cites.
 
-    Attributes:
-        left, top, width: of the box, in pixels.
-        step: the step that cites it.
-        kind: kind of the clue; ``more`` for the leaves that are not drawn one by one.
-        label: its text.
-        name: name of a clue that exists, for scripts: ``image:0``; else None.
-        fault: why the clue does not exist; None if it does.
+class _Leaf(NamedTuple):
+    """A clue that a step cites, other than an earlier conclusion.
+
+    ``kind``: ``more`` for the leaves that are not drawn one by one. ``name``: name of a clue that
+    exists, for scripts: ``image:0``. ``fault``: why it does not exist; None if it does.
     """
-
-    left: int
-    top: int
-    width: int
-    step: int
-    kind: str
-    label: str
-    name: str | None
-    fault: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class StepBox:
-    """A step.
-
-    Attributes:
-        left, top, height: of the box, in pixels.
-        step: its number.
-        lines: its conclusion as drawn; ``cut``: whether it is truncated.
-        rightward: whether the lines are read from left to right.
-        conclusion: the whole conclusion, up to ``wrapping.LONGEST`` characters.
-        score: its score; the colour shows nothing else.
-        counts: whether the root depends on it.
-        mark: ``first`` for the first wrong step, ``path`` for the steps from there to the root.
-        restates: whether it only restates.
-    """
-
-    left: int
-    top: int
-    height: int
-    step: int
-    lines: tuple[str, ...]
-    cut: bool
-    rightward: bool
-    conclusion: str
-    score: float | None
-    counts: bool
-    mark: str
-    restates: bool
-
-    @property
-    def head(self) -> str:
-        """The name of the step."""
-        return f"Conclusion {self.step}"
-
-    @property
-    def score_text(self) -> str:
-        """The score as it is drawn; empty without one."""
-        return "" if self.score is None else figure(self.score)
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """The labels below the name."""
-        wrong, idle = self.mark == "first", self.restates
-        return ("first wrong step",) * wrong + ("restates",) * idle
-
-    @property
-    def first_baseline(self) -> int:
-        """The baseline of the first line of the conclusion."""
-        return self.top + _HEAD + _FLAGS * bool(self.flags) + TEXT - 2
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line upwards: curves, joined by vertical parts within the layers that it passes.
-
-    ``curves``: (x, y, to x, to y) of each curve. ``mark``: ``path`` if the line is on the path of
-    the first error, ``stray`` if the citing step does not count.
-    """
-
-    curves: tuple[tuple[int, int, int, int], ...]
-    end: int
-    mark: str
-
-
-@dataclass(frozen=True, slots=True)
-class TreePicture:
-    """A drawn tree, in CSS pixels; ``summary`` describes it in words."""
-
-    width: int
-    height: int
-    node: int
-    steps: tuple[StepBox, ...]
-    leaves: tuple[LeafBox, ...]
-    lines: tuple[Line, ...]
-    summary: str
-
-    @property
-    def scored(self) -> bool:
-        """Whether any step has a score; a gold tree has none."""
-        return any(step.score is not None for step in self.steps)
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A leaf without its place; see ``LeafBox``."""
 
     kind: str
     label: str
-    name: str | None
-    fault: str | None
+    name: str | None = None
+    fault: str | None = None
 
     @property
     def width(self) -> int:
         return max(_LEAST_LEAF, round(width_of(self.label, TEXT, bold=True)) + 2 * PADDING)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The upper edge of each layer, by its number, and the height of its highest box."""
+class TreePicture:
+    """A drawn tree, in CSS pixels.
 
-    tops: tuple[int, ...]
-    heights: tuple[int, ...]
+    Args:
+        tree: the tree to draw.
+        scores: the score of each step, which is its colour; None: no score. Default: no scores.
+        error: the first wrong step, and the path from there to the root.
+        idle: the steps that only restate.
+        sizes: widths in the drawing.
 
-    def bottom(self, layer: int) -> int:
-        return self.tops[layer] + self.heights[layer]
+    Attributes:
+        width, height: 0 without steps.
+        steps: number of steps.
+        scored: whether any step has a score; a gold tree has none.
+        kinds: what occurs in the picture, for a legend: ``scored``, ``sx`` (steps without a score),
+            ``first``, ``path``, ``stray`` (steps that the root does not rest on), ``fault``.
+        summary: the picture in words.
+    """
+
+    def __init__(
+        self,
+        tree: ReasoningTree,
+        scores: Sequence[float | None] = (),
+        error: FirstError | None = None,
+        idle: Collection[int] = (),
+        sizes: Sizes | None = None,
+    ) -> None:
+        sizes = sizes or Sizes()
+        self.steps, self._tree, self._node = len(tree.heights), tree, sizes.node
+        self._scores = scores or [None] * self.steps
+        self._flags = [
+            ("first wrong step",) * bool(error and error.step == at) + ("restates",) * (at in idle)
+            for at in range(self.steps)
+        ]
+        self._error = error
+        self._texts = [clean(step.conclusion) or _EMPTY for step in tree.chain.steps]
+        room = sizes.node - 2 * PADDING
+        self._wrapped = [wrap(text, room, TEXT, sizes.lines) for text in self._texts]
+        self._heights = [
+            _HEAD + _FLAGS * bool(flags) + LINE * len(wrapped.lines) + _FOOT
+            for flags, wrapped in zip(self._flags, self._wrapped, strict=True)
+        ]
+        self._leaves = _leaves(tree)
+        widths = [[leaf.width for leaf in each] for each in self._leaves]
+        self._layout = lay_out(tree, widths, sizes)
+        self._tops, self._bottoms = _rows(tree, self._heights)
+        self.width = round(self._layout.width) + 2 * _MARGIN if self.steps else 0
+        self.height = self._bottoms[0] + _MARGIN if self.steps else 0
+        self.scored = any(score is not None for score in self._scores)
+        lines = [*_lines(tree, self._layout, error)]
+        self._lines = lines[:_MOST_DRAWN]
+        self.kinds = {mark for mark, _, _ in self._lines} - {""}
+        self.kinds |= {"sx" if score is None else "scored" for score in self._scores}
+        self.kinds |= {"first"} if error else set()
+        self.kinds |= {"stray"} if not all(tree.uses) else set()
+        self.kinds |= (
+            {"fault"} if any(leaf.fault for each in self._leaves for leaf in each) else set()
+        )
+        self.summary = _summary(tree, error, len(lines) - _MOST_DRAWN)
+
+    def elements(self, anchor: str | None = None) -> Iterator[str]:
+        """Lines first, then each step after its leaves: this is the order of keyboard navigation.
+
+        Args:
+            anchor: steps are links to ``#ANCHOR-sN``, and leaves can be focused; None: neither.
+        """
+        for mark, kind in (("", "e"), ("path", "e path"), ("stray", "e stray")):
+            drawn = [self._path(at, places) for its, at, places in self._lines if its == mark]
+            if drawn:
+                yield f'<path class="{kind}" d="{"".join(drawn)}"/>'
+        for at, leaves in enumerate(self._leaves):
+            for leaf, centre in zip(leaves, self._layout.leaves[at], strict=True):
+                left = round(centre - leaf.width / 2) + _MARGIN
+                yield _leaf(leaf, left, self._tops[self._tree.heights[at] - 1], anchor is not None)
+            yield self._step(at, anchor)
+
+    def _path(self, at: int, places: Sequence[tuple[int, float]]) -> str:
+        """A line up to step ``at``: curves, joined by vertical parts within layers."""
+        d = ""
+        for (low, x), (high, to_x) in pairwise(places):
+            start, end = round(x) + _MARGIN, round(to_x) + _MARGIN
+            y, to_y = self._tops[low], self._bottoms[high]
+            middle = (y + to_y) // 2
+            d += f"V{y}" if d else f"M{start} {y}"
+            d += f"V{to_y}" if start == end else f"C{start} {middle} {end} {middle} {end} {to_y}"
+        return f"{d}V{self._tops[self._tree.heights[at]] + self._heights[at]}"
+
+    def _step(self, at: int, anchor: str | None) -> str:
+        left = round(self._layout.centres[at] - self._node / 2) + _MARGIN
+        top, right = self._tops[self._tree.heights[at]], left + self._node - PADDING
+        score, text, wrapped = self._scores[at], self._texts[at], self._wrapped[at]
+        head, value = f"Conclusion {at}", "" if score is None else figure(score)
+        kinds = ["step", score_class(score)]
+        kinds += ["first"] * ("first wrong step" in self._flags[at])
+        kinds += ["stray"] * (not self._tree.uses[at])
+        tag, place = ("g", "") if anchor is None else ("a", f' href="#{escape(anchor)}-s{at}"')
+        parts = [f'<{tag} class="{" ".join(kinds)}"{place}>']
+        if wrapped.cut:
+            said = f"{head}{', score ' * bool(value)}{value}: "
+            parts.append(f"<title>{escape(said)}{escape(text)}</title>")
+        parts.append(svg_rect(left, top, self._node, self._heights[at], 8))
+        parts.append(svg_text(left + PADDING, top + 18, f"{head} ", "h"))
+        if value:
+            parts.append(svg_text(right, top + 18, f"{value} ", "v"))
+        parts += _flag_boxes(self._flags[at], left + PADDING, top + 25)
+        kind, x = ("", left + PADDING) if is_rightward(text) else ("rtl", right)
+        first = top + _HEAD + _FLAGS * bool(self._flags[at]) + TEXT - 2
+        for number, line in enumerate(wrapped.lines):
+            parts.append(svg_text(x, first + number * LINE, line, kind))
+        return "".join([*parts, f"</{tag}>"])
 
 
 def draw_response(response: RptsRecord, sizes: Sizes | None = None) -> TreePicture:
     """The tree of a scored response."""
     scores = [step.score for step in response.steps]
-    return draw_tree(response.tree(), scores, response.first_error, idle_steps(response), sizes)
+    return TreePicture(response.tree(), scores, response.first_error, idle_steps(response), sizes)
 
 
 def gold_tree(instance: RptsInstance) -> ReasoningTree:
@@ -168,63 +174,18 @@ def gold_tree(instance: RptsInstance) -> ReasoningTree:
 
 def draw_gold(instance: RptsInstance, sizes: Sizes | None = None) -> TreePicture:
     """The gold reasoning of an instance; its steps have no scores."""
-    tree = gold_tree(instance)
-    return draw_tree(tree, [None] * len(tree.heights), sizes=sizes)
+    return TreePicture(gold_tree(instance), sizes=sizes)
 
 
-def draw_tree(
-    tree: ReasoningTree,
-    scores: Sequence[float | None],
-    error: FirstError | None = None,
-    idle: Collection[int] = (),
-    sizes: Sizes | None = None,
-) -> TreePicture:
-    """A tree with one score for each step (None: no score); ``idle``: steps that only restate."""
-    sizes = sizes or Sizes()
-    leaves = _leaves(tree)
-    layout = lay_out(tree, [[leaf.width for leaf in each] for each in leaves], sizes)
-    texts = [clean(step.conclusion) or _EMPTY for step in tree.chain.steps]
-    wrapped = [wrap(text, sizes.node - 2 * PADDING, TEXT, sizes.lines) for text in texts]
-    path = error.path if error else ()
-    marks = ["path" if at in path else "" for at in range(len(texts))]
-    if error:
-        marks[error.step] = "first"
-    heights = [
-        _box_height(each, mark == "first" or at in idle)
-        for at, (each, mark) in enumerate(zip(wrapped, marks, strict=True))
-    ]
-    rows = _rows(tree, heights)
-    steps = tuple(
-        StepBox(
-            left=round(layout.centres[at] - sizes.node / 2) + _MARGIN,
-            top=rows.tops[tree.heights[at]],
-            height=heights[at],
-            step=at,
-            lines=wrapped[at].lines,
-            cut=wrapped[at].cut,
-            rightward=is_rightward(text),
-            conclusion=text,
-            score=scores[at],
-            counts=tree.uses[at] > 0,
-            mark=marks[at],
-            restates=at in idle,
-        )
-        for at, text in enumerate(texts)
-    )
-    lines = [*_citations(layout, tree, rows, steps, path), *_stems(layout, tree, rows, steps)]
-    return TreePicture(
-        width=round(layout.width) + 2 * _MARGIN if steps else 0,
-        height=rows.bottom(0) + _MARGIN if steps else 0,
-        node=sizes.node,
-        steps=steps,
-        leaves=_leaf_boxes(tree, leaves, layout, rows),
-        lines=tuple(lines[:_MOST_DRAWN]),
-        summary=_summary(tree, error, len(lines) - _MOST_DRAWN),
-    )
+def svg_rect(left: int, top: int, width: int, height: int, corner: int) -> str:
+    """A box."""
+    return f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="{corner}"/>'
 
 
-def _box_height(wrapped: Wrapped, flagged: bool) -> int:
-    return _HEAD + _FLAGS * flagged + LINE * len(wrapped.lines) + _FOOT
+def svg_text(x: int, y: int, text: str, kind: str) -> str:
+    """A line of text of the class ``kind``."""
+    named = f' class="{escape(kind)}"' if kind else ""
+    return f'<text{named} x="{x}" y="{y}">{escape(text)}</text>'
 
 
 def _leaves(tree: ReasoningTree) -> list[list[_Leaf]]:
@@ -232,45 +193,21 @@ def _leaves(tree: ReasoningTree) -> list[list[_Leaf]]:
     faults = {(fault.step, fault.clue): fault.reason for fault in tree.invalid}
     found = []
     for at, step in enumerate(tree.chain.steps):
-        clues = [each for each in step.premises if not _is_earlier(each, at)]
+        clues = [each for each in step.premises if not is_earlier(each, at)]
         shown = len(clues) if len(clues) <= _MOST_LEAVES else _MOST_LEAVES - 1
-        leaves = [_leaf(clue, faults.get((at, clue))) for clue in clues[:shown]]
+        leaves = []
+        for clue in clues[:shown]:
+            fault = faults.get((at, clue))
+            name = clue.kind if clue.index is None else f"{clue.kind}:{clue.index}"
+            leaves.append(_Leaf(clue.kind, clue_label(clue), None if fault else name, fault))
         if shown < len(clues):
-            leaves.append(_Leaf("more", f"and {len(clues) - shown} more", None, None))
+            leaves.append(_Leaf("more", f"and {len(clues) - shown} more"))
         found.append(leaves)
     return found
 
 
-def _is_earlier(clue: Clue, at: int) -> bool:
-    return clue.kind == "conclusion" and clue.index is not None and clue.index < at
-
-
-def _leaf(clue: Clue, fault: str | None) -> _Leaf:
-    name = clue.kind if clue.index is None else f"{clue.kind}:{clue.index}"
-    return _Leaf(clue.kind, clue_label(clue), None if fault else name, fault)
-
-
-def _leaf_boxes(
-    tree: ReasoningTree, leaves: Sequence[Sequence[_Leaf]], layout: Layout, rows: _Rows
-) -> tuple[LeafBox, ...]:
-    return tuple(
-        LeafBox(
-            left=round(centre - leaf.width / 2) + _MARGIN,
-            top=rows.tops[tree.heights[at] - 1],
-            width=leaf.width,
-            step=at,
-            kind=leaf.kind,
-            label=leaf.label,
-            name=leaf.name,
-            fault=leaf.fault,
-        )
-        for at, (below, centres) in enumerate(zip(leaves, layout.leaves, strict=True))
-        for leaf, centre in zip(below, centres, strict=True)
-    )
-
-
-def _rows(tree: ReasoningTree, heights: Sequence[int]) -> _Rows:
-    """Layers take the height of their highest box; the root's is at the top."""
+def _rows(tree: ReasoningTree, heights: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Upper and lower edge of each layer, as high as its highest box; the root's is at the top."""
     highest = [LEAF] * (max(tree.heights, default=0) + 1)
     for layer, height in zip(tree.heights, heights, strict=True):
         highest[layer] = max(highest[layer], height)
@@ -278,39 +215,46 @@ def _rows(tree: ReasoningTree, heights: Sequence[int]) -> _Rows:
     for height in reversed(highest):
         tops.append(top)
         top += height + _BETWEEN
-    return _Rows(tuple(reversed(tops)), tuple(highest))
+    tops.reverse()
+    return tops, [top + height for top, height in zip(tops, highest, strict=True)]
 
 
-def _citations(
-    layout: Layout,
-    tree: ReasoningTree,
-    rows: _Rows,
-    steps: Sequence[StepBox],
-    path: Sequence[int],
-) -> list[Line]:
-    errors = set(pairwise(path))
-    lines = []
+def _lines(
+    tree: ReasoningTree, layout: Layout, error: FirstError | None
+) -> Iterator[tuple[str, int, Sequence[tuple[int, float]]]]:
+    """For each citation: its mark, the citing step, and the places that its line passes through.
+
+    The mark is ``path`` on the path of the first error, ``stray`` if the citing step doesn't count.
+    """
+    errors = set(pairwise(error.path if error else ()))
     for child, at, places in layout.edges:
-        curves = tuple(
-            (round(x) + _MARGIN, rows.tops[low], round(to_x) + _MARGIN, rows.bottom(high))
-            for (low, x), (high, to_x) in pairwise(places)
-        )
-        mark = "path" if (child, at) in errors else "" if tree.uses[at] else "stray"
-        lines.append(Line(curves, steps[at].top + steps[at].height, mark))
-    return lines
-
-
-def _stems(
-    layout: Layout, tree: ReasoningTree, rows: _Rows, steps: Sequence[StepBox]
-) -> list[Line]:
-    lines = []
+        yield "path" if (child, at) in errors else "" if tree.uses[at] else "stray", at, places
     for at, centres in enumerate(layout.leaves):
-        layer, to_x = tree.heights[at], round(layout.centres[at]) + _MARGIN
+        layer, to_x = tree.heights[at], layout.centres[at]
         for x in centres:
-            curve = (round(x) + _MARGIN, rows.tops[layer - 1], to_x, rows.bottom(layer))
-            mark = "" if tree.uses[at] else "stray"
-            lines.append(Line((curve,), steps[at].top + steps[at].height, mark))
-    return lines
+            yield "" if tree.uses[at] else "stray", at, ((layer - 1, x), (layer, to_x))
+
+
+def _leaf(leaf: _Leaf, left: int, top: int, active: bool) -> str:
+    more = ""
+    if active and leaf.kind != "more":
+        named = f' data-leaf="{escape(leaf.name)}"' if leaf.name else ""
+        said = f"{leaf.label}, which does not exist" if leaf.fault else leaf.label
+        more = f'{named} tabindex="0" role="img" aria-label="{escape(said)}"'
+    title = f"<title>{escape(clean(leaf.fault))}</title>" if leaf.fault else ""
+    kinds = f"leaf {leaf.kind}{' fault' if leaf.fault else ''}"
+    box = svg_rect(left, top, leaf.width, LEAF, _CORNERS.get(leaf.kind, LEAF // 2))
+    text = svg_text(left + leaf.width // 2, top + 17, clean(leaf.label), "")
+    return f'<g class="{escape(kinds)}"{more}>{title}{box}{text}</g>'
+
+
+def _flag_boxes(flags: Sequence[str], left: int, top: int) -> Iterator[str]:
+    for flag in flags:
+        width = round(width_of(flag, _FLAG_SIZE, bold=True)) + 10
+        kind = "flag restates" if flag == "restates" else "flag"
+        box = svg_rect(left, top, width, _FLAG_HEIGHT, 8)
+        yield f'<g class="{kind}">{box}{svg_text(left + width // 2, top + 12, f"{flag} ", "")}</g>'
+        left += width + 4
 
 
 def _summary(tree: ReasoningTree, error: FirstError | None, left_out: int) -> str:
@@ -319,16 +263,13 @@ def _summary(tree: ReasoningTree, error: FirstError | None, left_out: int) -> st
         return "There are no steps."
     summary = f"A tree of {count} step{'s' * (count > 1)}, height {max(tree.heights)}."
     if error and len(error.path) > 1:
+        path = ", ".join(f"Conclusion {at}" for at in error.path)
         summary += (
             f" The first wrong step is Conclusion {error.step}, at height {error.height}; "
-            f"the path from it to the root is {_listed(error.path)}."
+            f"the path from it to the root is {path}."
         )
     elif error:
         summary += f" The first wrong step is the last, Conclusion {error.step}."
     if left_out > 0:
         summary += f" {left_out} citations are not drawn."
     return summary
-
-
-def _listed(path: Sequence[int]) -> str:
-    return ", ".join(f"Conclusion {at}" for at in path)

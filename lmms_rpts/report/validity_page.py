@@ -9,10 +9,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from lmms_rpts.escaping import printable
-from lmms_rpts.files import draft_of
+from lmms_rpts.report.charts import estimate_bar, reliability_diagram
 from lmms_rpts.report.frame import Frame
-from lmms_rpts.report.reliability_chart import auc_bar, reliability_diagram
-from lmms_rpts.report.writing import ReportError
+from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
 from lmms_rpts.runs.validity_figures import best_rival
 from lmms_rpts.validation import terms
@@ -48,13 +47,7 @@ def write_validity_page(validation: Validation, output: Path, title: str | None 
     Raises:
         ReportError: if ``output`` cannot be written.
     """
-    content = render_validity(validation, title).encode("utf-8", "replace")
-    try:
-        with draft_of(output) as draft:
-            draft.write_bytes(content)
-    except OSError as error:
-        raise ReportError(f"Cannot write to {error.filename or output}: {error.strerror}") from None
-    return len(content)
+    return write_page(output, render_validity(validation, title))
 
 
 def render_validity(validation: Validation, title: str | None = None) -> str:
@@ -143,7 +136,9 @@ def _settings(validity: Validity) -> dict[str, str]:
 def _bar(figures: ValidatedSet) -> Markup:
     rival = best_rival(figures)
     auc = figures.metrics.get("auc")
-    return auc_bar(auc, rival and rival[1]) if auc else Markup("")
+    if auc is None:
+        return Markup("")
+    return estimate_bar(auc, height=18, margin=4, chance=True, rival=rival and rival[1])
 
 
 def _language_of(miss: Miss) -> str:

@@ -23,7 +23,7 @@ from lmms_rpts.filters.record import RptsInstance, RptsRecord
 from lmms_rpts.reasoning import ReasoningTree, parse_chain
 from lmms_rpts.report.anchors import make_anchor
 from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.trees import TreePicture, draw_response, draw_tree, gold_tree
+from lmms_rpts.report.trees import TreePicture, draw_response, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -158,7 +158,7 @@ class Entry:
     @cached_property
     def gold(self) -> TreePicture:
         """The gold reasoning as a picture."""
-        return draw_tree(self.gold_tree, [None] * len(self.gold_tree.heights))
+        return TreePicture(self.gold_tree)
 
 
 @dataclass(frozen=True)

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
+from pkgutil import resolve_name
 from typing import TypeVar
 
-from loguru import logger
 from tqdm import tqdm
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.files import draft_of
-from lmms_rpts.report.graded_pages import GradedPages
-from lmms_rpts.report.graded_pictures import (
-    count_images,
-    graded_views,
-    own_pictures,
-    tasks_in,
-    wanted_images,
-)
-from lmms_rpts.report.graded_view import GradedView
+from lmms_rpts.report.gallery import find_pictures, own_pictures
+from lmms_rpts.report.graded_view import GradedView, make_graded
 from lmms_rpts.report.pages import Pages
-from lmms_rpts.report.pictures import Picture, shrink_all, shrink_image
+from lmms_rpts.report.pictures import Picture
 from lmms_rpts.report.view import make_view
 from lmms_rpts.report.written_by import may_overwrite
 from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
-from lmms_rpts.tasks.any_task.loading import load_task, named_images, read_image_name
 from lmms_rpts.tasks.benchmark import benchmarks
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.documents import images_folder
-from lmms_rpts.tasks.include_path import own_image_folders
-from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 
 T = TypeVar("T")
 
@@ -120,6 +107,8 @@ def write_report(
     if not is_file:
         _check_folder(output)
     kinds = sort_runs(runs)
+    zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
+    recorded = recorded_images(runs)
     gallery: dict[tuple[str, str], Picture] = {}
     wanted = {
         (response.instance.task, name)
@@ -128,18 +117,25 @@ def write_report(
         for name in response.instance.visual_clue
     }
     if with_images:
-        zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
-        recorded = recorded_images(runs)
         gallery = find_pictures(wanted, images, zoom, progress, include_path, recorded)
     view = make_view(kinds.rpts, gallery, validity)
     usual = LIMIT if is_file else FOLDER_LIMIT
     most = usual if limit is None else limit or None
-    views = graded_views(kinds.graded, most, (entry.anchor.lower() for entry in view.entries))
+    anchors = {entry.anchor.lower() for entry in view.entries}
+    views = [
+        make_graded(each, resolve_name(str(each.grades)), kinds.graded[each.name], most, anchors)
+        for each in (benchmarks()[name] for name in kinds.graded)
+    ]
+    named = {
+        (entry.task, name) for each in views for entry in each.entries for name in entry.images
+    }
+    graded = {each for each in named if each[1]}
+    own = sum("" in entry.images for each in views for entry in each.entries)
     if with_images:
-        gallery |= _graded_pictures(views, images, zoom, progress, recorded)
+        gallery |= find_pictures(graded, images, zoom, progress, include_path, recorded)
+        gallery |= own_pictures(views, images, zoom, recorded)
     no_image = _NOT_FOUND if with_images else _NOT_WANTED
-    graded = GradedPages(views, gallery, no_image)
-    pages = Pages(view, title or _title(kinds), no_image, longest_side, graded)
+    pages = Pages(view, title or _title(kinds), no_image, longest_side, views, gallery)
     try:
         size = (
             _write_file(pages, output, progress)
@@ -155,32 +151,29 @@ def write_report(
         size,
         pages.count,
         len(gallery),
-        len(wanted) + count_images(views),
+        len(wanted) + len(graded) + own,
         tuple(mismatches),
         tuple(_left_out(views, is_file)),
     )
 
 
+def write_page(output: Path, page: str) -> int:
+    """Write one page atomically and return its size in bytes.
+
+    Raises:
+        ReportError: if ``output`` can't be written.
+    """
+    content = page.encode("utf-8", "replace")
+    try:
+        with draft_of(output) as draft:
+            draft.write_bytes(content)
+    except OSError as error:
+        raise _unwritable(output, error) from None
+    return len(content)
+
+
 def _unwritable(output: Path, error: OSError) -> ReportError:
     return ReportError(f"Cannot write to {error.filename or output}: {error.strerror}")
-
-
-def _graded_pictures(
-    views: Sequence[GradedView],
-    images: Path | None,
-    longest_side: int,
-    progress: bool,
-    recorded: Mapping[str, Path],
-) -> dict[tuple[str, str], Picture]:
-    """The pictures of graded instances, as ``GradedPages`` takes them."""
-    wanted = wanted_images(views)
-    there = tasks_in(images, wanted)
-    inside = {each for each in wanted if each[0] in there}
-    found = find_pictures(inside, images, longest_side, progress) if inside else {}
-    if wanted - inside:
-        others = wanted - inside
-        found |= find_pictures(others, None, longest_side, progress, recorded=recorded)
-    return found | own_pictures(views, images, longest_side, recorded)
 
 
 def _left_out(views: Sequence[GradedView], is_file: bool) -> Iterator[str]:
@@ -192,62 +185,6 @@ def _left_out(views: Sequence[GradedView], is_file: bool) -> Iterator[str]:
                 f"{view.benchmark.title} are shown, those with wrong answers first. --limit N "
                 f"shows more, --limit 0 all{folder}"
             )
-
-
-def find_pictures(
-    wanted: Set[tuple[str, str]],
-    images: Path | None,
-    longest_side: int,
-    progress: bool = True,
-    include_path: Path | None = None,
-    recorded: Mapping[str, Path] = MappingProxyType({}),
-) -> dict[tuple[str, str], Picture]:
-    """The pictures of the images that are found, by task and name.
-
-    ``images``: their folder; None: the folders of the tasks. ``include_path``: folder with custom
-    tasks. ``recorded``: where the images were in the runs, by task.
-    """
-    own = own_image_folders(include_path)
-    # The demo has its own images.
-    folders = {
-        task: images
-        if images and task != DEMO_TASK
-        else own.get(task) or images_folder(task, recorded.get(task))
-        for task in {task for task, _ in wanted}
-    }
-    places = {
-        (task, name): (folder, name)
-        for task, name in wanted
-        if (folder := folders[task]) is not None
-    }
-    shrunk = shrink_all(places.values(), longest_side, progress)
-    found = {image: shrunk[place] for image, place in places.items() if place in shrunk}
-    return found | _task_pictures(wanted, longest_side, include_path)
-
-
-def _task_pictures(
-    wanted: Set[tuple[str, str]], longest_side: int, include_path: Path | None = None
-) -> dict[tuple[str, str], Picture]:
-    """The pictures of images that only a task of lmms-eval has: the task is loaded for them.
-
-    A task that can't be loaded is reported on the error stream, and its images are missing.
-    """
-    tasks: dict[str, list[str]] = {}
-    for task, name in wanted:
-        if read_image_name(task, name) is not None:
-            tasks.setdefault(task, []).append(name)
-    found: dict[tuple[str, str], Picture] = {}
-    for task, names in sorted(tasks.items()):
-        try:
-            loaded = load_task(task, include_path)
-        except DataError as error:
-            logger.warning("The images of {} are left out: {}", task, error)
-            continue
-        for name, image in named_images(loaded, task, names):
-            picture = shrink_image(image, longest_side)
-            if picture is not None:
-                found[task, name] = picture
-    return found
 
 
 def _title(kinds: AllRuns) -> str:

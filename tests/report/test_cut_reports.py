@@ -26,16 +26,16 @@ import os, signal
 from lmms_rpts.cli import app
 from lmms_rpts.report.pages import Pages
 
-whole = Pages._article
+whole = Pages._instance
 written = []
 
-def article(*arguments, **options):
+def instance(*arguments, **options):
     written.append(1)
     if len(written) == 10:
         os.kill(os.getpid(), signal.SIGKILL)
     return whole(*arguments, **options)
 
-Pages._article = article
+Pages._instance = instance
 app()
 """
 

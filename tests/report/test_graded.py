@@ -14,8 +14,8 @@ from PIL import Image
 from playwright.sync_api import expect
 from pydantic import Field
 
-from lmms_rpts.report.graded_pages import bounded, cell_parts
 from lmms_rpts.report.graded_view import MOST_ANSWERS, MOST_IMAGES, GradedView, make_graded
+from lmms_rpts.report.pages import bounded, cell_parts
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.logged import read_logged
 from lmms_rpts.runs.reading import read_runs_of

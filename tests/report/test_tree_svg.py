@@ -9,15 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree, locate_error, parse_chain
-from lmms_rpts.report.colours import light_colours, template_text
-from lmms_rpts.report.tree_svg import inline_svg, make_figure, standalone_svg
-from lmms_rpts.report.trees import TreePicture, draw_tree
+from lmms_rpts.report.tree_svg import (
+    inline_svg,
+    light_colours,
+    make_figure,
+    standalone_svg,
+    template_text,
+)
+from lmms_rpts.report.trees import TreePicture
 from tests.reasoning.strategies import any_chains, texts
 from tests.report.test_hostile import ATTACKS
 from tests.support.growth import assert_linear
 from tests.support.tables import table
 
 SVG = "{http://www.w3.org/2000/svg}"
+INVENTED = "cites evidence that does not exist"
 LINES = (
     "Image0 + Image9 -> Conclusion0:The clock shows nine.",
     "Conclusion0 + Text0 + Context -> Conclusion1:The shop is closed.",
@@ -27,12 +33,12 @@ LINES = (
 def draw(*lines: str, scores: list[float] | None = None) -> TreePicture:
     tree = build_tree(parse_chain(list(lines), "en"), 2, 2)
     error = None if scores is None else locate_error(tree, scores)
-    return draw_tree(tree, scores or [None] * len(lines), error)
+    return TreePicture(tree, scores or (), error)
 
 
 def draw_text(text: str) -> TreePicture:
     step = Step((Clue("image", 0), Clue("text", None)), text)
-    return draw_tree(build_tree(ReasoningChain((step,)), 1, 0), [0.25])
+    return TreePicture(build_tree(ReasoningChain((step,)), 1, 0), [0.25])
 
 
 def parsed(picture: TreePicture, title: str = "") -> ElementTree.Element:
@@ -114,17 +120,10 @@ def test_any_text_is_valid_xml(text: str, title: str) -> None:
 @settings(max_examples=60)
 @given(any_chains)
 def test_any_chain_is_drawn(chain: ReasoningChain) -> None:
-    picture = draw_tree(build_tree(chain, 2, 2), [0.5] * len(chain.steps))
+    picture = TreePicture(build_tree(chain, 2, 2), [0.5] * len(chain.steps))
     svg = parsed(picture)
     steps = [each for each in of_class(svg, "step") if each.find(f"{SVG}text") is not None]
     assert len(steps) == len(chain.steps)
-
-
-def test_a_long_text_is_whole_in_the_title() -> None:
-    said = " ".join(f"word{at}" for at in range(200))
-    svg = parsed(draw_text(said))
-    titles = [each.text for each in svg.iter(f"{SVG}title")]
-    assert f"Conclusion 0, score 0.25: {said}" in titles
 
 
 def test_a_million_characters_and_four_hundred_steps() -> None:
@@ -149,26 +148,32 @@ def test_rightward_and_leftward_text() -> None:
 
 
 def test_several_trees_are_below_one_another() -> None:
-    empty = draw()
-    figure = make_figure([("model a", draw(*LINES)), ("model b", draw(*LINES)), ("none", empty)])
-    first, second = figure.trees
-    assert first.top + first.picture.height < second.top
-    assert [text.text for text in figure.texts] == [
-        *("model a", "model b", "none", "no steps of reasoning"),
-    ]
-    assert figure.width >= second.left + second.picture.width
-    assert figure.height > second.top + second.picture.height
+    tree = draw(*LINES)
+    figure = make_figure([("model a", tree), ("model b", tree), ("none", draw())])
+    drawn = ElementTree.fromstring(standalone_svg(figure, "x"))
+    titles = [(each.text, int(each.get("y", ""))) for each in of_class(drawn, "title")]
+    first, second = (
+        int(each.get("transform", "").rstrip(")").split()[1]) for each in of_class(drawn, "plain")
+    )
+    assert [text for text, _ in titles] == ["model a", "model b", "none"]
+    assert titles[0][1] < first < first + tree.height < titles[1][1] < second
+    assert [each.text for each in of_class(drawn, "note")] == ["no steps of reasoning"]
+    assert figure.width > tree.width
+    assert figure.height > second + tree.height
 
 
-def test_a_legend_explains_what_occurs() -> None:
-    shown = {text.text for text in make_figure([("", draw(*LINES, scores=[0.2, 0.9]))], True).texts}
-    invented = "cites evidence that does not exist"
-    assert shown == {
-        *("score from 0 to 1", "first wrong step", "path from it to the last step", invented)
-    }
-    sound = make_figure([("", draw(*LINES, scores=[0.9, 0.9]))], True)
-    assert {text.text for text in sound.texts} == {"score from 0 to 1", invented}
-    assert make_figure([("", draw("Image0 -> Conclusion0:Nine."))], True).texts == ()
+@table(
+    "scores, words",
+    (
+        [0.2, 0.9],
+        ["score from 0 to 1", "first wrong step", "path from it to the last step", INVENTED],
+    ),
+    ([0.9, 0.9], ["score from 0 to 1", INVENTED]),
+    (None, [INVENTED]),
+)
+def test_a_legend_explains_what_occurs(scores: list[float] | None, words: list[str]) -> None:
+    assert [each.text for each in of_class(parsed(draw(*LINES, scores=scores)), "note")] == words
+    assert not of_class(parsed(draw("Image0 -> Conclusion0:Nine.")), "note")
 
 
 def test_work_grows_no_faster_than_the_tree() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from lmms_rpts.report.reliability_chart import auc_bar, reliability_diagram
+from lmms_rpts.report.charts import estimate_bar, reliability_diagram
 from lmms_rpts.report.validity_page import render_validity, write_validity_page
 from lmms_rpts.report.writing import ReportError
 from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, PublishedFigure
@@ -161,8 +161,8 @@ def test_the_file_is_written_whole_and_its_size_returned(tmp_path: Path) -> None
 
 
 def test_charts_of_odd_figures() -> None:
-    assert auc_bar(Interval(value=None), 0.5) == ""
-    bar = auc_bar(Interval(value=7.0, low=-3.0, high=9.0), -1.0)
+    assert estimate_bar(Interval(value=None), rival=0.5) == ""
+    bar = estimate_bar(Interval(value=7.0, low=-3.0, high=9.0), height=18, rival=-1.0)
     assert 'width="130"' in bar
     assert "M0.0 9H130.0" in bar  # the whisker stays within the bar
     assert reliability_diagram((), "x").count("<circle") == 0
