@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, get_args
 
 from pydantic import Field, model_validator
 
-from lmms_rpts.filters.diagnosis import diagnose_chain
 from lmms_rpts.filters.metrics import DIAGNOSTICS, METRICS, RIGHT_REASON, is_sound
 from lmms_rpts.filters.record_parts import (
     Answer,
@@ -23,14 +22,21 @@ from lmms_rpts.filters.record_parts import (
     cluster_of,
     own_id,
 )
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
+    Clue,
     Diagnosis,
     ReasoningChain,
     ReasoningTree,
     Step,
     build_tree,
+    diagnose,
     guarded_score,
+    needed_evidence,
+    parse_chain,
+    repair_chain,
 )
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.reasoning.outline import outline
 from lmms_rpts.runs.record import Cell, Record
@@ -179,3 +185,26 @@ class RptsRecord(Record):
         written before the guarded score has no ``guarded_coverage``.
         """
         return {each.name: each.value(self) for each in METRICS}
+
+
+def diagnose_chain(
+    tree: ReasoningTree,
+    context: str,
+    clues: tuple[str, ...],
+    n_images: int,
+    gold: tuple[str, ...],
+    decay: float,
+    focus_height: int,
+) -> Diagnosis:
+    """The diagnosis of a chain; `gold` may be empty."""
+    needed = _needed(gold, clues, n_images, tree.chain.language)
+    return diagnose(tree, needed, context, clues, restates, decay, focus_height)
+
+
+@lru_cache(maxsize=4096)
+def _needed(
+    gold: tuple[str, ...], clues: tuple[str, ...], n_images: int, language: Language
+) -> frozenset[Clue]:
+    """The evidence that an argument about a document must use."""
+    chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
+    return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))
