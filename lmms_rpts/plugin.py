@@ -214,7 +214,7 @@ def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
 
         return without_missing(config, name)
     from lmms_rpts.settings import load_settings
-    from lmms_rpts.tasks.any_task.config import wrapped_config
+    from lmms_rpts.tasks.any_task.host import wrapped_config
 
     return wrapped_config(config, name, asked, graded=load_settings().grades is not None)
 
@@ -296,7 +296,7 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
 def _check_filters_documents(task: Any) -> None:
     filters = [each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters]
     if any(hasattr(each, "host") for each in filters):
-        from lmms_rpts.tasks.any_task.joining import join_task
+        from lmms_rpts.tasks.any_task.filter import join_task
 
         join_task(task, filters)
         return
@@ -326,7 +326,7 @@ def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwa
     host = _host_of_task(kwargs.get("task"))
     if host is None or host.graded:
         return original(item, *args, **kwargs)
-    from lmms_rpts.tasks.any_task.hooks import process_document
+    from lmms_rpts.tasks.any_task.filter import process_document
 
     return process_document(host, original, item, *args, **kwargs)
 
@@ -334,7 +334,7 @@ def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwa
 def _process_results(
     original: Callable[..., Any], task: Any, doc: Any, *args: Any, **kw: Any
 ) -> Any:
-    hooks = sys.modules.get("lmms_rpts.tasks.any_task.hooks")
+    hooks = sys.modules.get("lmms_rpts.tasks.any_task.filter")
     if hooks is None or not hooks.in_our_pipeline():
         return original(task, doc, *args, **kw)
     return _host_of_task(task).process_results(doc, *args)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.runs.replayed import replayed_model
+from lmms_rpts.runs.reading import replayed_model
 from tests.support.lmms import run, run_lmms_eval
 from tests.support.tables import table
 

@@ -10,7 +10,7 @@ from lmms_eval.api.filter import Filter
 from loguru import logger
 
 from lmms_rpts.filters.aligned_documents import Visuals
-from lmms_rpts.filters.budget import run_budget, spending_on, tell_spending
+from lmms_rpts.filters.budget import Processes, run_budget, spending_on, tell_spending
 from lmms_rpts.filters.documents import (
     OPTIONAL_FIELDS,
     REASONING_FIELDS,
@@ -18,7 +18,6 @@ from lmms_rpts.filters.documents import (
     field_faults,
     gold_faults,
 )
-from lmms_rpts.filters.processes import Processes
 from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
 from lmms_rpts.judging import (
     NO_JUDGE,

@@ -2,18 +2,65 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.filters.processes import Processes
 from lmms_rpts.judging import Budget, JudgeEngine, Usage, open_budget
+from lmms_rpts.judging.progress import Board
 from lmms_rpts.settings import Settings, load_settings
 
 _TOPIC = "usage"
+
+
+class Processes:
+    """A shared store that each process of a distributed run writes to and all processes read.
+
+    Without torch.distributed there is no store, and only this process is visible. If the store
+    fails, nothing is written or read; no error is raised.
+    """
+
+    def __init__(self, rank: int, processes: int) -> None:
+        self._rank = rank
+        self._others = [other for other in range(processes) if other != rank]
+
+    def topic(self, name: str) -> Board:
+        """The entry of the store for one topic."""
+        return Board(partial(self.tell, name), partial(self.heard, name))
+
+    def tell(self, topic: str, said: Any) -> None:
+        """Write ``said``, a JSON value; replaces the previous value of this process."""
+        store = self._store()
+        if store is not None:
+            with contextlib.suppress(Exception):  # the store is optional
+                store.set(f"lmms_rpts/{topic}/{self._rank}", json.dumps(said))
+
+    def heard(self, topic: str) -> list[Any]:
+        """The latest values of the other processes; processes without a value are left out."""
+        store = self._store()
+        found = []
+        for other in self._others if store is not None else []:
+            key = f"lmms_rpts/{topic}/{other}"
+            with contextlib.suppress(Exception):
+                if store.check([key]):  # get() would wait for the key
+                    found.append(json.loads(store.get(key)))
+        return found
+
+    def _store(self) -> Any:
+        # No import: if torch.distributed was not imported, it was not started.
+        distributed = sys.modules.get("torch.distributed")
+        if not self._others or distributed is None or not distributed.is_initialized():
+            return None
+        try:
+            return distributed.distributed_c10d._get_default_store()
+        except Exception:  # a private function of torch, which may change
+            return None
 
 
 @dataclass
@@ -42,7 +89,7 @@ def run_budget(settings: Settings) -> Budget:
     return budget
 
 
-@contextmanager
+@contextlib.contextmanager
 def spending_on(task: str | None, engine: JudgeEngine) -> Iterator[None]:
     """Attribute the engine's usage inside the block to ``task``, also in lmms-eval's summary."""
 
@@ -73,7 +120,7 @@ def tell_spending() -> None:
     """Send the usage of this process to the first one, which writes the results."""
     settings = load_settings()
     if settings.rank:
-        told = asdict(_total(_spending.budget)) | {"log": _spending.calls}
+        told = _total(_spending.budget) | {"log": _spending.calls}
         Processes(settings.rank, settings.processes).tell(_TOPIC, told)
 
 
@@ -90,67 +137,40 @@ def close_accounts() -> dict[str, Any] | None:
     for told in Processes(settings.rank, settings.processes).heard(_TOPIC):
         for call in told.pop("log"):
             _log(*call)
-        total += Total(**told)
-    if not total.calls and not total.found and not total.stopped:
+        for name, value in told.items():
+            either = name in ("guessed", "stopped")
+            total[name] = total[name] or value if either else total[name] + value
+    if not total["calls"] and not total["found"] and not total["stopped"]:
         return None
-    cost = f"; {total.cost:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
+    cost = f"; {total['cost']:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
     logger.info(
         "Judges in total: {:,} calls, {}{:,} tokens in, {:,} out{}; {:,} cached replies",
-        total.calls,
-        "about " if total.guessed else "",
-        total.input_tokens,
-        total.output_tokens,
+        total["calls"],
+        "about " if total["guessed"] else "",
+        total["input_tokens"],
+        total["output_tokens"],
         cost,
-        total.found,
+        total["found"],
     )
-    found = asdict(total) | ({} if settings.prices else {"cost": None})
-    if total.stopped is None:
-        del found["stopped"]
-    return found
+    if not settings.prices:
+        total["cost"] = None
+    if total["stopped"] is None:
+        del total["stopped"]
+    return total
 
 
-@dataclass(frozen=True)
-class Total:
-    """The usage of judges in one process or several.
-
-    Attributes:
-        calls: number of calls, failed ones included.
-        found: number of cached answers.
-        guessed: whether some tokens were estimated.
-        stopped: why judging stopped before its end; None: it did not.
-    """
-
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float
-    found: int
-    guessed: bool
-    stopped: str | None
-
-    def __add__(self, other: Total) -> Total:
-        return Total(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cost + other.cost,
-            self.found + other.found,
-            self.guessed or other.guessed,
-            self.stopped or other.stopped,
-        )
-
-
-def _total(budget: Budget) -> Total:
+def _total(budget: Budget) -> dict[str, Any]:
+    """The usage of this process; ``stopped``: why judging stopped before its end."""
     usage = budget.usage
-    return Total(
-        budget.calls,
-        usage.input_tokens,
-        usage.output_tokens,
-        budget.cost,
-        budget.found,
-        budget.guessed,
-        budget.stopped,
-    )
+    return {
+        "calls": budget.calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost": budget.cost,
+        "found": budget.found,
+        "guessed": budget.guessed,
+        "stopped": budget.stopped,
+    }
 
 
 def _log(task: str | None, judge: str, read: int, said: int, thought: int) -> None:

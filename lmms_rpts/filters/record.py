@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, get_args
 
 from pydantic import Field, model_validator
 
-from lmms_rpts.filters.diagnosis import diagnose_chain
+from lmms_rpts.filters.metrics import DIAGNOSTICS, METRICS, RIGHT_REASON, is_sound
 from lmms_rpts.filters.record_parts import (
     Answer,
     Fault,
@@ -22,14 +22,21 @@ from lmms_rpts.filters.record_parts import (
     cluster_of,
     own_id,
 )
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
+    Clue,
     Diagnosis,
     ReasoningChain,
     ReasoningTree,
     Step,
     build_tree,
+    diagnose,
     guarded_score,
+    needed_evidence,
+    parse_chain,
+    repair_chain,
 )
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.reasoning.outline import outline
 from lmms_rpts.runs.record import Cell, Record
@@ -54,23 +61,7 @@ __all__ = [
     "own_id",
 ]
 
-DIAGNOSTICS = (
-    "evidence_coverage",
-    "restating_steps",
-    "missing_references",
-    "heaviest_step",
-    "steps",
-)
-"""Metrics of the diagnosis of a chain."""
-
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
-RIGHT_REASON = 0.5
-"""RPTS at or above which the reasoning counts as sound."""
-
-
-def is_sound(rpts: float, threshold: float = RIGHT_REASON) -> bool:
-    """Whether the reasoning counts as sound; floating-point errors are rounded away."""
-    return round(rpts, 9) >= threshold
 
 
 class RptsRecord(Record):
@@ -193,46 +184,27 @@ class RptsRecord(Record):
         ``right_for_wrong_reason``, and a chain without steps of a modality no mean for it. One
         written before the guarded score has no ``guarded_coverage``.
         """
-        rpts, correct = self.rpts, self.answer.correct
-        known = rpts is not None and correct is not None
-        sound = rpts is not None and is_sound(rpts)
-        guarded = self.guarded
-        guarded_known = guarded is not None and correct is not None
-        guarded_sound = guarded is not None and is_sound(guarded)
-        return {
-            "rpts": rpts,
-            "accuracy": None if correct is None else float(correct),
-            "accuracy_rpts": float(bool(correct) and sound) if known else None,
-            "rpts_visual": self._mean_of_steps("visual"),
-            "rpts_textual": self._mean_of_steps("textual"),
-            "right_for_wrong_reason": float(not sound) if known and correct else None,
-            "parse_rate": None if self.transform.error else float(bool(self.chain)),
-            "judge_coverage": float(rpts is not None),
-            "rpts_guarded": guarded,
-            "accuracy_guarded": float(bool(correct) and guarded_sound) if guarded_known else None,
-            "right_for_wrong_reason_guarded": (
-                float(not guarded_sound) if guarded_known and correct else None
-            ),
-            "root_bears": None if self.root is None else self.root.score,
-            "guarded_coverage": None if self.diagnosis is None else float(guarded is not None),
-            **self._made_of(),
-        }
+        return {each.name: each.value(self) for each in METRICS}
 
-    def _made_of(self) -> dict[str, float | None]:
-        """The diagnosis as numbers; without a chain, None (and 0 steps if parsing did not fail)."""
-        steps = len(self.steps)
-        if self.transform.error or not steps:
-            return dict.fromkeys(DIAGNOSTICS) | {"steps": None if self.transform.error else 0.0}
-        found = self.diagnosed
-        return {
-            "evidence_coverage": found.coverage,
-            "restating_steps": len(found.restating) / steps,
-            "missing_references": float(found.missing),
-            "heaviest_step": min(1.0, found.heaviest),
-            "steps": float(steps),
-        }
 
-    def _mean_of_steps(self, modality: Modality) -> float | None:
-        scores = [step.score for step in self.steps if step.modality == modality]
-        there = [score for score in scores if score is not None]
-        return sum(there) / len(there) if there and self.rpts is not None else None
+def diagnose_chain(
+    tree: ReasoningTree,
+    context: str,
+    clues: tuple[str, ...],
+    n_images: int,
+    gold: tuple[str, ...],
+    decay: float,
+    focus_height: int,
+) -> Diagnosis:
+    """The diagnosis of a chain; `gold` may be empty."""
+    needed = _needed(gold, clues, n_images, tree.chain.language)
+    return diagnose(tree, needed, context, clues, restates, decay, focus_height)
+
+
+@lru_cache(maxsize=4096)
+def _needed(
+    gold: tuple[str, ...], clues: tuple[str, ...], n_images: int, language: Language
+) -> frozenset[Clue]:
+    """The evidence that an argument about a document must use."""
+    chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
+    return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from loguru import logger
@@ -18,7 +19,6 @@ from lmms_rpts.filters.responses import (
     StepScore,
     TransformedResponse,
 )
-from lmms_rpts.filters.validity import check_validity
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, sees
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.isolation import Isolation
@@ -38,7 +38,8 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.evidence import EVIDENCE, Evidence
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
-from lmms_rpts.settings import parse_choice
+from lmms_rpts.runs.validity_files import Judging, read_validity_file
+from lmms_rpts.settings import Settings, parse_choice
 
 UNDETERMINED = "undetermined"
 SEEING = "Choose openai:MODEL or hf:NAME_OR_PATH with a vision model"
@@ -74,7 +75,7 @@ class ScoreFilter(JudgingFilter):
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
                 f"{self.judge!r} has none. {SEEING}"
             )
-        self.validity = check_validity(self.settings, self.judge, self.prompts.version)
+        self.validity = _validity(self.settings, self.judge, self.prompts.version)
 
     def evidence_for(self, doc: Doc) -> Evidence:
         """The evidence that claims about the images of a document are judged against."""
@@ -169,6 +170,24 @@ class ScoreFilter(JudgingFilter):
             return ask_about_root(query, answer, doc, self.prompts, images_of(doc))
 
         return isolation.begin(ask, _failed_root)
+
+
+def _validity(settings: Settings, judge: str, prompt_version: str) -> dict[str, Any] | None:
+    """The figures in the file of LMMS_RPTS_VALIDITY, for a run's results; None: no file."""
+    if settings.validity is None:
+        return None
+    found = read_validity_file(settings.validity)
+    if judge != NO_JUDGE and settings.rank == 0:
+        chosen = Judging(judge, prompt_version, settings.judge_samples, settings.jury)
+        said = found.mismatch(chosen)
+        if said:
+            _warn(f"LMMS_RPTS_VALIDITY: {said}: its figures do not apply to this run's judge")
+    return found.extract()
+
+
+@lru_cache  # tasks are checked several times
+def _warn(said: str) -> None:
+    logger.warning("{}", said)
 
 
 def evidence_for(doc: Doc, chosen: Evidence | None) -> Evidence:

@@ -134,7 +134,7 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
     original(tracker, *args, **kw)
     if tracker.model_source != "replay":
         return
-    from lmms_rpts.runs.replayed import replayed_model
+    from lmms_rpts.runs.reading import replayed_model
 
     try:
         # Not model_name_sanitized: it names the folder of the results, which must not change.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmms_rpts.filters.diagnosis import diagnose_chain
+from lmms_rpts.filters.record import diagnose_chain
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import Diagnosis, build_tree, parse_chain
 from lmms_rpts.reasoning.clues import Language

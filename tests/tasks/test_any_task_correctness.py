@@ -13,16 +13,21 @@ from hypothesis import strategies as st
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
-    choose_criterion,
+    first_criterion,
     greatest_value,
     is_right,
     on_scale,
     parse_criterion,
+    usable_criteria,
 )
 from tests.support.tables import table
 
 METRICS = ("acc", "acc.norm", "f1 score")
 HOSTILE = ("İ", "ſ", "ß", "٣", "\ud800", "\0", "a" * 100_000, "=" * 100_000, " " * 100_000)
+
+
+def chosen_of(metrics: Any, order: Sequence[str], aggregations: Any) -> Criterion | None:
+    return first_criterion([usable_criteria(metrics, list(order), aggregations)], order)
 
 
 @table(
@@ -240,8 +245,8 @@ def test_an_aggregation_cannot_change_the_value() -> None:
 def test_the_first_metric_that_says_it(
     metrics: list[dict[str, Any]], chosen: Criterion | None
 ) -> None:
-    assert choose_criterion(metrics, ["a", "b", "s"], {"s": share}) == chosen
-    assert choose_criterion(metrics, [], {}) is None
+    assert chosen_of(metrics, ["a", "b", "s"], {"s": share}) == chosen
+    assert chosen_of(metrics, [], {}) is None
 
 
 VALUES = st.recursive(
@@ -257,7 +262,7 @@ VALUES = st.recursive(
 @given(st.lists(st.dictionaries(st.sampled_from("ab"), VALUES), max_size=4))
 def test_any_values_are_taken(metrics: list[dict[str, Any]]) -> None:
     aggregations = {"a": share, "b": raises}
-    chosen = choose_criterion(metrics, "ab", aggregations)
+    chosen = chosen_of(metrics, "ab", aggregations)
     for each in metrics:
         found = is_right(each, chosen or Criterion("a"), aggregations)
         assert found in (None, True, False)

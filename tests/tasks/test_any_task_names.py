@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.tasks.any_task.config import metric_name, wrapped_config
+from lmms_rpts.tasks.any_task.host import metric_name, wrapped_config
 from lmms_rpts.tasks.any_task.loading import image_name, load_task, named_images, read_image_name
 from lmms_rpts.tasks.any_task.names import WrappedName, add_wrapped, is_scored, split_name
 from lmms_rpts.tasks.any_task.prompts import (

@@ -130,25 +130,6 @@ Usable = Mapping[str, Sequence[str | None]]
 """The fields with the correctness of answers, by metric; None: the value itself."""
 
 
-def choose_criterion(
-    metrics: Sequence[Mapping[str, Any]],
-    order: Iterable[str],
-    aggregations: Mapping[str, Callable[..., Any]],
-) -> Criterion | None:
-    """The first metric, in the task's order, that grades responses.
-
-    All its values are from 0 to 1: a length, or a score on another scale, is used only if the
-    setting names it.
-
-    Args:
-        metrics: the metrics of each response.
-        order: the task's metrics for which more is better.
-        aggregations: aggregations of the metrics, by name.
-    """
-    names = list(order)
-    return first_criterion([usable_criteria(metrics, names, aggregations)], names)
-
-
 def usable_criteria(
     metrics: Sequence[Mapping[str, Any]],
     order: Iterable[str],
@@ -156,8 +137,13 @@ def usable_criteria(
 ) -> dict[str, list[str | None]]:
     """The usable criteria of all these responses, by metric.
 
+    All values of a usable one are from 0 to 1: a length, or a score on another scale, is used only
+    if the setting names it.
+
     Args:
-        metrics, order, aggregations: as for ``choose_criterion``.
+        metrics: the metrics of each response.
+        order: the task's metrics for which more is better.
+        aggregations: aggregations of the metrics, by name.
     """
     found: dict[str, list[str | None]] = {}
     for metric in order:

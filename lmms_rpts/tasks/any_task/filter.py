@@ -1,18 +1,23 @@
-"""``rpts_any_transform``: parse a response to any question into a chain of steps."""
+"""``rpts_any_transform``, and what joins RPTS to a wrapped task: when it is built, and scored."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
+from lmms_rpts.filters import ScoreFilter
 from lmms_rpts.filters.responses import Doc, TransformedResponse, missing_response
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.settings import parse_choice
-from lmms_rpts.tasks.any_task.host import NOT_TOLD, HostTask
+from lmms_rpts.settings import load_settings, parse_choice
+from lmms_rpts.tasks.any_task.host import FILTER, NOT_TOLD, HostTask
+from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.visuals import image_fault
 
 VARIANTS = ("default", "steps")
+_in_our_pipeline: ContextVar[bool] = ContextVar("in_our_pipeline", default=False)
 
 
 class AnyTransformFilter(TransformFilter):
@@ -60,3 +65,69 @@ class AnyTransformFilter(TransformFilter):
             error = NOT_TOLD if correct is None else result.answer_error
             graded.append(replace(result, correct=correct, answer_by="task", answer_error=error))
         return graded
+
+
+def join_task(task: Any, filters: Sequence[Any]) -> None:
+    """Set the task of the RPTS filters; called before generation.
+
+    Args:
+        task: lmms-eval's ConfigurableTask.
+        filters: all of its filters.
+
+    Raises:
+        DataError: if a text-only judge would need images, or the task shows models media other than
+            images.
+        SettingError: if the setting ``correct`` is not a metric of the task.
+    """
+    host = HostTask(task, load_settings().grades)
+    host.check_criterion()
+    shown = host.first_visuals()
+    for each in filters:
+        if isinstance(each, AnyTransformFilter):
+            each.host = host
+            if each.variant == "steps":
+                host.ask_for_steps()
+        blind = isinstance(each, ScoreFilter) and not each.sees and each.evidence != "facts"
+        if blind and shown:
+            raise DataError(f"The task {host.name!r} cannot be judged: {each.blindness()}.")
+    fault = next(filter(None, map(image_fault, shown)), None)
+    if fault:
+        raise DataError(f"The task {host.name!r} cannot be judged: {fault}.")
+
+
+def in_our_pipeline() -> bool:
+    """Whether the results of a document are from the RPTS pipeline."""
+    return _in_our_pipeline.get()
+
+
+def process_document(
+    host: HostTask, original: Callable[..., Any], item: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Run the task's own pipelines unchanged, and take the correctness of answers from them.
+
+    Args:
+        host: the task.
+        original: lmms-eval's function, which is called with the other arguments.
+        item: number of the document, the document, and its requests.
+    """
+    doc_id, _, requests = item
+    if kwargs["filter_key"] != FILTER:
+        try:
+            processed = original(item, *args, **kwargs)
+        except BaseException:
+            host.fail()
+            raise
+        responses = [text for each in requests for text in each.resps]
+        host.remember(doc_id, dict(processed.metrics), processed.per_sample_scores, responses)
+        # Unlisted values of a task would be mistaken for metrics of RPTS.
+        for values in (processed.metrics, processed.per_sample_scores):
+            for name in host.unlisted(values):
+                del values[name]
+        return processed
+    host.complete(requests)
+    token = _in_our_pipeline.set(True)
+    try:
+        # Records contain tags of thinking; stripping them would break the JSON.
+        return original(item, *args, **{**kwargs, "reasoning_tags": None})
+    finally:
+        _in_our_pipeline.reset(token)

@@ -6,63 +6,36 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.filters.record import DIAGNOSTICS, RptsRecord
-from lmms_rpts.tasks.aggregation import Value
+from lmms_rpts.filters.metrics import METRICS as RPTS_METRICS
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.tasks.aggregation import Value, mean_of_scored, mean_over_tasks
 from lmms_rpts.tasks.results import mean, read_records
 
-SHARES = frozenset(
-    {
-        "accuracy",
-        "accuracy_rpts",
-        "right_for_wrong_reason",
-        "parse_rate",
-        "judge_coverage",
-        "accuracy_guarded",
-        "right_for_wrong_reason_guarded",
-        "guarded_coverage",
-    }
-)
-"""The metrics that are shares of responses; the others are means of scores or counts."""
-
-COUNTS = frozenset({"missing_references", "steps"})
-"""The metrics that may exceed 1."""
-
-OF_ANSWERS = frozenset(
-    {
-        "accuracy",
-        "accuracy_rpts",
-        "right_for_wrong_reason",
-        "accuracy_guarded",
-        "right_for_wrong_reason_guarded",
-    }
-)
-"""The metrics that need a gold answer."""
-
-METRICS = (
-    "rpts",
-    "accuracy",
-    "accuracy_rpts",
-    "right_for_wrong_reason",
-    "rpts_visual",
-    "rpts_textual",
-    "parse_rate",
-    "judge_coverage",
-    "rpts_guarded",
-    "accuracy_guarded",
-    "right_for_wrong_reason_guarded",
-    "root_bears",
-    "guarded_coverage",
-    *DIAGNOSTICS,
-)
+METRICS = tuple(each.name for each in RPTS_METRICS)
 """All metrics, in the order of tables and columns."""
 
-LOWER_IS_BETTER = (
-    "right_for_wrong_reason",
-    "right_for_wrong_reason_guarded",
-    "restating_steps",
-    "missing_references",
-    "heaviest_step",
-)
+SHARES = frozenset(each.name for each in RPTS_METRICS if each.kind == "share")
+"""The metrics that are shares of responses; the others are means of scores or counts."""
+
+COUNTS = frozenset(each.name for each in RPTS_METRICS if each.kind == "count")
+"""The metrics that may exceed 1."""
+
+OF_ANSWERS = frozenset(each.name for each in RPTS_METRICS if each.needs_answer)
+"""The metrics that need a gold answer."""
+
+LOWER_IS_BETTER = tuple(each.name for each in RPTS_METRICS if each.better == "less")
+
+METRIC_LIST = [
+    # lmms-eval requires a direction also where neither more nor less is better.
+    {"metric": name, "aggregation": mean_of_scored, "higher_is_better": name not in LOWER_IS_BETTER}
+    for name in METRICS
+]
+"""``metric_list`` of the task files."""
+
+GROUP_METRIC_LIST = [
+    {"metric": name, "aggregation": mean_over_tasks, "weight_by_size": True} for name in METRICS
+]
+"""``aggregate_metric_list`` of the group of both languages."""
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
