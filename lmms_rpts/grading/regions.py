@@ -2,106 +2,86 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
 
-from lmms_rpts.grading.formulas import Expression, equal, parse
-from lmms_rpts.grading.notation import Joiner, all_of, pieces, same_items, signed
-
-
-class UnknownOrderError(ValueError):
-    """The order of two ends depends on their unknowns, or is unknown."""
+from lmms_rpts.grading.formulas import Expression, orders, parse
+from lmms_rpts.grading.notation import Joiner, pieces, signed
 
 
-class Cut(NamedTuple):
-    """A cut between numbers: just below (side -1) or above (1) an end; without an end at ∓∞."""
+class Bound(NamedTuple):
+    """The numbers on one side of an end, at it, or all others."""
 
-    at: Expression | None
-    side: int
-
-
-class Interval(NamedTuple):
-    """The numbers between two cuts."""
-
-    low: Cut
-    high: Cut
-
-    @property
-    def known(self) -> bool:
-        """Whether both ends are numbers or infinite."""
-        return all(cut.at is None or cut.at.number is not None for cut in self)
-
-    @property
-    def empty(self) -> bool:
-        """Whether it is empty; False if that depends on unknowns."""
-        return self.known and _order(self.low, self.high) >= 0
+    sign: str
+    end: Expression
 
 
-Intervals = tuple[Interval, ...]
-LINE: Intervals = (Interval(Cut(None, -1), Cut(None, 1)),)
+class Joined(NamedTuple):
+    """What all parts say, or any of them; without parts, everything or nothing."""
+
+    parts: tuple[Condition, ...]
+    every: bool
 
 
-def _order(one: Cut, other: Cut) -> int:
-    """Negative, zero or positive if one cut is before, at or after the other; may raise."""
-    if one.at is None or other.at is None:
-        return (one.at is None) * one.side - (other.at is None) * other.side
-    left, right = one.at.number, other.at.number
-    same = equal(one.at, other.at)
-    if same:
-        return one.side - other.side
-    if same is None or left is None or right is None:
-        raise UnknownOrderError
-    return 1 if left > right else -1
+Condition: TypeAlias = Bound | Joined
+Kind = Literal["interval", "inequality", "unequal", "equal"]
+_LINE = Joined((), every=True)
 
 
-_in_order = functools.cmp_to_key(_order)
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of the number line, its variable, how it is written, and what joins it to others."""
+
+    name: str | None
+    condition: Condition
+    kind: Kind = "inequality"
+    joined: frozenset[Joiner] = frozenset()
 
 
-def _union(both: Intervals) -> Intervals:
-    """The union, sorted and merged; intervals with unknowns come last, unchanged."""
-    merged: list[Interval] = []
-    for each in sorted((each for each in both if each.known), key=lambda it: _in_order(it.low)):
-        if merged and _order(each.low, merged[-1].high) <= 0:
-            high = max(merged[-1].high, each.high, key=_in_order)
-            merged[-1] = Interval(merged[-1].low, high)
-        else:
-            merged.append(each)
-    return (*merged, *(each for each in both if not each.known))
+def _ends(condition: Condition) -> Iterator[Expression]:
+    if isinstance(condition, Bound):
+        yield condition.end
+    else:
+        for part in condition.parts:
+            yield from _ends(part)
 
 
-def _intersection(one: Intervals, other: Intervals) -> Intervals:
-    found = []
-    for left in one:
-        for right in other:
-            low = max(left.low, right.low, key=_in_order)
-            high = min(left.high, right.high, key=_in_order)
-            if not Interval(low, high).empty:
-                found.append(Interval(low, high))
-    return _union(tuple(found))
+def _places(condition: Condition, ranks: dict[Expression, int]) -> frozenset[int]:
+    """Where a condition holds: 1, 3 ... are its ends in their order, 0, 2 ... are between them."""
+    last = 2 * max(ranks.values(), default=0) + 3
+    if isinstance(condition, Bound):
+        end, sign = 2 * ranks[condition.end] + 1, condition.sign
+        below, above = frozenset(range(end)), frozenset(range(end + 1, last))
+        held = {"<": below, "≤": below, ">": above, "≥": above, "≠": below | above}
+        at_end = frozenset({end}) if sign in "≤≥=" else frozenset[int]()
+        return held.get(sign, frozenset()) | at_end
+    places = frozenset(range(last)) if condition.every else frozenset[int]()
+    for part in condition.parts:
+        held_here = _places(part, ranks)
+        places = places & held_here if condition.every else places | held_here
+    return places
 
 
-def _same_intervals(one: Intervals, other: Intervals) -> bool | None:
-    """Whether two unions contain the same numbers; None if that is uncertain."""
-    if all(each.known for each in (*one, *other)):
-        if len(one) != len(other):
-            return False
-        return all_of([_same_interval(*pair) for pair in zip(one, other, strict=True)])
-    # Unions of several intervals with unknowns may be equal for some values of the unknowns.
-    found = same_items(one, other, _same_interval)
-    return None if found is False and max(len(one), len(other)) > 1 else found
+def _everywhere(*conditions: Condition) -> list[list[frozenset[int]]]:
+    """Where each condition holds, for several values of the unknowns."""
+    ends = list(dict.fromkeys(end for condition in conditions for end in _ends(condition)))
+    orders_of = (dict(zip(ends, order, strict=True)) for order in orders(ends))
+    return [[_places(each, ranks) for each in conditions] for ranks in orders_of]
 
 
-def _same_interval(one: Interval, other: Interval) -> bool | None:
-    return all_of([_same_cut(*cuts) for cuts in zip(one, other, strict=True)])
+def same_region(one: Region, other: Region) -> bool | None:
+    """Whether two regions contain the same numbers; a region without a name matches any name.
 
-
-def _same_cut(one: Cut, other: Cut) -> bool | None:
-    if one.side != other.side or one.at is None or other.at is None:
-        return one == other
-    return equal(one.at, other.at)
+    None if the names differ, but not the numbers, or if it depends on unknowns.
+    """
+    ends = [*_ends(one.condition), *_ends(other.condition)]
+    found = _everywhere(one.condition, other.condition)
+    if found and all(first == second for first, second in found):
+        named = one.name is not None and other.name is not None
+        return None if named and one.name != other.name else True
+    return None if not found or (len(ends) > 4 and any(end.names for end in ends)) else False
 
 
 # Reading
@@ -117,90 +97,52 @@ _SET = re.compile(
 )
 _FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "="}
 _DEEPEST = 3
-_EXCEPTED: frozenset[Joiner] = frozenset({"list", "and"})
-"""How an exception such as x≠1 is joined: the exception applies to everything before it."""
-Kind = Literal["interval", "inequality", "unequal", "equal"]
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A part of the number line, never empty: its variable and its parts."""
-
-    name: str | None
-    intervals: Intervals
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A region as one member of a list, how it is written, and how it is joined to those before."""
-
-    name: str | None
-    intervals: Intervals
-    kind: Kind
-    joined: frozenset[Joiner] = frozenset()
-
-
-def parse_region(text: str) -> Region | None:
+def parse_region(text: str, depth: int = 0) -> Region | None:
     """A whole cleaned text as a region; None if it is not one.
 
     "或" and ∪ unite; "且" and ∩ intersect, and bind tighter; a comma or "和" binds loosest: it
     unites intervals in brackets, and intersects inequalities. A contradiction is not a region.
     """
-    try:
-        return _region(text, 0)
-    except UnknownOrderError:
-        return None
-
-
-def same_region(one: Region, other: Region) -> bool | None:
-    """Whether two regions contain the same numbers; a region without a name matches any name.
-
-    None if the names differ, but not the numbers.
-    """
-    same = _same_intervals(one.intervals, other.intervals)
-    named = one.name is not None and other.name is not None
-    return None if same and named and one.name != other.name else same
-
-
-def _region(text: str, depth: int) -> Region | None:
-    parts: list[_Part] = []
+    parts: list[Region] = []
     for member, joiners in (pieces(text) or ()) if depth < _DEEPEST else ():
-        found = _parts(member, parts[-1] if parts else None, depth)
-        if not found:
+        found = _part(member, parts[-1] if parts else None, depth)
+        if found is None:
             return None
-        joined = found[0].joined or joiners
-        if parts and found[0].kind == "unequal" and "or" not in joined:
-            joined = _EXCEPTED
-        parts += [replace(found[0], joined=joined), *found[1:]]
+        except_for = parts and found.kind == "unequal" and "or" not in joiners
+        joined: frozenset[Joiner] = frozenset({"list", "and"}) if except_for else joiners
+        parts.append(Region(found.name, found.condition, found.kind, joined))
     names = {part.name for part in parts} - {None}
     if len(names) > 1 or all(part.kind == "equal" for part in parts):
         return None
-    intervals = _together(parts)
-    if not intervals or (intervals == LINE and any(part.kind == "unequal" for part in parts)):
+    condition = _together(parts)
+    everywhere = _everywhere(condition, _LINE)
+    if not all(held for held, _ in everywhere):
+        return None
+    if any(held == line for held, line in everywhere) and any(p.kind == "unequal" for p in parts):
         return None  # x≠1或x≠2 says nothing
-    return Region(next(iter(names), None), intervals)
+    return Region(next(iter(names), None), condition, "interval")
 
 
-def _together(parts: Sequence[_Part]) -> Intervals:
-    found: Intervals | None = None
+def _together(parts: Sequence[Region]) -> Condition:
+    found: Condition = _LINE
     last: Kind | None = None
     for group in _groups(parts, "list"):
-        value: Intervals = ()
-        for alternative in _groups(group, "or"):
-            both = LINE
-            for part in alternative:
-                both = _intersection(both, part.intervals)
-            value = _union((*value, *both))
+        alternatives = (
+            Joined(tuple(part.condition for part in alternative), every=True)
+            for alternative in _groups(group, "or")
+        )
+        value = Joined(tuple(alternatives), every=False)
         joined = group[0].joined
         unite = "or" in joined or (last == group[0].kind == "interval" and "and" not in joined)
-        if found is not None:
-            value = _union((*found, *value)) if unite else _intersection(found, value)
-        found, last = value, group[-1].kind
-    return found or ()
+        found = Joined((found, value), every=not unite) if last else value
+        last = group[-1].kind
+    return found
 
 
-def _groups(parts: Sequence[_Part], joiner: Joiner) -> list[list[_Part]]:
-    groups: list[list[_Part]] = []
+def _groups(parts: Sequence[Region], joiner: Joiner) -> list[list[Region]]:
+    groups: list[list[Region]] = []
     for part in parts:
         if groups and joiner not in part.joined:
             groups[-1].append(part)
@@ -209,61 +151,39 @@ def _groups(parts: Sequence[_Part], joiner: Joiner) -> list[list[_Part]]:
     return groups
 
 
-def _parts(text: str, before: _Part | None, depth: int) -> list[_Part]:
-    """The parts of one member of a list: two if it has a ±, none if it is not a region."""
+def _part(text: str, before: Region | None, depth: int) -> Region | None:
+    """One member of a list as a region; it may lack the name and the sign of the one before."""
     relations = _RELATION.findall(text)
-    if not relations and before is not None and before.kind == "unequal" and parse(text):
-        listed = _parts(f"{before.name or ''}≠{text}", None, depth)  # x≠1,2
-        return [replace(each, joined=_EXCEPTED) for each in listed[:1]] + listed[1:]
+    if before is not None and before.kind == "unequal" and not relations and parse(text):
+        text, relations = f"≠{text}", ["≠"]  # x≠1,2
     if before is not None and before.name and relations != ["∈"] and _RELATION.match(text):
         text = before.name + text  # x≤-1或≥2
-    if relations in (["≠"], ["="]) and text[0] != "❴":
-        joined: frozenset[Joiner] = frozenset({"or"} if relations == ["="] else {"and"})
-        found = [_inequality(each) for each in signed(text) or ()]
-        return (
-            [
-                replace(each, joined=joined if at else each.joined)
-                for at, each in enumerate(found)
-                if each
-            ]
-            if all(found)
-            else []
-        )
-    part = _part(text, relations, depth)
-    return [] if part is None else [part]
-
-
-def _part(text: str, relations: Sequence[str], depth: int) -> _Part | None:
     if text[0] == "❴":
         found = _SET.fullmatch(text)
-        region = _region(found["condition"], depth + 1) if found else None
-        if found is None or region is None or region.name != found["name"]:
-            return None
-        return _Part(region.name, region.intervals, "interval")
+        region = parse_region(found["condition"], depth + 1) if found else None
+        return region if found and region and region.name == found["name"] else None
     if relations[:1] == ["∈"]:  # x∈R, x∈(1,2)
         left, right = (side.strip() for side in text.split("∈", 1))
-        name, part = (
-            _variable(left),
-            _part(right, _RELATION.findall(right), depth) if right else None,
-        )
-        return replace(part, name=name) if name and part and part.name in (None, name) else None
+        name, part = _variable(left), _part(right, None, depth) if right else None
+        same = name and part and part.name in (None, name)
+        return Region(name, part.condition, part.kind) if same and part else None
     if relations:
-        return _inequality(text)
+        return _inequality(text, relations)
     reals = _REALS.fullmatch(text)
     if reals:
-        return _Part(reals["name"], LINE, "inequality")
+        return Region(reals["name"], _LINE)
     if text[0] not in "([" or text[-1] not in ")]" or "," not in text:
         return None
-    listed = pieces(text[1:-1], thousands=False)  # (1,2]
-    if listed is None or len(listed) != 2 or listed[1].joined != {"list"}:
+    listed = pieces(text[1:-1], thousands=False) or ()  # (1,2]
+    if len(listed) != 2 or listed[1].joined != {"list"}:
         return None
     signs = (">" if text[0] == "(" else "≥", "<" if text[-1] == ")" else "≤")
-    return _bounded(None, list(zip(signs, (each.text for each in listed), strict=True)), "interval")
+    return _bounded(None, [*zip(signs, (each.text for each in listed), strict=True)], "interval")
 
 
-def _inequality(text: str) -> _Part | None:
-    """x>2, 2<x, x≠1, 1<x≤2, 2≥x>1; without a name >2."""
-    sides, signs = [side.strip() for side in _RELATION.split(text)], _RELATION.findall(text)
+def _inequality(text: str, signs: Sequence[str]) -> Region | None:
+    """x>2, 2<x, x≠±1, 1<x≤2, 2≥x>1; without a name >2."""
+    sides = [side.strip() for side in _RELATION.split(text)]
     if len(sides) == 3 and (set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}):
         name = _variable(sides[1])
         bounds = [(_FLIPPED[signs[0]], sides[0]), (signs[1], sides[2])]
@@ -277,14 +197,15 @@ def _inequality(text: str) -> _Part | None:
     if name is None and sign == "=":
         return None
     kinds: dict[str, Kind] = {"=": "equal", "≠": "unequal"}
-    return _bounded(name, [(sign, right)], kinds.get(sign, "inequality"))
+    ends = (signed(right) or ()) if sign in kinds else (right,)
+    return _bounded(name, [(sign, end) for end in ends], kinds.get(sign, "inequality"))
 
 
 def _bounded(
     name: str | None, bounds: Sequence[tuple[str, str]], kind: Kind = "inequality"
-) -> _Part | None:
-    """The region within all bounds; None if they have no value, or if it is empty."""
-    intervals = LINE
+) -> Region | None:
+    """The region within all bounds, or at any end; None if they have no value, or it is empty."""
+    found: list[Condition] = []
     for sign, text in bounds:
         if text.replace(" ", "") in ("-∞", "+∞", "∞"):
             if sign != (">" if text[0] == "-" else "<"):
@@ -293,18 +214,10 @@ def _bounded(
         end = parse(text.removesuffix("°"))
         if end is None or name in end.names or (end.number is None and not end.names):
             return None
-        below, above = Cut(end, -1), Cut(end, 1)
-        low, high = LINE[0]
-        intervals = _intersection(
-            intervals,
-            {
-                "<": (Interval(low, below),), "≤": (Interval(low, above),),
-                ">": (Interval(above, high),), "≥": (Interval(below, high),),
-                "=": (Interval(below, above),),
-                "≠": (Interval(low, below), Interval(above, high)),
-            }[sign],
-        )  # fmt: skip
-    return _Part(name, intervals, kind) if intervals else None
+        found.append(Bound(sign, end))
+    condition = Joined(tuple(found), every=kind != "equal")
+    known = bounds and (any(held for (held,) in _everywhere(condition)))
+    return Region(name, condition, kind) if known else None
 
 
 def _variable(text: str) -> str | None:
