@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from lmms_rpts.grading.equations import (
-    Equation,
-    Point,
-    Values,
-    parse_equations,
-    parse_points,
-    same_equations,
-    same_points,
-    values_of,
-)
 from lmms_rpts.grading.formulas import equal
 from lmms_rpts.grading.notation import all_of, clean, pieces, same_items, signed
 from lmms_rpts.grading.quantities import Measure, Rounding, parse_measure, same_measure
-from lmms_rpts.grading.regions import Region, parse_region, same_region
+from lmms_rpts.grading.relations import (
+    Equation,
+    Point,
+    Region,
+    Values,
+    parse_equations,
+    parse_points,
+    parse_region,
+    same_equations,
+    same_points,
+    same_region,
+    values_of,
+)
 from lmms_rpts.grading.units import Unit, unit_at
 from lmms_rpts.grading.words import BLANK, CIRCLED, circled_of, is_nothing, squeezed
 

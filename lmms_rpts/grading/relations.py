@@ -1,4 +1,4 @@
-"""Regions of the number line: inequalities, intervals, their unions, and sets such as ❴x|x>2❵."""
+"""Equations, points and regions: x=2或x=3, y=2x+1; (4,0)或(-4,0); 1<x≤2, [1,3), ❴x|x>2❵."""
 
 from __future__ import annotations
 
@@ -7,8 +7,195 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from lmms_rpts.grading.formulas import Expression, orders, parse
-from lmms_rpts.grading.notation import Joiner, pieces, signed
+from lmms_rpts.grading.formulas import Expression, equal, orders, parse, same_equation
+from lmms_rpts.grading.notation import (
+    MOST,
+    Joiner,
+    all_of,
+    pieces,
+    same_items,
+    same_members,
+    signed,
+)
+
+# Equations
+
+Values = dict[str, list[Expression]]
+
+# x_{1} and x_{2} are both x, but a_{1} and a_{2} have a fixed order
+_NUMBERED = re.compile(r"([xtz])_\{(?:\d{1,2}|[ab])\}")
+_THING = re.compile(r"[A-Z].+|[∠△].*")  # a segment or an angle: not a value of another
+_MOST_CONDITIONS = 6
+
+
+class Equation(NamedTuple):
+    """The left and right side as read; of a chain, the first and last side."""
+
+    left: Expression
+    right: Expression
+
+
+def parse_equations(text: str) -> tuple[Equation, ...] | None:
+    """The equations that a whole cleaned text lists; None if it is not such a list.
+
+    ``x=±2`` gives two equations; more than one ± gives None.
+    """
+    if "=" not in text:
+        return None
+    text = text.strip().removeprefix("直线")
+    if text.startswith("❴"):  # a system with its brace, which may never close
+        text = text[1:].removesuffix("❵")
+    found: list[Equation] = []
+    for member, _ in pieces(text) or ():
+        chain = [side.strip() for side in member.split("=")]
+        for each in (all(chain) and signed(f"{chain[0]}={chain[-1]}")) or ("",):
+            left, right = map(parse, each.split("=")) if len(chain) > 1 and each else (None, None)
+            if left is None or right is None:
+                return None
+            found.append(Equation(left, right))
+    return tuple(found) if 0 < len(found) <= MOST else None
+
+
+def values_of(equations: Sequence[Equation]) -> Values | None:
+    """The values by name, in the order written; None unless each equation is NAME=value.
+
+    ``x_{1}`` and ``x_{2}`` are both x. A value may have unknowns (y=2x+1), but none of the names,
+    and is not another segment or angle (AC=DF).
+    """
+    found: Values = {}
+    for left, right in equations:
+        name, other = left.bare_name, right.bare_name
+        if name is None or (other is not None and _THING.fullmatch(other)):
+            return None
+        found.setdefault(_letter(name), []).append(right)
+    return None if _used(found) & found.keys() else found
+
+
+def _letter(name: str) -> str:
+    found = _NUMBERED.fullmatch(name)
+    return found[1] if found else name
+
+
+def _used(values: Values) -> set[str]:
+    return {_letter(name) for each in values.values() for value in each for name in value.names}
+
+
+def same_equations(one: Sequence[Equation], other: Sequence[Equation]) -> bool | None:
+    """Whether two lists of equations are equivalent.
+
+    Values are compared by name, in any order; others in pairs, up to a constant factor.
+
+    Returns:
+        None if uncertain: other names with the same values, one list that says more than the other,
+        values that may be combined differently, and systems of conditions that can't be paired.
+    """
+    left, right = values_of(one), values_of(other)
+    if left and right:
+        same_names = left.keys() | _used(left) == right.keys() | _used(right)
+        if left.keys() == right.keys() or not same_names:  # y=2x, but not x=y/2
+            return _same_values(left, right)
+    if max(len(one), len(other)) > _MOST_CONDITIONS:
+        return None
+    found = same_items(one, other, same_equation)
+    return None if found is False and not len(one) == len(other) == 1 else found
+
+
+def _same_values(one: Values, other: Values) -> bool | None:
+    common = sorted(one.keys() & other.keys())
+    if not common:  # another name for the same value is debatable
+        if len(one) + len(other) > 2:
+            return None
+        [left], [right] = one.values(), other.values()
+        if {each.names for each in left} != {each.names for each in right}:
+            return None
+        return None if same_members(left, right, equal) is not False else False
+    same = all_of([same_members(one[name], other[name], equal) for name in common])
+    if not same or one.keys() != other.keys():
+        return False if same is False else None
+    # x=1,y=2或x=2,y=1 is not x=1,y=1或x=2,y=2
+    several = [name for name in common if max(len(one[name]), len(other[name])) > 1]
+    if len(several) < 2:
+        return True
+    if len({len(values[name]) for values in (one, other) for name in several}) > 1:
+        return None
+    rows, others_rows = (
+        list(zip(*(values[name] for name in several), strict=True)) for values in (one, other)
+    )
+    return same_items(rows, others_rows, _all_equal) or None
+
+
+def _all_equal(one: Sequence[Expression], other: Sequence[Expression]) -> bool | None:
+    return all_of([equal(*pair) for pair in zip(one, other, strict=True)])
+
+
+# Points
+
+_POINT = re.compile(  # 点P的坐标为(4,0), P_{1}(1,2), →a=(1,2), (x,y)=(1,2)
+    r"(?:点|(?:the\s)?points?\s)?\s?"
+    r"(?:(?P<name>[A-Z](?:_\{[^{}]{1,20}\})?'{0,3})\s?(?:的?坐标[是为]?)?[=:]?"
+    r"|→?(?P<vector>[a-z]|[A-Z]{2})\s?="
+    r"|\([a-z](?:_\{[^{}]{1,20}\})?(?:\s?,\s?[a-z](?:_\{[^{}]{1,20}\})?){1,2}\)\s?=)?"
+    r"\s?\((?P<inside>[^;、\n\u4e00-\u9fff]{1,600})\)"
+)
+_SUBSCRIPT = re.compile(r"_\{[^{}]{1,20}\}")
+
+
+class Point(NamedTuple):
+    """A point, or a vector: its name if one is written, and two or three coordinates."""
+
+    name: str | None
+    coordinates: tuple[Expression, ...]
+
+
+def parse_points(text: str) -> tuple[Point, ...] | None:
+    """The points that a whole cleaned text lists; None if it is not such a list.
+
+    ``(±4,0)`` gives two points; a point with more than one ± gives None.
+    """
+    if "(" not in text:
+        return None
+    found: list[Point] = []
+    for piece in pieces(text) or ():
+        shape = _POINT.fullmatch(piece.text)
+        for inside in (signed(shape["inside"]) if shape else None) or ("",):
+            listed = pieces(inside, thousands=False) or ()
+            known = [each for each in (parse(piece.text) for piece in listed) if each is not None]
+            commas = len(listed) - 1 <= inside.count(",")
+            if shape is None or not 2 <= len(known) == len(listed) <= 3 or not commas:
+                return None
+            found.append(Point(shape["name"] or shape["vector"], tuple(known)))
+    return tuple(found) if 0 < len(found) <= MOST else None
+
+
+def same_points(one: Sequence[Point], other: Sequence[Point]) -> bool | None:
+    """Whether two lists contain the same points, in any order, ignoring duplicates.
+
+    Names must match if both points have one. The result is None if the places are the same but the
+    names are entirely different (D for M), or differ only in their subscripts: which of two points
+    is called P_{1} is usually arbitrary.
+    """
+    found = same_members(one, other, _same_point)
+    if found is not False or {each.name for each in one} == {each.name for each in other}:
+        return found
+    return None if same_members(one, other, _same_place) is not False else False
+
+
+def _same_point(one: Point, other: Point) -> bool | None:
+    named: bool | None = True
+    if one.name is not None and other.name is not None and one.name != other.name:
+        alike = _SUBSCRIPT.sub("", one.name) == _SUBSCRIPT.sub("", other.name)
+        named = (None if "_" in one.name and "_" in other.name else True) if alike else False
+    placed = _same_place(one, other) if named is not False else False
+    return named if placed else placed
+
+
+def _same_place(one: Point, other: Point) -> bool | None:
+    if len(one.coordinates) != len(other.coordinates):
+        return False
+    return _all_equal(one.coordinates, other.coordinates)
+
+
+# Regions
 
 
 class Bound(NamedTuple):
@@ -83,8 +270,6 @@ def same_region(one: Region, other: Region) -> bool | None:
         return None if named and one.name != other.name else True
     return None if not found or (len(ends) > 4 and any(end.names for end in ends)) else False
 
-
-# Reading
 
 _RELATION = re.compile("[<>≤≥≠=∈]")
 _REALS = re.compile(  # x为全体实数, all real numbers, R
