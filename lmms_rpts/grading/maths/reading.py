@@ -272,6 +272,7 @@ _TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
 _ENGLISH = re.compile(r"[A-Za-z]{1,20}")  # ①, ③ and ④ are correct
 _BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
 _WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")  # 6×7 for 42
+_TOO_LARGE = re.compile(r"-?\d{2,9}(?:\.\d{1,9})?\s?×\s?10")  # 38.4×10^{4} for 3.84×10^{5}
 _RATIO = re.compile("[:：∶比倍/]|frac")
 _MANY = 12
 
@@ -323,6 +324,8 @@ def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | No
     same = same_measure(said.quantity, wanted.quantity, question.rounding, question.unit)
     if not same:
         return same
+    if "科学" in question.raw and _TOO_LARGE.match(said.text):
+        return False
     if wanted.quantity.expression.decimals is not None and _WORKING.search(said.text):
         return None
     return None if question.is_unfinished(said.squeezed, wanted.squeezed) else True
