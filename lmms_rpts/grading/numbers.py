@@ -119,7 +119,6 @@ _DIGITAL = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _WITH_SCALES = re.compile(r"\d{1,8}[百千万亿][\d零一二三四五六七八九十百千万]{1,20}")  # 1万5千
-_POWER_OF_TEN = re.compile(r"10\^([-+]?\d{1,3})(?!\d)")
 
 
 def _in_digits(text: str) -> Number | None:
@@ -127,10 +126,6 @@ def _in_digits(text: str) -> Number | None:
     number = chinese_number(scaled[0]) if scaled else None
     if scaled and number is not None:
         return Number(Fraction(number), Fraction(number), scaled.end(), 0)
-    power = _POWER_OF_TEN.match(text)
-    if power:
-        value = Fraction(10) ** int(power[1])
-        return Number(value, value, power.end(), written="10")
     found = _DIGITAL.match(text)
     if found is None or (found["sign"] and found["inner"]):
         return None

@@ -303,7 +303,7 @@ def parse_region(text: str, depth: int = 0) -> Region | None:
         return None
     condition = _together(parts)
     everywhere = _everywhere(condition, _LINE)
-    if not all(held for held, _ in everywhere):
+    if not any(held for held, _ in everywhere):
         return None
     if any(held == line for held, line in everywhere) and any(p.kind == "unequal" for p in parts):
         return None  # x≠1或x≠2 says nothing

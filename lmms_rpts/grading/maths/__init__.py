@@ -75,4 +75,4 @@ def _verdict(response: Response, target: Target) -> Verdict:
         return SEVERAL if OR.search(response.clause) else SEVERAL._replace(correct=None)
     wanted = [each.text for part in target.parts for each in (part, *part.parts)]
     truths = any(part.type == "true_false" for part in target.parts)
-    return undermined(response, wanted, deniable=not truths) or found
+    return undermined(response, target.question.raw, wanted, deniable=not truths) or found

@@ -118,6 +118,7 @@ _LEAD = re.compile(  # A dash without a space after it is a sign.
 def blanks_verdict(response: Response, target: Target) -> Verdict:
     """Whether each blank is filled with its own value: by its label, else in order."""
     count = len(target.parts)
+    signs = any(part.text in ("<", ">", "=") for part in target.parts)  # 1<2 for <
     first: Verdict | None = None
     for pieces, labelled in _ways_to_split(response, count):
         if not (labelled or _in_place(pieces, target)):
@@ -126,24 +127,29 @@ def blanks_verdict(response: Response, target: Target) -> Verdict:
         found = _all_of([_blank_verdict(*pair) for pair in pairs], "blank")
         if found.correct or labelled:
             return found
-        signs = any(part.text in ("<", ">", "=") for part in target.parts)  # 1<2 for <
-        sure = response.statement.marked or not any(map(_WORDS.search, pieces))
-        sure = sure and not signs
+        named = _in_place(pieces, target, strictly=True) or not any(map(_WORDS.search, pieces))
+        sure = (response.statement.marked or named) and (not signs or max(map(len, pieces)) == 1)
         first = first or (found if found.correct is False and sure else None)
+    if signs and first is None:
+        return Verdict(None, "the signs can't be separated")
     return first or unread(response, target.contents, f"the {count} answers can't be separated")
 
 
-def _in_place(pieces: Sequence[str], target: Target) -> bool:
-    """Whether no piece has more of the words around another blank than of those around its own."""
+def _in_place(pieces: Sequence[str], target: Target, *, strictly: bool = False) -> bool:
+    """Whether no piece has more of the words around another blank than of those around its own.
+
+    ``strictly``: each has more of its own.
+    """
     around = [clean(each) for each in BLANK.split(target.question.raw)]
     if len(around) != len(pieces) + 1:
-        return True
+        return not strictly
     ends = [_STOP.split(each, maxsplit=1) for each in around]
     words = [_grams(one[-1][-_LABEL:]) | _grams(other[0][:_LABEL]) for one, other in pairwise(ends)]
     for at, piece in enumerate(pieces):
         said = _grams(clean(piece))
         shared = [len(each & said) for each in words]
-        if max(shared) > shared[at]:
+        others = max(shared[:at] + shared[at + 1 :])
+        if others > shared[at] or (strictly and others == shared[at]):
             return False
     return True
 

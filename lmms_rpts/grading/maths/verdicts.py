@@ -11,6 +11,7 @@ from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.statement import Verdict, denies, gives_up, hedges, sentences
 from lmms_rpts.grading.words import (
     BLANK,
+    CRITERIA,
     OR,
     chosen_word,
     plain_words,
@@ -35,7 +36,7 @@ def value_verdict(response: Response, target: Target) -> Verdict:
         return verdict
     wanted = [each.text for each in target.alternatives]
     deniable = target.type != "true_false"
-    doubt = undermined(response, wanted, deniable=deniable)
+    doubt = undermined(response, target.question.raw, wanted, deniable=deniable)
     if doubt is None and target.type == "statement" and offers_either(response, target):
         doubt = SEVERAL
     return doubt or verdict
@@ -74,7 +75,8 @@ _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 
 def _calls_wrong(response: Response, target: Target) -> bool:
     """Whether the answer calls some of the circled numbers wrong: ①正确，②错误."""
-    text = response.text if response.statement.marked else response.statement.block
+    statement = response.statement
+    text = response.text if statement.marked or response.concludes else statement.block
     wrong = _CALLED_WRONG.search(text) and not _CALLED_WRONG.search(target.question.raw)
     return bool(wrong or _REST.search(response.text))
 
@@ -140,9 +142,11 @@ def _other_value(response: Response, reading: Reading, target: Target) -> Verdic
 def _stands_elsewhere(response: Response, reading: Reading, target: Target) -> bool:
     """Whether the value of the target is next to the one that was read.
 
-    If nothing marks the answer, the sentence before is searched, too; a last clause that draws the
-    conclusion leaves no doubt.
+    If nothing marks the answer, the sentence before is searched, too; a box, or a last clause that
+    draws the conclusion, leaves no doubt.
     """
+    if response.boxed and reading.text in response.boxed:
+        return False
     texts = [response.text]
     if response.concludes and reading.text in response.clause:
         texts = [response.clause]
@@ -151,6 +155,9 @@ def _stands_elsewhere(response: Response, reading: Reading, target: Target) -> b
     for text in filter(_VALUED.search, (each.replace(reading.text, " ; ", 1) for each in texts)):
         for found in list(_SPAN.finditer(text))[-12:]:
             spans = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
+            unit = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
+            if unit and Reading(spans[-1] + unit[0]).quantity:
+                spans[-1] += unit[0]
             if any(is_any(Reading(span), target) for span in spans if span):
                 return True
     return False
@@ -178,7 +185,7 @@ _LEAD_IN = 14
 
 
 def undermined(
-    response: Response, wanted: Sequence[str], *, deniable: bool = True
+    response: Response, question: str, wanted: Sequence[str], *, deniable: bool = True
 ) -> Verdict | None:
     """Why a statement that contains the right answer does not state it; None if it does.
 
@@ -188,10 +195,12 @@ def undermined(
     asks = not statement.marked and statement.spoken.rstrip()[-1:] in ("?", "？")
     before = statement.spoken[: max(0, statement.spoken.rfind(statement.text))]
     lead_in = re.split(r"[。\n]", before[-_LEAD_IN:])[-1]
-    if asks or _UNSURE.search(lead_in + response.text):
+    if asks or _UNSURE.search(lead_in + response.text) or gives_up(response.text):
         return Verdict(None, "the answer is not definite")
+    if BLANK.search(response.text):
+        return Verdict(None, "a blank is left empty")
     text = response.conclusion.rsplit("而是", 1)[-1]
-    for each in wanted:
+    for each in (*wanted, *(("若",) if "若" in question else ())):
         text = text.replace(each, " ")
     if deniable and (denies(text) or _MAY_DENY.search(text)):
         return Verdict(None, "the value may be denied")
@@ -206,7 +215,8 @@ def is_bounded(response: Response, asked: str) -> bool:
 def _one_of_several(response: Response, question: Question) -> Verdict | None:
     """The verdict if the value is hedged, one of a list, or that of another quantity."""
     if hedges(response.text) and "可能" not in question.raw:
-        return Verdict(None, "the value is hedged")
+        values = set(_NUMBER.findall(response.text))
+        return SEVERAL if len(values) > 1 else Verdict(None, "the value is hedged")
     clause = _THOUSANDS.sub("", response.clause)
     for text in (value_tail(clause), clause) if _LISTED.search(clause) else ():
         reading = Reading(bare(text))
@@ -223,6 +233,7 @@ def _one_of_several(response: Response, question: Question) -> Verdict | None:
 # "最终答案：" and nothing after it
 _EMPTY_LABEL = re.compile(r"^\W{0,4}(?:最终|正确)?(?:答案|answer)[\s:：*_。.]{0,6}$", re.IGNORECASE)
 _LOOP = re.compile(r"([^\s.…_-][^…_]{3,40}?)\1{3,20}")  # (3,1)=(3,1)=(3,1)=(3,1)
+_LEFT = re.compile(r"[=:是为]\s?(?:_{2,30}|\\underline\s?\{[^{}]{0,20}\})\W{0,5}$")  # S=____
 _DIGITS = {ord("①") + digit: f" {digit + 1} " for digit in range(20)}
 _CHINESE_NUMBER = dict(zip("1234567890", "一二三四五六七八九零", strict=True))
 
@@ -237,7 +248,7 @@ def without_answer(response: Response) -> Verdict | None:
         return Verdict(False, "gives no answer")
     if _LOOP.search(text[-_LONGEST_SENTENCE:]):
         return Verdict(False, "repeats itself")
-    if BLANK.search(text) and not re.search(r"\d", BLANK.sub("", text)):
+    if BLANK.search(text) and (_LEFT.search(text) or not re.search(r"\d", BLANK.sub("", text))):
         return Verdict(False, "leaves the blank empty")
     return None
 
@@ -256,7 +267,7 @@ def holds_numbers(said: str, wanted: str) -> bool:
     numbers = set(_NUMBER.findall(wanted))
     if not numbers:
         names = set(re.findall(r"[A-Za-z]|[\u4e00-\u9fff]", wanted))
-        return not names or len(names & set(said)) * 2 > len(names)
+        return len(names & set(said)) * 2 > len(names)
     found = set(_NUMBER.findall(said))
     return all(each in found or _CHINESE_NUMBER.get(each, "x") in said for each in numbers)
 
@@ -277,10 +288,11 @@ _NOT_SO = re.compile(
 def _nothing_verdict(response: Response) -> Verdict:
     text = response.text
     if says_nothing(text) or Reading(text).nothing:
-        if len(Reading(response.clause).members) > 1:
+        if OR.search(text) or len(Reading(response.clause).members) > 1 or hedges(text):
             return SEVERAL
-        solved = _SOLUTION.search(response.clause) and not says_nothing(response.clause)
-        if solved or OR.search(text) or hedges(text) or denies(response.conclusion) or "≠" in text:
+        if _SOLUTION.search(response.clause) and not says_nothing(response.clause):
+            return Verdict(None, "says no solution, and then gives one")
+        if denies(response.conclusion) or "≠" in text:
             return Verdict(None, "the absence of a solution may be denied")
         return Verdict(True, "no solution")
     if re.search(r"无数|任意|❴[^❵]{1,200}❵", text) or any(
@@ -307,13 +319,16 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
         said = truth_of(reading.text)
         if said is not None:
             return Verdict(said == wanted, "true or false")
-    spoken = response.statement.spoken[:600]
+    spoken = text if response.statement.marked else response.statement.spoken[:600]
     told = re.search(r"正确|错|对|成立|true|false|right|wrong", spoken, re.IGNORECASE)
-    return Verdict(None if told else False, "neither true nor false is stated")
+    rule = "neither true nor false is stated"
+    return without_answer(response) or Verdict(None if told else False, rule)
 
 
 # Words
 
+_CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
+_WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
 _NAME = 3
 """Maximum number of characters of a name in a reference: an answer with more text may deny it."""
 
@@ -326,8 +341,11 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
         return _closed_verdict(response, target.question, words, wanted, given=given)
     theorems = theorems_in(text, wanted)
     if theorems - {""}:
-        return Verdict(None if "" in theorems else False, "another theorem")
-    if 1 <= len(wanted) <= _NAME:
+        several = "" in theorems or len(theorems) > 1
+        return Verdict(None if several else False, "another theorem")
+    if theorems and wanted in CRITERIA:
+        same = True
+    elif 1 <= len(wanted) <= _NAME:
         said = (text, response.clause, value_tail(text), value_tail(response.clause))
         same = any(plain_words(bare(each)).removesuffix("体") == wanted for each in said)
     elif len(response.statement.text) <= _LONGEST_SENTENCE:
@@ -336,7 +354,22 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
         same = plain_words(text) == wanted
     if same or any(is_any(each, target) for each in response.values()):
         return Verdict(True, "the words of the reference")
-    return without_answer(response) or Verdict(None, "other words than the reference")
+    return without_answer(response) or _other_words(response, target)
+
+
+def _other_words(response: Response, target: Target) -> Verdict:
+    """Wrong if the answer has no word of the reference, or another name; else unclear."""
+    wanted, asked = plain_words(target.text), plain_words(clean(target.question.raw))
+    name = plain_words(value_tail(response.clause))
+    if offers_either(response, target) and wanted in response.clause:
+        return SEVERAL
+    if _CHINESE_NAME.fullmatch(wanted) and wanted not in plain_words(response.text):
+        single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
+        given = len(name) == len(wanted) and name in asked and wanted in asked
+        which = _WHICH.search(target.question.before) and not set(name) & set(wanted)
+        if single or given or (which and _CHINESE_NAME.fullmatch(name)):
+            return Verdict(False, "another name")
+    return Verdict(None, "other words than the reference")
 
 
 def _closed_verdict(
@@ -358,5 +391,5 @@ def _closed_verdict(
         return Verdict(chosen == wanted, "one of the given words")
     chinese = re.search("[\u4e00-\u9fff<>=]", sentence) is not None
     none = given and chinese and not any(word in plain_words(sentence) for word in words)
-    found = Verdict(False if none else None, "no single one of the given words")
-    return without_answer(response) or found
+    rule = "none of the given words" if none else "it is unclear which of the given words is meant"
+    return without_answer(response) or Verdict(False if none else None, rule)
