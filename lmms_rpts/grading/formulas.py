@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -394,6 +394,21 @@ def _compare(one: Tree, other: Tree) -> bool | None:
         if agreed >= _ENOUGH or not names:
             return True
     return None
+
+
+def orders(formulas: Sequence[Expression]) -> Iterator[list[int]]:
+    """The ranks of formulas by value, from 0, at fixed points where all of them have a value."""
+    names = sorted(frozenset[str]().union(*(each.names for each in formulas)))
+    for row in _TABLE[:_ENOUGH] if 0 < len(names) <= _MOST_NAMES else _TABLE[: not names]:
+        point = dict(zip(names, row, strict=False))
+        try:
+            values = [_evaluate(each.tree, point) for each in formulas]
+        except NoValueError:
+            continue
+        distinct: list[Real] = []
+        for value in sorted(values):
+            distinct += [] if distinct and _agree(distinct[-1], value) else [value]
+        yield [[_agree(each, value) for each in distinct].index(True) for value in values]
 
 
 def _costly(tree: Tree) -> int:

@@ -87,7 +87,8 @@ _INVISIBLE = re.compile(  # zero-width spaces, marks of direction, control chara
 # x**2, 2×10**4; other ** are bold type
 _POWER = re.compile(r"(?<=[A-Za-z)])\*\*(?=\d)|(?<=×10)\*\*(?=-?\d)|(?<=× 10)\*\*(?=-?\d)")
 _MARKDOWN = re.compile(r"\*\*|~~")
-_ESCAPED = dict.fromkeys(",;: ()[]$", " ") | {"{": "❴", "}": "❵", "*": "×", "!": ""}
+_ESCAPED = dict.fromkeys(",;: ()[]$", " ") | {"{": "❴", "}": "❵", "*": "×", "!": "", "\\": ", "}
+_UNDERLINED = re.compile("_{2,}")  # a blank to be filled
 _COMMAND = re.compile(r"[A-Za-z]{1,40}")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{1,400})?|[A-Za-z])")
 _ROOTED = re.compile(r"\s?(?:[0-9A-Za-z({\[\\]|[\u0370-\u03ff])")  # √ before nothing is a tick
@@ -144,6 +145,10 @@ class _Writer:
         self._text = text
         self._at = 0
 
+    @property
+    def _next(self) -> str:
+        return self._text[self._at : self._at + 1]
+
     def group(self, depth: int = 0, closing: str | None = None) -> str:
         """The text up to the closing brace or bracket, which is skipped."""
         parts: list[str] = []
@@ -153,47 +158,39 @@ class _Writer:
                 parts.append(run[0])
                 self._at = run.end()
                 continue
-            if self._text[self._at] == closing:
+            if self._next == closing:
                 self._at += 1
                 break
             piece = self._piece(depth)
             if piece == "\\over" and depth < _DEEPEST:
                 below = self.group(depth + 1, closing)
                 return f"\\frac{{{''.join(parts).strip()}}}{{{below.strip()}}}"
-            if parts and piece[:1].isalpha() and piece in _FUNCTIONS and parts[-1][-1:].isalpha():
+            if piece in _FUNCTIONS and parts and parts[-1][-1:].isalpha():
                 parts.append(" ")
             parts.append(piece)
         return "".join(parts)
 
     def _piece(self, depth: int) -> str:
-        character = self._text[self._at]
+        character = self._next
         self._at += 1
         if character == "\\":
             return self._command(depth)
-        if character == "√":
-            return self._root(depth, plain=True)
+        if character == "√":  # before nothing it is a tick
+            rooted = _ROOTED.match(self._text, self._at)
+            return self._root(depth, plain=True) if rooted else character
         if character in "^_":
             return self._script(character, depth)
-        if character == "{":
-            return self._braces(depth)
-        if character == "}":
-            return ""
-        return " " if character == "&" else character
-
-    def _braces(self, depth: int) -> str:
-        if depth >= _DEEPEST:
-            return ""
-        content = self.group(depth + 1, "}")
-        listed = re.search(r"[,|]", content)
-        return f"❴{content}❵" if listed and len(content.strip()) > 1 else content
+        if character == "{" and depth < _DEEPEST:
+            content = self.group(depth + 1, "}")
+            listed = re.search(r"[,|]", content)
+            return f"❴{content}❵" if listed and len(content.strip()) > 1 else content
+        return {"&": " ", "{": "", "}": ""}.get(character, character)
 
     def _command(self, depth: int) -> str:
         found = _COMMAND.match(self._text, self._at)
         if found is None:
-            character = self._text[self._at : self._at + 1]
+            character = self._next
             self._at += 1
-            if character == "\\":
-                return ", "
             return _ESCAPED.get(character, character)
         self._at = found.end()
         name = found[0]
@@ -201,27 +198,22 @@ class _Writer:
             return f"\\frac{{{self._argument(depth)}}}{{{self._argument(depth)}}}"
         if name == "sqrt":
             return self._root(depth, plain=False)
-        if name in ("left", "right") and self._text[self._at : self._at + 1] == ".":
+        if name in ("left", "right") and self._next == ".":
             self._at += 1
-        if name in _FUNCTIONS:
-            return name
-        return _GREEK.get(name, _SIGNS.get(name, f"\\{name}"))
+        return name if name in _FUNCTIONS else _GREEK.get(name, _SIGNS.get(name, f"\\{name}"))
 
     def _root(self, depth: int, *, plain: bool) -> str:
         degree = ""
-        if plain and not _ROOTED.match(self._text, self._at):
-            return "√"  # a tick
-        if self._text[self._at : self._at + 1] == "[" and depth < _DEEPEST:
+        if self._next == "[" and depth < _DEEPEST:
             self._at += 1
             degree = f"[{self.group(depth + 1, ']').strip()}]"
         return f"\\sqrt{degree}{{{self._argument(depth, plain=plain)}}}"
 
     def _script(self, sign: str, depth: int) -> str:
-        if sign == "_" and self._text[self._at : self._at + 1] == "_":
-            start = self._at - 1  # a blank to be filled
-            while self._text[self._at : self._at + 1] == "_":
-                self._at += 1
-            return self._text[start : self._at]
+        blank = _UNDERLINED.match(self._text, self._at - 1)
+        if blank is not None:
+            self._at = blank.end()
+            return blank[0]
         content = self._argument(depth, plain=True)
         if sign == "^" and content and set(content) <= set("°∘' "):
             return content.replace("∘", "°").replace(" ", "")
@@ -229,19 +221,14 @@ class _Writer:
 
     def _argument(self, depth: int, *, plain: bool = False) -> str:
         """One argument; in plain text a whole number, or the content of round brackets."""
-        if depth >= _DEEPEST:
+        while self._next == " ":
+            self._at += 1
+        if depth >= _DEEPEST or self._next in ("", "}", ")"):
             return ""
-        while self._text[self._at : self._at + 1] == " ":
+        closing = {"{": "}", "(": ")" if plain else None}.get(self._next)
+        if closing:
             self._at += 1
-        character = self._text[self._at : self._at + 1]
-        if not character or character in "})":
-            return ""
-        if character == "{":
-            self._at += 1
-            return self.group(depth + 1, "}").strip()
-        if character == "(" and plain:
-            self._at += 1
-            return self.group(depth + 1, ")").strip()
+            return self.group(depth + 1, closing).strip()
         number = _NUMBER.match(self._text, self._at) if plain else None
         if number is not None:
             self._at = number.end()
@@ -327,13 +314,11 @@ def signed(text: str) -> tuple[str, ...] | None:
 
     None for more than one ±: whether the signs belong together is unknown.
     """
-    found = len(_SIGN.findall(text))
-    if found == 0:
-        return (text,)
-    if found > 1:
+    signs = _SIGN.findall(text)
+    if len(signs) > 1:
         return None
-    plus, minus = ("+", "-") if "±" in text else ("-", "+")
-    return _SIGN.sub(plus, text), _SIGN.sub(minus, text)
+    both = "+-" if "±" in signs else "-+"
+    return tuple(_SIGN.sub(each, text) for each in both[: 1 + len(signs)])
 
 
 def all_of(told: Sequence[bool | None]) -> bool | None:
@@ -348,44 +333,35 @@ def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> 
     """
     if len(one) != len(other):
         return False
-    table = _table(one, other, same)
-    if table is None:
+    rows = _compared(one, other, same)
+    if rows is None:
         return None
-    free = list(range(len(other)))
-    for row in table:  # equality is transitive: the first equal one will do
-        equal = [column for column in free if row[column]]
-        if not equal:
-            break
-        free.remove(equal[0])
+    free = set(range(len(other)))
+    for row in rows:  # equality is transitive: the first equal one will do
+        free -= {next((column for column in sorted(free) if row[column]), -1)}
     if not free:
         return True
-    lines = [*table, *map(list, zip(*table, strict=True))]
+    lines = [*rows, *zip(*rows, strict=True)]
     unsure = any(None in line for line in lines) and not any(set(line) == {False} for line in lines)
     return None if unsure else False
 
 
 def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
     """As ``same_items``, for sets: duplicates are ignored."""
-    if not (one and other):
-        return not (one or other)
-    table = _table(one, other, same)
-    if table is None:
+    rows = _compared(one, other, same)
+    if rows is None:
         return None
-    lines = [*table, *map(list, zip(*table, strict=True))]
-    if all(True in line for line in lines):
-        return True
-    return None if all(True in line or None in line for line in lines) else False
+    lines = [*rows, *zip(*rows, strict=True)]
+    return all_of([True if True in line else None if None in line else False for line in lines])
 
 
-def _table(
+def _compared(
     one: Sequence[Item], other: Sequence[Item], same: Same[Item]
 ) -> list[list[bool | None]] | None:
     """All pairs compared; None if too many are undecided, since that takes long."""
-    table: list[list[bool | None]] = []
+    rows: list[list[bool | None]] = []
     for left in one:
-        table.append([])
-        for right in other:
-            table[-1].append(same(left, right))
-            if sum(row.count(None) for row in table) > _MOST_UNTOLD:
-                return None
-    return table
+        rows.append([same(left, right) for right in other])
+        if sum(row.count(None) for row in rows) > _MOST_UNTOLD:
+            return None
+    return rows

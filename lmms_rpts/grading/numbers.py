@@ -48,51 +48,35 @@ def chinese_number(text: str) -> int | None:
 
     A last digit without 零 counts in the next lower scale, as in speech: 一百二 is 120.
     """
-    if not 0 < len(text) <= _LONGEST:
-        return None
-    if all(character in CHINESE_DIGITS for character in text):
-        return int("".join(str(CHINESE_DIGITS[digit]) for digit in text))
-    return _under(text, (("亿", 10**8), ("万", 10**4)))
+    if text and all(character in CHINESE_DIGITS for character in text[:_LONGEST]):
+        return int("".join(str(CHINESE_DIGITS[digit]) for digit in text[:_LONGEST]))
+    return _scaled(text, 4) if 0 < len(text) <= _LONGEST else None
 
 
-def _under(text: str, scales: tuple[tuple[str, int], ...]) -> int | None:
-    if not scales:
-        return _section(text)
-    (mark, scale), lower = scales[0], scales[1:]
-    head, found, tail = text.rpartition(mark)
-    if not found:
-        return _under(text, lower)
-    high = _under(head, lower)
-    if not high:
+_MARKS = "十百千万亿"
+
+
+def _scaled(text: str, at: int) -> int | None:
+    """A number in words by its highest scale, of which the mark is the one at a place."""
+    if at < 0 or text.isdecimal():
+        return _DIGITS.get(text) if len(text) < 2 else int(text) if at > 1 else None
+    if _MARKS[at] not in text:
+        return _scaled(text, at - 1)
+    head, _, tail = text.rpartition(_MARKS[at]) if at > 2 else text.partition(_MARKS[at])
+    scale = CHINESE_SCALES[_MARKS[at]]
+    high = _scaled(head, at) if head else 1 if at == 0 else None
+    if not high or (at < 3 and high > 9):
         return None
     if not tail:
         return high * scale
-    if tail in CHINESE_DIGITS:
-        digit = CHINESE_DIGITS[tail]
-        return high * scale + digit * scale // 10 if digit and tail != "两" else None
-    low = None if tail.isdecimal() and len(tail) < 4 else _under(tail, lower)
-    return None if low is None or low >= scale else high * scale + low
-
-
-def _section(text: str) -> int | None:
-    """A number below 10,000, or up to eight digits."""
-    if text.isascii() and text.isdecimal():
-        return int(text) if len(text) <= 8 else None
-    total, digit, zero, limit = 0, 0, False, 10_000
-    for character in text:
-        scale = CHINESE_SCALES.get(character)
-        if scale is None:
-            value = _DIGITS.get(character)
-            if value is None or digit or (zero and value == 0):
-                return None
-            digit, zero = value, zero or value == 0
-        elif scale >= limit or not (digit or scale == 10):
-            return None
-        else:
-            total, digit, zero, limit = total + (digit or 1) * scale, 0, False, scale
-    if (zero and not digit) or (text.endswith("两") and len(text) > 1):
-        return None
-    return total + digit * (limit // 10 if limit in (100, 1000) and not zero else 1)
+    if tail in CHINESE_DIGITS and at:  # 一百二 is 120
+        return high * scale + CHINESE_DIGITS[tail] * scale // 10 if tail not in "零两" else None
+    low = (
+        None
+        if tail.isdecimal() and len(tail) < 4 and at
+        else _scaled(tail.removeprefix("零"), at - 1)
+    )
+    return high * scale + low if low and low < scale else None
 
 
 class Number(NamedTuple):
@@ -135,7 +119,6 @@ _DIGITAL = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _WITH_SCALES = re.compile(r"\d{1,8}[百千万亿][\d零一二三四五六七八九十百千万]{1,20}")  # 1万5千
-_POWER_OF_TEN = re.compile(r"10\^([-+]?\d{1,3})(?!\d)")
 
 
 def _in_digits(text: str) -> Number | None:
@@ -143,10 +126,6 @@ def _in_digits(text: str) -> Number | None:
     number = chinese_number(scaled[0]) if scaled else None
     if scaled and number is not None:
         return Number(Fraction(number), Fraction(number), scaled.end(), 0)
-    power = _POWER_OF_TEN.match(text)
-    if power:
-        value = Fraction(10) ** int(power[1])
-        return Number(value, value, power.end(), written="10")
     found = _DIGITAL.match(text)
     if found is None or (found["sign"] and found["inner"]):
         return None

@@ -32,17 +32,9 @@ _NAMES = {
     if not unit.dimension.startswith("count") and unit.name != "角"  # 三角
 } | dict(entry.split() for entry in _SHORT_NAMES.split(";"))
 _KNOWN = frozenset(_NAMES.values())
-_DEGREES = re.compile(r"(?:°|degrees?)\s?(c|f|celsius|fahrenheit)(?![a-z])")
 _MEASURE_WORDS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
-# "8 of them", "8 apples in the picture", "8 (5 red and 3 blue)"
-_PLACED = re.compile(
-    r"(?:^|\s)(?:(?:is|are|was|were|can\sbe)\s)?(?:seen|in|on|at|of|from|inside|visible|shown"
-    r"|altogether|overall|present|here|there|that|which|for|by|per\s(?:person|child))(?![A-Za-z])[^\d]{0,200}$",
-    re.IGNORECASE,
-)
 _ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
 _SCALE_LETTERS = frozenset("kKMGTB")  # 8k, 4K, 5G
-_PLACED_ZH = re.compile(r"(?:在|于)[^\d]{0,60}$")
 # These words after a number change its value, or mark it as a difference.
 _CHANGES = re.compile(
     r"(?<![a-z])(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?"
@@ -135,7 +127,7 @@ def _stands(text: str, end: int) -> bool:
 
 def _unit_of(rest: str) -> str | None:
     """The unit after a number; None if other text follows."""
-    rest = _PLACED_ZH.sub("", rest.strip(" .\"'，。"))
+    rest = rest.strip(" .\"'，。")
     if NUMBER_WORD.search(rest) or re.match(r"[-']", rest):
         return None
     unit = canonical_unit(rest)
@@ -143,14 +135,11 @@ def _unit_of(rest: str) -> str | None:
         return None
     if is_known(unit):
         return unit
-    rest = _PLACED.sub("", rest).strip(" .\"',，。")
-    unit = canonical_unit(rest)
-    known = is_known(unit)
-    if not known and (_CHANGES.search(rest) or not _UNIT_CHARACTERS.fullmatch(rest)):
+    if _CHANGES.search(rest) or not _UNIT_CHARACTERS.fullmatch(rest):
         return None
     words = rest.split()
-    if len(words) > 4 or (
-        not known and any(len(word) == 1 and word.isalpha() and word < "\u3040" for word in words)
+    if len(words) > 4 or any(
+        len(word) == 1 and word.isalpha() and word < "\u3040" for word in words
     ):
         return None
     return unit
@@ -160,7 +149,6 @@ def canonical_unit(text: str) -> str:
     """A unit by its usual name: ``cm`` for "centimetres", ``km/h`` for "km per hour"."""
     text = _MEGA.sub("mega", _BIT.sub(r"\1bit", text))
     text = _POWERED.sub(r"^{\1}", " ".join(lower(text).split()))
-    text = _DEGREES.sub(lambda found: f"°{found[1][0]}", text)
     if text in _NAMES:
         return _NAMES[text]
     unit, end = unit_at(text, 0)
@@ -210,25 +198,6 @@ _FINANCIAL = str.maketrans(
 )
 _ROW_OF_DIGITS = re.compile("[一二三四五六七八九]{2,3}")  # 一三 is more often a list than 13
 _MIXED_FRACTION = re.compile(r"(.{1,40})又\\frac\{(\d{1,9})\}\{(\d{1,9})\}", re.ASCII)
-_ANGLE = re.compile(  # 30°15', 30度15分36秒
-    r"(-?)(\d{1,9}(?:\.\d{1,9})?)\s?(?:°|度)\s?"
-    r"(?:(\d{1,2}(?:\.\d{1,9})?)\s?(?:'(?!')|分)\s?)?(?:(\d{1,2}(?:\.\d{1,9})?)\s?(?:\"|''|″|秒))?",
-    re.ASCII,
-)
-
-
-def _degrees(text: str) -> str:
-    """30°15' and 30度15分 as degrees alone, exactly: ``\\frac{121}{4}°``; other texts unchanged."""
-    found = _ANGLE.fullmatch(text.strip(ENDING)) if len(text) <= _LONGEST else None
-    if found is None or (found[3] is None and found[4] is None):
-        return text
-    minutes, seconds = Fraction(found[3] or 0), Fraction(found[4] or 0)
-    if minutes >= 60 or seconds >= 60:
-        return text
-    value = Fraction(found[2]) + minutes / 60 + seconds / 3600
-    if value.denominator == 1:
-        return f"{found[1]}{value}°"
-    return f"{found[1]}\\frac{{{value.numerator}}}{{{value.denominator}}}°"
 
 
 def _in_words(text: str) -> Expression | None:
@@ -283,7 +252,7 @@ def parse_measure(text: str) -> Measure | None:
         return Measure(plain, None)
     expression, unit = _in_words(text), None
     if expression is None:
-        front, unit = split_unit(_degrees(text))
+        front, unit = split_unit(text)
         expression = _spelled(front)
     if expression is None and "°" in text:
         expression, unit = parse(text.replace("°", "")), None  # 90°+α

@@ -92,12 +92,17 @@ class Unit:
 
 
 _ALSO = {
-    "分": (("time", Fraction(60)), ("money", Fraction(1, 100))),
+    "分": (("time", Fraction(60)), ("money", Fraction(1, 100)), ("angle", Fraction(1, 60))),
+    "秒": (("angle", Fraction(1, 3600)),),
     "度": (("temperature", Fraction(1)), ("energy", Fraction(3_600_000))),
     "块": (("money", Fraction(1)),),
     "毛": (("money", Fraction(1, 10)),),
 }
 """What else a unit of this name may measure: dimension and factor."""
+_ANGLES = {
+    "'": Unit("'", "angle", Fraction(1, 60)), '"': Unit('"', "angle", Fraction(1, 3600)),
+    "''": Unit('"', "angle", Fraction(1, 3600)), "″": Unit('"', "angle", Fraction(1, 3600)),
+}  # fmt: skip
 
 
 def _plurals(name: str) -> tuple[str, ...]:
@@ -259,7 +264,10 @@ def split_unit(text: str) -> tuple[str, Unit | None]:
 
 
 def _in_pieces(text: str) -> _Amount | None:
-    """2小时30分 as 150 分, 5元8角 as 58 角."""
+    """2小时30分 as 150 分, 5元8角 as 58 角, 30°15' as 1815 minutes."""
+    if text.startswith("-"):
+        positive = _in_pieces(text[1:])
+        return (f"-{positive[0]}", positive[1]) if positive else None
     pieces: list[tuple[Fraction, Unit]] = []
     at, end = 0, len(text.rstrip(ENDING))
     while at < end and len(pieces) < 5:
@@ -267,7 +275,11 @@ def _in_pieces(text: str) -> _Amount | None:
         value = number and (number[1] if number[1].isascii() else chinese_number(number[1]))
         if number is None or value is None:
             return None
-        unit, at = _simple_unit_at(text[: min(end, number.end() + _TAIL)], number.end())
+        at, sign = number.end(), re.match("''?|[\"″]", text[number.end() : number.end() + 2])
+        unit, behind = _simple_unit_at(text[: min(end, at + _TAIL)], at)
+        if sign and pieces:
+            unit, behind = _ANGLES[sign[0]], at + len(sign[0])
+        at = behind
         if unit is None or (pieces and not (ratio(pieces[-1][1], unit) or 0) > 1):
             return None
         pieces.append((Fraction(value), unit))
@@ -275,8 +287,7 @@ def _in_pieces(text: str) -> _Amount | None:
         return None
     last = pieces[-1][1]
     total = sum((value * (ratio(unit, last) or 0) for value, unit in pieces), Fraction(0))
-    whole = total.denominator == 1
-    return str(total) if whole else f"\\frac{{{total.numerator}}}{{{total.denominator}}}", last
+    return f"\\frac{{{total.numerator}}}{{{total.denominator}}}", last
 
 
 def _split(text: str) -> _Amount | None:

@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from lmms_rpts.grading.equations import (
-    Equation,
-    Point,
-    Values,
-    parse_equations,
-    parse_points,
-    same_equations,
-    same_points,
-    values_of,
-)
 from lmms_rpts.grading.formulas import equal
 from lmms_rpts.grading.notation import all_of, clean, pieces, same_items, signed
 from lmms_rpts.grading.quantities import Measure, Rounding, parse_measure, same_measure
-from lmms_rpts.grading.regions import Region, parse_region, same_region
+from lmms_rpts.grading.relations import (
+    Equation,
+    Point,
+    Region,
+    Values,
+    parse_equations,
+    parse_points,
+    parse_region,
+    same_equations,
+    same_points,
+    same_region,
+    values_of,
+)
 from lmms_rpts.grading.units import Unit, unit_at
 from lmms_rpts.grading.words import BLANK, CIRCLED, circled_of, is_nothing, squeezed
 
@@ -188,13 +190,8 @@ class Reading:
 
     @cached_property
     def unnamed(self) -> Reading:
-        """Without the name before its value: ``∠ABC=70°`` is 70°, ``1/2 (0.5)`` is 1/2."""
-        text = self.text[len(self.name) :]
-        twice = TWICE.fullmatch(text)
-        if twice:
-            one, other = map(parse_measure, twice.groups())
-            text = twice[1] if one and other and same_measure(one, other) else text
-        return self if text == self.text else Reading(text)
+        """Without the name before its value: ``∠ABC=70°`` is 70°."""
+        return Reading(self.text[len(self.name) :]) if self.name else self
 
     @cached_property
     def quantity(self) -> Measure | None:
@@ -269,7 +266,7 @@ _ORDER_ASKED = re.compile(r"顺序|排列|排序|依次")  # ③①② is an ord
 _TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
 _ENGLISH = re.compile(r"[A-Za-z]{1,20}")  # ①, ③ and ④ are correct
 _BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
-_WORKING = re.compile(r"\d\s?[+÷]\s?\d|\d\s?×\s?(?!10(?:\^|$))\d|\d\s-\s?\d|\d-\d")  # 6×7 for 42
+_TOO_LARGE = re.compile(r"-?\d{2,9}(?:\.\d{1,9})?\s?×\s?10")  # 38.4×10^{4} for 3.84×10^{5}
 _RATIO = re.compile("[:：∶比倍/]|frac")
 _MANY = 12
 
@@ -321,8 +318,8 @@ def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | No
     same = same_measure(said.quantity, wanted.quantity, question.rounding, question.unit)
     if not same:
         return same
-    if wanted.quantity.expression.decimals is not None and _WORKING.search(said.text):
-        return None
+    if "科学" in question.raw and _TOO_LARGE.match(said.text):
+        return False
     return None if question.is_unfinished(said.squeezed, wanted.squeezed) else True
 
 

@@ -13,7 +13,7 @@ BLANK = "____"
 """The sign of a blank in a readable text."""
 
 _MARK = "$$"
-_TABLE_BEGIN, _TABLE_END = "$#", "#$"
+_TABLE = re.compile(r"\$#(?=\s{0,10}\|)((?:[^#$]|#(?!\$)|\$(?!#))*)#\$")
 _UNDERLINE = re.compile(r"\\underline ?\{(?:\s|~|\\quad|\\qquad|\\[ ,;:!]|\{\})*\}")
 _IMAGE = re.compile(r"</?img\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?(?:img|span|div|font|input)\b[^<>]*>", re.IGNORECASE)
@@ -46,8 +46,11 @@ def readable(text: str) -> str:
     The mathematics is unchanged, except for braces that only separate characters. Anything unclear,
     such as an unpaired ``$$``, is left unchanged.
     """
-    parts = [_table(part) if is_table else _passage(part) for part, is_table in _tables_apart(text)]
-    lines = "".join(parts).split("\n")
+    parts, done = list[str](), 0
+    for table in _TABLE.finditer(text):
+        parts += [_passage(text[done : table.start()]), _table(table[1])]
+        done = table.end()
+    lines = "".join([*parts, _passage(text[done:])]).split("\n")
     return _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip()
 
 
@@ -61,48 +64,19 @@ def without_image_tags(text: str) -> str:
     return _IMAGE.sub("", text)
 
 
-def _tables_apart(text: str) -> Iterator[tuple[str, bool]]:
-    """The parts of the text, and whether each is between the marks of a table."""
-    done = 0
-    while True:
-        begin = _table_begin(text, done)
-        end = text.find(_TABLE_END, begin + 2) if begin >= 0 else -1
-        if end < 0:
-            yield text[done:], False
-            return
-        yield text[done:begin], False
-        yield text[begin + 2 : end], True
-        done = end + 2
-
-
-def _table_begin(text: str, start: int) -> int:
-    """The position of the next ``$#`` before a table's first cell; -1: there is none."""
-    begin = text.find(_TABLE_BEGIN, start)
-    while begin >= 0 and text[begin + 2 : begin + 12].lstrip()[:1] != "|":
-        begin = text.find(_TABLE_BEGIN, begin + 2)
-    return begin
-
-
 def _table(body: str) -> str:
     """The rows of a table in markdown."""
     pieces = [
-        f"${piece.strip()}$" if within else _cells(piece)
+        f"${piece.strip()}$" if within else _SPACES.sub(" ", _PIPE.sub(" | ", _words(piece, " ")))
         for piece, within in _mathematics_apart(body)
     ]
     rows = (row.strip() for row in "".join(pieces).split("\n"))
     return "\n" + "\n".join(row for row in rows if row) + "\n"
 
 
-def _cells(text: str) -> str:
-    text = _LINE_BREAK.sub(" ", _TAG.sub("", text.translate(_HALF_AND_FULL)))
-    return _SPACES.sub(" ", _PIPE.sub(" | ", _SPACES.sub(" ", text)))
-
-
 def _passage(text: str) -> str:
-    pieces = [
-        _formula(piece) if within else _words(piece) for piece, within in _mathematics_apart(text)
-    ]
-    return "".join(pieces)
+    pieces = _mathematics_apart(text)
+    return "".join(_formula(piece) if within else _words(piece) for piece, within in pieces)
 
 
 def _mathematics_apart(text: str) -> Iterator[tuple[str, bool]]:
@@ -110,21 +84,18 @@ def _mathematics_apart(text: str) -> Iterator[tuple[str, bool]]:
 
     If a ``$$`` is unpaired, the lines are parsed one by one.
     """
-    pieces = text.split(_MARK)
-    if len(pieces) % 2:
-        yield from ((piece, at % 2 == 1) for at, piece in enumerate(pieces))
-        return
-    for line in text.splitlines(keepends=True):
-        pieces = line.split(_MARK)
+    whole = text.count(_MARK) % 2 == 0
+    for passage in [text] if whole else text.splitlines(keepends=True):
+        pieces = passage.split(_MARK)
         if len(pieces) % 2:
             yield from ((piece, at % 2 == 1) for at, piece in enumerate(pieces))
         else:
-            yield line, False
+            yield passage, False
 
 
-def _words(text: str) -> str:
+def _words(text: str, line_break: str = "\n") -> str:
     """Text between the mathematics."""
-    text = _LINE_BREAK.sub("\n", _TAG.sub("", text.translate(_HALF_AND_FULL)))
+    text = _LINE_BREAK.sub(line_break, _TAG.sub("", text.translate(_HALF_AND_FULL)))
     return _SPACES.sub(" ", _UNDERLINE.sub(BLANK, text))
 
 

@@ -1,0 +1,411 @@
+"""Equations, points and regions: x=2或x=3, y=2x+1; (4,0)或(-4,0); 1<x≤2, [1,3), ❴x|x>2❵."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from lmms_rpts.grading.formulas import Expression, equal, orders, parse, same_equation
+from lmms_rpts.grading.notation import (
+    MOST,
+    Joiner,
+    all_of,
+    pieces,
+    same_items,
+    same_members,
+    signed,
+)
+
+# Equations
+
+Values = dict[str, list[Expression]]
+
+# x_{1} and x_{2} are both x, but a_{1} and a_{2} have a fixed order
+_NUMBERED = re.compile(r"([xtz])_\{(?:\d{1,2}|[ab])\}")
+_THING = re.compile(r"[A-Z].+|[∠△].*")  # a segment or an angle: not a value of another
+_MOST_CONDITIONS = 6
+
+
+class Equation(NamedTuple):
+    """The left and right side as read; of a chain, the first and last side."""
+
+    left: Expression
+    right: Expression
+
+
+def parse_equations(text: str) -> tuple[Equation, ...] | None:
+    """The equations that a whole cleaned text lists; None if it is not such a list.
+
+    ``x=±2`` gives two equations; more than one ± gives None.
+    """
+    if "=" not in text:
+        return None
+    text = text.strip().removeprefix("直线")
+    if text.startswith("❴"):  # a system with its brace, which may never close
+        text = text[1:].removesuffix("❵")
+    found: list[Equation] = []
+    for member, _ in pieces(text) or ():
+        chain = [side.strip() for side in member.split("=")]
+        for each in (all(chain) and signed(f"{chain[0]}={chain[-1]}")) or ("",):
+            left, right = map(parse, each.split("=")) if len(chain) > 1 and each else (None, None)
+            if left is None or right is None:
+                return None
+            found.append(Equation(left, right))
+    return tuple(found) if 0 < len(found) <= MOST else None
+
+
+def values_of(equations: Sequence[Equation]) -> Values | None:
+    """The values by name, in the order written; None unless each equation is NAME=value.
+
+    ``x_{1}`` and ``x_{2}`` are both x. A value may have unknowns (y=2x+1), but none of the names,
+    and is not another segment or angle (AC=DF).
+    """
+    found: Values = {}
+    for left, right in equations:
+        name, other = left.bare_name, right.bare_name
+        if name is None or (other is not None and _THING.fullmatch(other)):
+            return None
+        found.setdefault(_letter(name), []).append(right)
+    return None if _used(found) & found.keys() else found
+
+
+def _letter(name: str) -> str:
+    found = _NUMBERED.fullmatch(name)
+    return found[1] if found else name
+
+
+def _used(values: Values) -> set[str]:
+    return {_letter(name) for each in values.values() for value in each for name in value.names}
+
+
+def same_equations(one: Sequence[Equation], other: Sequence[Equation]) -> bool | None:
+    """Whether two lists of equations are equivalent.
+
+    Values are compared by name, in any order; others in pairs, up to a constant factor.
+
+    Returns:
+        None if uncertain: other names with the same values, one list that says more than the other,
+        values that may be combined differently, and systems of conditions that can't be paired.
+    """
+    left, right = values_of(one), values_of(other)
+    if left and right:
+        same_names = left.keys() | _used(left) == right.keys() | _used(right)
+        if left.keys() == right.keys() or not same_names:  # y=2x, but not x=y/2
+            return _same_values(left, right)
+    if max(len(one), len(other)) > _MOST_CONDITIONS:
+        return None
+    found = same_items(one, other, same_equation)
+    return None if found is False and not len(one) == len(other) == 1 else found
+
+
+def _same_values(one: Values, other: Values) -> bool | None:
+    common = sorted(one.keys() & other.keys())
+    if not common:  # another name for the same value is debatable
+        if len(one) + len(other) > 2:
+            return None
+        [left], [right] = one.values(), other.values()
+        if {each.names for each in left} != {each.names for each in right}:
+            return None
+        return None if same_members(left, right, equal) is not False else False
+    same = all_of([same_members(one[name], other[name], equal) for name in common])
+    if not same or one.keys() != other.keys():
+        return False if same is False else None
+    # x=1,y=2或x=2,y=1 is not x=1,y=1或x=2,y=2
+    several = [name for name in common if max(len(one[name]), len(other[name])) > 1]
+    if len(several) < 2:
+        return True
+    if len({len(values[name]) for values in (one, other) for name in several}) > 1:
+        return None
+    rows, others_rows = (
+        list(zip(*(values[name] for name in several), strict=True)) for values in (one, other)
+    )
+    return same_items(rows, others_rows, _all_equal) or None
+
+
+def _all_equal(one: Sequence[Expression], other: Sequence[Expression]) -> bool | None:
+    return all_of([equal(*pair) for pair in zip(one, other, strict=True)])
+
+
+# Points
+
+_POINT = re.compile(  # 点P的坐标为(4,0), P_{1}(1,2), →a=(1,2), (x,y)=(1,2)
+    r"(?:点|(?:the\s)?points?\s)?\s?"
+    r"(?:(?P<name>[A-Z](?:_\{[^{}]{1,20}\})?'{0,3})\s?(?:的?坐标[是为]?)?[=:]?"
+    r"|→?(?P<vector>[a-z]|[A-Z]{2})\s?="
+    r"|\([a-z](?:_\{[^{}]{1,20}\})?(?:\s?,\s?[a-z](?:_\{[^{}]{1,20}\})?){1,2}\)\s?=)?"
+    r"\s?\((?P<inside>[^;、\n\u4e00-\u9fff]{1,600})\)"
+)
+_SUBSCRIPT = re.compile(r"_\{[^{}]{1,20}\}")
+
+
+class Point(NamedTuple):
+    """A point, or a vector: its name if one is written, and two or three coordinates."""
+
+    name: str | None
+    coordinates: tuple[Expression, ...]
+
+
+def parse_points(text: str) -> tuple[Point, ...] | None:
+    """The points that a whole cleaned text lists; None if it is not such a list.
+
+    ``(±4,0)`` gives two points; a point with more than one ± gives None.
+    """
+    if "(" not in text:
+        return None
+    found: list[Point] = []
+    for piece in pieces(text) or ():
+        shape = _POINT.fullmatch(piece.text)
+        for inside in (signed(shape["inside"]) if shape else None) or ("",):
+            listed = pieces(inside, thousands=False) or ()
+            known = [each for each in (parse(piece.text) for piece in listed) if each is not None]
+            commas = len(listed) - 1 <= inside.count(",")
+            if shape is None or not 2 <= len(known) == len(listed) <= 3 or not commas:
+                return None
+            found.append(Point(shape["name"] or shape["vector"], tuple(known)))
+    return tuple(found) if 0 < len(found) <= MOST else None
+
+
+def same_points(one: Sequence[Point], other: Sequence[Point]) -> bool | None:
+    """Whether two lists contain the same points, in any order, ignoring duplicates.
+
+    Names must match if both points have one. The result is None if the places are the same but the
+    names are entirely different (D for M), or differ only in their subscripts: which of two points
+    is called P_{1} is usually arbitrary.
+    """
+    found = same_members(one, other, _same_point)
+    if found is not False or {each.name for each in one} == {each.name for each in other}:
+        return found
+    return None if same_members(one, other, _same_place) is not False else False
+
+
+def _same_point(one: Point, other: Point) -> bool | None:
+    named: bool | None = True
+    if one.name is not None and other.name is not None and one.name != other.name:
+        alike = _SUBSCRIPT.sub("", one.name) == _SUBSCRIPT.sub("", other.name)
+        named = (None if "_" in one.name and "_" in other.name else True) if alike else False
+    placed = _same_place(one, other) if named is not False else False
+    return named if placed else placed
+
+
+def _same_place(one: Point, other: Point) -> bool | None:
+    if len(one.coordinates) != len(other.coordinates):
+        return False
+    return _all_equal(one.coordinates, other.coordinates)
+
+
+# Regions
+
+
+class Bound(NamedTuple):
+    """The numbers on one side of an end, at it, or all others."""
+
+    sign: str
+    end: Expression
+
+
+class Joined(NamedTuple):
+    """What all parts say, or any of them; without parts, everything or nothing."""
+
+    parts: tuple[Condition, ...]
+    every: bool
+
+
+Condition: TypeAlias = Bound | Joined
+Kind = Literal["interval", "inequality", "unequal", "equal"]
+_LINE = Joined((), every=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of the number line, its variable, how it is written, and what joins it to others."""
+
+    name: str | None
+    condition: Condition
+    kind: Kind = "inequality"
+    joined: frozenset[Joiner] = frozenset()
+
+
+def _ends(condition: Condition) -> Iterator[Expression]:
+    if isinstance(condition, Bound):
+        yield condition.end
+    else:
+        for part in condition.parts:
+            yield from _ends(part)
+
+
+def _places(condition: Condition, ranks: dict[Expression, int]) -> frozenset[int]:
+    """Where a condition holds: 1, 3 ... are its ends in their order, 0, 2 ... are between them."""
+    last = 2 * max(ranks.values(), default=0) + 3
+    if isinstance(condition, Bound):
+        end, sign = 2 * ranks[condition.end] + 1, condition.sign
+        below, above = frozenset(range(end)), frozenset(range(end + 1, last))
+        held = {"<": below, "≤": below, ">": above, "≥": above, "≠": below | above}
+        at_end = frozenset({end}) if sign in "≤≥=" else frozenset[int]()
+        return held.get(sign, frozenset()) | at_end
+    places = frozenset(range(last)) if condition.every else frozenset[int]()
+    for part in condition.parts:
+        held_here = _places(part, ranks)
+        places = places & held_here if condition.every else places | held_here
+    return places
+
+
+def _everywhere(*conditions: Condition) -> list[list[frozenset[int]]]:
+    """Where each condition holds, for several values of the unknowns."""
+    ends = list(dict.fromkeys(end for condition in conditions for end in _ends(condition)))
+    orders_of = (dict(zip(ends, order, strict=True)) for order in orders(ends))
+    return [[_places(each, ranks) for each in conditions] for ranks in orders_of]
+
+
+def same_region(one: Region, other: Region) -> bool | None:
+    """Whether two regions contain the same numbers; a region without a name matches any name.
+
+    None if the names differ, but not the numbers, or if it depends on unknowns.
+    """
+    ends = [*_ends(one.condition), *_ends(other.condition)]
+    found = _everywhere(one.condition, other.condition)
+    if found and all(first == second for first, second in found):
+        named = one.name is not None and other.name is not None
+        return None if named and one.name != other.name else True
+    return None if not found or (len(ends) > 4 and any(end.names for end in ends)) else False
+
+
+_RELATION = re.compile("[<>≤≥≠=∈]")
+_REALS = re.compile(  # x为全体实数, all real numbers, R
+    r"(?:(?P<name>[a-zα-ω])\s?(?:可以?)?[为取是]?)?(?:全体|一切|任意|所有|任何)实数"
+    r"|(?:all|any)\sreal\snumbers?|[Rℝ]"
+)
+# ❴x∈R|x≠1❵
+_SET = re.compile(
+    r"❴\s?(?P<name>[^|:;❴❵∈]{1,40}?)\s?(?:∈\s?[Rℝ]\s?)?[|:;](?P<condition>.{1,1500})❵", re.DOTALL
+)
+_FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "="}
+_DEEPEST = 3
+
+
+def parse_region(text: str, depth: int = 0) -> Region | None:
+    """A whole cleaned text as a region; None if it is not one.
+
+    "或" and ∪ unite; "且" and ∩ intersect, and bind tighter; a comma or "和" binds loosest: it
+    unites intervals in brackets, and intersects inequalities. A contradiction is not a region.
+    """
+    parts: list[Region] = []
+    for member, joiners in (pieces(text) or ()) if depth < _DEEPEST else ():
+        found = _part(member, parts[-1] if parts else None, depth)
+        if found is None:
+            return None
+        except_for = parts and found.kind == "unequal" and "or" not in joiners
+        joined: frozenset[Joiner] = frozenset({"list", "and"}) if except_for else joiners
+        parts.append(Region(found.name, found.condition, found.kind, joined))
+    names = {part.name for part in parts} - {None}
+    if len(names) > 1 or all(part.kind == "equal" for part in parts):
+        return None
+    condition = _together(parts)
+    everywhere = _everywhere(condition, _LINE)
+    if not any(held for held, _ in everywhere):
+        return None
+    if any(held == line for held, line in everywhere) and any(p.kind == "unequal" for p in parts):
+        return None  # x≠1或x≠2 says nothing
+    return Region(next(iter(names), None), condition, "interval")
+
+
+def _together(parts: Sequence[Region]) -> Condition:
+    found: Condition = _LINE
+    last: Kind | None = None
+    for group in _groups(parts, "list"):
+        alternatives = (
+            Joined(tuple(part.condition for part in alternative), every=True)
+            for alternative in _groups(group, "or")
+        )
+        value = Joined(tuple(alternatives), every=False)
+        joined = group[0].joined
+        unite = "or" in joined or (last == group[0].kind == "interval" and "and" not in joined)
+        found = Joined((found, value), every=not unite) if last else value
+        last = group[-1].kind
+    return found
+
+
+def _groups(parts: Sequence[Region], joiner: Joiner) -> list[list[Region]]:
+    groups: list[list[Region]] = []
+    for part in parts:
+        if groups and joiner not in part.joined:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return groups
+
+
+def _part(text: str, before: Region | None, depth: int) -> Region | None:
+    """One member of a list as a region; it may lack the name and the sign of the one before."""
+    relations = _RELATION.findall(text)
+    if before is not None and before.kind == "unequal" and not relations and parse(text):
+        text, relations = f"≠{text}", ["≠"]  # x≠1,2
+    if before is not None and before.name and relations != ["∈"] and _RELATION.match(text):
+        text = before.name + text  # x≤-1或≥2
+    if text[0] == "❴":
+        found = _SET.fullmatch(text)
+        region = parse_region(found["condition"], depth + 1) if found else None
+        return region if found and region and region.name == found["name"] else None
+    if relations[:1] == ["∈"]:  # x∈R, x∈(1,2)
+        left, right = (side.strip() for side in text.split("∈", 1))
+        name, part = _variable(left), _part(right, None, depth) if right else None
+        same = name and part and part.name in (None, name)
+        return Region(name, part.condition, part.kind) if same and part else None
+    if relations:
+        return _inequality(text, relations)
+    reals = _REALS.fullmatch(text)
+    if reals:
+        return Region(reals["name"], _LINE)
+    if text[0] not in "([" or text[-1] not in ")]" or "," not in text:
+        return None
+    listed = pieces(text[1:-1], thousands=False) or ()  # (1,2]
+    if len(listed) != 2 or listed[1].joined != {"list"}:
+        return None
+    signs = (">" if text[0] == "(" else "≥", "<" if text[-1] == ")" else "≤")
+    return _bounded(None, [*zip(signs, (each.text for each in listed), strict=True)], "interval")
+
+
+def _inequality(text: str, signs: Sequence[str]) -> Region | None:
+    """x>2, 2<x, x≠±1, 1<x≤2, 2≥x>1; without a name >2."""
+    sides = [side.strip() for side in _RELATION.split(text)]
+    if len(sides) == 3 and (set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}):
+        name = _variable(sides[1])
+        bounds = [(_FLIPPED[signs[0]], sides[0]), (signs[1], sides[2])]
+        return _bounded(name, bounds) if name else None
+    if len(sides) != 2 or "∈" in signs:
+        return None
+    left, right, sign = *sides, signs[0]
+    name, other = _variable(left), _variable(right)
+    if name is None and left:
+        return _bounded(other, [(_FLIPPED[sign], left)]) if other else None
+    if name is None and sign == "=":
+        return None
+    kinds: dict[str, Kind] = {"=": "equal", "≠": "unequal"}
+    ends = (signed(right) or ()) if sign in kinds else (right,)
+    return _bounded(name, [(sign, end) for end in ends], kinds.get(sign, "inequality"))
+
+
+def _bounded(
+    name: str | None, bounds: Sequence[tuple[str, str]], kind: Kind = "inequality"
+) -> Region | None:
+    """The region within all bounds, or at any end; None if they have no value, or it is empty."""
+    found: list[Condition] = []
+    for sign, text in bounds:
+        if text.replace(" ", "") in ("-∞", "+∞", "∞"):
+            if sign != (">" if text[0] == "-" else "<"):
+                return None
+            continue
+        end = parse(text.removesuffix("°"))
+        if end is None or name in end.names or (end.number is None and not end.names):
+            return None
+        found.append(Bound(sign, end))
+    condition = Joined(tuple(found), every=kind != "equal")
+    known = bounds and (any(held for (held,) in _everywhere(condition)))
+    return Region(name, condition, kind) if known else None
+
+
+def _variable(text: str) -> str | None:
+    """The text, if it is only a name; else None."""
+    found = parse(text)
+    return None if found is None else found.bare_name
