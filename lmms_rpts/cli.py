@@ -17,7 +17,6 @@ from lmms_rpts.commands.compare import compare
 from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
 from lmms_rpts.commands.export import export
-from lmms_rpts.commands.grades import cmmath, grades, rome
 from lmms_rpts.commands.init import init
 from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
@@ -39,7 +38,7 @@ _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answ
 
 for panel, commands in {
     _PREPARE: (init, doctor, estimate),
-    _LOOK: (report, tree, summarize, compare, sweep, export, grades, rome, cmmath),
+    _LOOK: (report, tree, summarize, compare, sweep, export),
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:

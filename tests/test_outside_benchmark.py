@@ -49,14 +49,14 @@ def test_it_is_evaluated(tmp_path: Path, samples: Path) -> None:
     assert scores == {"sky": 1.0, "grass": 1.0, "snow": 0.0}, done.output
     assert done.results["colours"]["accuracy,none"] == pytest.approx(2 / 3)
     table = tmp_path / "table.csv"
-    command = [COMMAND, "grades", str(tmp_path / "out"), "--by", "initial", "-o", str(table)]
+    command = [COMMAND, "summarize", str(tmp_path / "out"), "--by", "initial", "-o", str(table)]
     told = run(command, env=ENV, importing=True)
     assert "0.667" in told.stdout, told.stdout
     rows = list(csv.DictReader(table.open(encoding="utf-8")))
     found = {(row["by"], row["group"]): float(row["accuracy"]) for row in rows}
     each = {("initial", "s"): 0.5, ("initial", "g"): 1.0}
     assert found == {("", ""): pytest.approx(2 / 3), **each}
-    told = run([COMMAND, "grades", str(tmp_path / "out"), "--tree"], env=ENV, importing=True)
+    told = run([COMMAND, "summarize", str(tmp_path / "out"), "--tree"], env=ENV, importing=True)
     assert told.returncode == 1
     assert "Colours does not support --tree" in told.stdout
 
@@ -121,7 +121,7 @@ def test_a_clash_is_told_and_ends_no_run_of_others(
     tmp_path: Path, clashing: dict[str, str], samples: Path
 ) -> None:
     told = "The benchmarks 'rome' and 'rome_more' both have tasks"
-    for command in (["doctor", "--offline", "--quick"], ["grades", str(tmp_path)]):
+    for command in (["doctor", "--offline", "--quick"], ["summarize", str(tmp_path)]):
         done = CliRunner().invoke(app, command)
         assert done.exit_code == 1
         assert isinstance(done.exception, SystemExit)

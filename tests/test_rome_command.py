@@ -1,4 +1,4 @@
-"""``lmms-rpts rome``: its output, files and errors."""
+"""``lmms-rpts summarize`` of runs of ROME: its output, files and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOSTILE = "[red]No[/] [/] | `x` <b> \x1b[31m\u202e 所以 $x$ :smile:"
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.setenv("COLUMNS", "160")
-    return lambda *arguments: CliRunner().invoke(app, ["rome", *map(str, arguments)])
+    return lambda *arguments: CliRunner().invoke(app, ["summarize", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -156,12 +156,11 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
     assert results.read_bytes() == before
     result = command(tmp_path, "-o", file)
     assert result.exit_code == 1
-    assert "use a file name that ends in .csv, .json, .md" in result.stderr
+    assert "use a file name that ends in .csv, .md, .tex" in result.stderr
 
 
 @table(
     "arguments",
-    ["summarize", "RUN"],
     ["compare", "RUN", "RUN"],
     ["sweep", "RUN"],
     ["export", "RUN", "-o", "out.csv"],
@@ -170,8 +169,9 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
 def test_commands_for_rpts_name_this_one(run: Path, arguments: list[str]) -> None:
     result = CliRunner().invoke(app, [str(run) if each == "RUN" else each for each in arguments])
     assert result.exit_code == 1
-    assert f"The samples in {run} are of ROME, not of RPTS: lmms-rpts grades summarises them\n" in (
-        result.stderr
+    assert (
+        f"The samples in {run} are of ROME, not of RPTS: lmms-rpts summarize and report read them\n"
+        in (result.stderr)
     )
     assert "Traceback" not in result.output
 
@@ -182,10 +182,10 @@ def test_the_real_command(run: Path) -> None:
         subprocess.run(
             forked([program, name, str(run)]), capture_output=True, text=True, timeout=600
         )
-        for name in ("rome", "summarize")
+        for name in ("summarize", "sweep")
     )
     assert done.returncode == 0, done.stderr
     assert "0.625" in done.stdout
     assert told.stderr.strip() == (
-        f"The samples in {run} are of ROME, not of RPTS: lmms-rpts grades summarises them"
+        f"The samples in {run} are of ROME, not of RPTS: lmms-rpts summarize and report read them"
     )

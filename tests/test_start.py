@@ -40,7 +40,7 @@ _PROGRAM = (
     (["report", "RUN", "-o", "FOLDER/report.html"], (*HEAVY, "pandas")),
     (["rate", "RUN", "-o", "FOLDER/sheet.html"], (*HEAVY, "scipy")),
     (["agreement", "RUN", "OTHER"], (*HEAVY, "pandas", *PAGES, *GRADERS)),
-    (["grades", "GRADED"], (*HEAVY, "pandas", *PAGES)),
+    (["summarize", "GRADED"], (*HEAVY, "pandas", *PAGES)),
     (["cache", "info", "--folder", "FOLDER"], (*HEAVY, *FRAMES, "numpy", *PAGES, *RECORDS)),
     parts=2,
 )

@@ -5,48 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from lmms_rpts.filters.record import DIAGNOSTICS, RptsRecord
+from lmms_rpts.filters.metrics import METRICS
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import undecided_note
 from lmms_rpts.runs.rounds import document_means, there
-from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
 
-__all__ = [
-    "COUNTS",
-    "GROUPS",
-    "LOWER_IS_BETTER",
-    "NEITHER_IS_BETTER",
-    "UNJUDGED",
-    "undecided_notes",
-]
-
+_TITLES = {
+    "published": "as published",
+    "guarded": "guarded",
+    "diagnostic": "diagnostics of the chains",
+}
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "as published": (
-        "rpts",
-        "accuracy",
-        "accuracy_rpts",
-        "right_for_wrong_reason",
-        "rpts_visual",
-        "rpts_textual",
-        "parse_rate",
-        "judge_coverage",
-    ),
-    "guarded": (
-        "rpts_guarded",
-        "accuracy_guarded",
-        "right_for_wrong_reason_guarded",
-        "root_bears",
-        "guarded_coverage",
-    ),
-    "diagnostics of the chains": DIAGNOSTICS,
+    title: tuple(each.name for each in METRICS if each.group == group)
+    for group, title in _TITLES.items()
 }
 """All metrics, the headline of each group first."""
 
-NEITHER_IS_BETTER = frozenset({"steps", "judge_coverage", "guarded_coverage"})
+NEITHER_IS_BETTER = frozenset(each.name for each in METRICS if each.better == "neither")
 UNJUDGED = frozenset({"accuracy", "parse_rate"})
 """Metrics that need no judge."""
-
-COUNTS = frozenset({"missing_references", "steps"})
-"""Metrics without an upper bound; all others are in [0, 1]."""
 
 
 def undecided_notes(label: str, responses: Sequence[RptsRecord]) -> Iterator[str]:

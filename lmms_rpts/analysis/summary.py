@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.metrics import GROUPS, NEITHER_IS_BETTER, UNJUDGED, undecided_notes
-from lmms_rpts.analysis.metrics import LOWER_IS_BETTER as LOWER_IS_BETTER
 from lmms_rpts.analysis.sweeping import of_task
 from lmms_rpts.escaping import did_you_mean, listed, shorten
 from lmms_rpts.filters.record import Scoring
@@ -25,7 +24,7 @@ from lmms_rpts.runs.rounds import (
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import numbered
 from lmms_rpts.tasks.groups import figure_columns, figure_over, numeric_frame
-from lmms_rpts.tasks.rpts_eval.results import COUNTS, METRICS, SHARES
+from lmms_rpts.tasks.rpts_eval.results import COUNTS, LOWER_IS_BETTER, METRICS, SHARES
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:

@@ -229,7 +229,7 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _explained(comparison: Comparison) -> str:
-    from lmms_rpts.analysis.summary import LOWER_IS_BETTER
+    from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
 
     tested = sum(metric.p is not None for metric in comparison.metrics)
     lower = ", ".join(each.metric for each in comparison.metrics if each.metric in LOWER_IS_BETTER)

@@ -1,4 +1,4 @@
-"""``lmms-rpts summarize``: a table of models side by side, with confidence intervals."""
+"""``lmms-rpts summarize``: tables of models side by side, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ from lmms_rpts.commands.common import (
     write_bytes,
     write_text,
 )
+from lmms_rpts.commands.grades import SUFFIXES as GRADE_SUFFIXES
+from lmms_rpts.commands.grades import show_grades
 from lmms_rpts.escaping import escape_latex, escape_markdown, markdown_table, printable, shorten
 from lmms_rpts.runs.rounds import figure_parts, figure_text, token_text
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary
+    from lmms_rpts.runs.validity_files import ValidityFile
+    from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _SUFFIXES = (".csv", ".md", ".tex", *PLOTS)
 _BESIDE = ("tokens", "documents", "rounds")
@@ -51,18 +55,57 @@ _SPREAD = (
 
 def summarize(
     runs: Runs,
-    task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option("--benchmark", help="Only this benchmark. Default: all in the runs."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Break graded answers down by this field. May be repeated. An unknown name lists "
+            "the available fields.",
+        ),
+    ] = None,
+    tree: Annotated[
+        bool,
+        typer.Option(
+            "--tree", help="Show the accuracy by knowledge area, where a benchmark has them."
+        ),
+    ] = False,
+    depth: Annotated[
+        int, typer.Option("--depth", min=1, help="Number of levels shown by --tree.")
+    ] = 2,
+    undecided: Annotated[
+        int,
+        typer.Option(
+            "--undecided", min=0, help="Number of answers to list that the rules left undecided."
+        ),
+    ] = 0,
+    disagreements: Annotated[
+        int,
+        typer.Option(
+            "--disagreements",
+            min=0,
+            help="Number of answers to list on which the graders disagree.",
+        ),
+    ] = 0,
+    task: Annotated[str | None, typer.Option("--task", help="RPTS: only this task.")] = None,
     metric: Annotated[
-        str, typer.Option("--metric", help="Metric on the vertical axis of the scatter plot.")
-    ] = "rpts",
+        str | None,
+        typer.Option(
+            "--metric", help="RPTS: metric on the vertical axis of the scatter plot. Default: rpts."
+        ),
+    ] = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
             "--output",
             "-o",
             help=(
-                "Write a file: .md, .csv, .tex (booktabs), or .svg, .png or .pdf for a scatter "
-                "plot of score against tokens (needs matplotlib). May be repeated."
+                "Write a .csv or .md file; for RPTS also .tex (booktabs), or .svg, .png or .pdf "
+                "for a scatter plot of score against tokens (needs matplotlib); for graded answers "
+                "also .json, with all listed answers and trees. May be repeated."
             ),
         ),
     ] = None,
@@ -72,34 +115,72 @@ def summarize(
             "--columns",
             metavar="A,B,...",
             help=(
-                "Columns to show, in this order: metrics, tokens, documents, rounds. Default: all, "
-                "and in .tex those that fit one column of a two-column paper."
+                "RPTS: columns to show, in this order: metrics, tokens, documents, rounds. "
+                "Default: all, and in .tex those that fit one column of a two-column paper."
             ),
             show_default=False,
         ),
     ] = None,
     validity: Validities = None,
 ) -> None:
-    """Compare models in one table: metrics with intervals, and a plot of score against tokens.
+    """Compare models in one table per benchmark: metrics with intervals, and breakdowns.
 
-    Several runs of one model are repeated rounds, shown as mean and sample standard deviation
-    (n - 1). A single round is shown with the 95% interval over its documents. With several tasks
-    there is one table per task, and one over all documents.
+    Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval, benchmarks of
+    other packages). Several runs of one model are repeated rounds, shown as mean and sample
+    standard deviation (n - 1). A single round is shown with the 95% interval over its documents.
+
+    For RPTS with several tasks there is one table per task, and one over all documents.
     """
+    from lmms_rpts.tasks.all_runs import read_all_runs
+    from lmms_rpts.tasks.benchmark import get_benchmark
+
+    check_suffixes(output, (*_SUFFIXES, ".json"))
+    _check_metric(metric)
+    wanted = _check_columns(columns)
+    with told(), Console(stderr=True).status("Reading the runs ..."):
+        chosen = get_benchmark(benchmark) if benchmark else None
+        known = read_validities(validity)
+        found = read_all_runs(runs)
+        there = {"rpts": found.rpts, **found.graded} if found.rpts else found.graded
+        all_there = list(map(get_benchmark, there))
+        of = [each for each in all_there if chosen in (None, each)]
+        spare(found.every, output or (), *(each.path for each in known))
+    if chosen and not of:
+        titles = ", ".join(each.title for each in all_there)
+        fail(f"No run of {chosen.title} in {', '.join(runs)}; there are runs of {titles}")
+    if len(of) > 1 and output:
+        names = " or ".join(f"--benchmark {each.name}" for each in of)
+        fail(f"There are runs of several benchmarks: for -o, choose one with {names}")
+    for_grades = {"by": by, "tree": tree, "undecided": undecided, "disagreements": disagreements}
+    for_rpts = {"task": task, "metric": metric, "columns": columns, "validity": validity}
+    for each in of:
+        refused = for_grades if each.grades is None else for_rpts
+        if option := next((option for option, value in refused.items() if value), None):
+            fail(f"{each.title} does not support --{option}")
+        files = check_suffixes(output, _SUFFIXES if each.grades is None else GRADE_SUFFIXES)
+    for each in of:
+        if each.grades is None:
+            _show_rpts(found.rpts, task, metric or "rpts", files, wanted, known)
+        else:
+            lists = {"undecided": undecided, "disagreements": disagreements}
+            show_grades(each, there[each.name], by or (), files, lists, depth if tree else 0)
+
+
+def _show_rpts(
+    runs: Sequence[Run],
+    task: str | None,
+    metric: str,
+    files: Sequence[Path],
+    wanted: tuple[str, ...],
+    known: Sequence[ValidityFile],
+) -> None:
     from lmms_rpts.analysis.summary import summarize as put_side_by_side
     from lmms_rpts.analysis.sweeping import of_task
     from lmms_rpts.analysis.validity import validity_lines, validity_notes
-    from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
-    files = check_suffixes(output, _SUFFIXES)
-    _check_metric(metric)
-    wanted = _check_columns(columns)
-    with told(), Console(stderr=True).status("Reading runs and computing intervals ..."):
-        known = read_validities(validity)
-        found = read_runs(runs)
-        spare(found, files, *(each.path for each in known))
-        summary = put_side_by_side(found, task)
-        shown = [part for run in found if (part := of_task(run, task)) is not None]
+    with told(), Console(stderr=True).status("Computing intervals ..."):
+        summary = put_side_by_side(runs, task)
+        shown = [part for run in runs if (part := of_task(run, task)) is not None]
         judges = validity_lines(validity_notes(shown, known))
     _show(summary, judges, wanted)
     # Plots are last: a failing plot must not prevent the tables.
@@ -110,10 +191,10 @@ def summarize(
             write_text(path, _written(path, summary, judges, wanted))
 
 
-def _check_metric(metric: str) -> None:
+def _check_metric(metric: str | None) -> None:
     from lmms_rpts.tasks.rpts_eval.results import METRICS
 
-    if metric not in METRICS:
+    if metric is not None and metric not in METRICS:
         fail(f"Unknown metric {metric!r}; metrics: {', '.join(METRICS)}")
 
 
@@ -217,7 +298,7 @@ def _metrics() -> list[str]:
 
 def _explained(shown: Sequence[str]) -> str:
     """Legend of a table of these metrics."""
-    from lmms_rpts.analysis.metrics import LOWER_IS_BETTER
+    from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
 
     return _SPREAD.format(", ".join(name for name in LOWER_IS_BETTER if name in shown))
 

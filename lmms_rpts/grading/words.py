@@ -28,24 +28,6 @@ def squeezed(text: str) -> str:
     return "".join(text.split()).strip(".。,;:")
 
 
-def placed(said: str, before: str, after: str) -> str | None:
-    """The text of a clause in the place of a blank, by the squeezed words before and after it.
-
-    None if fewer than two of the characters before the blank match (or the only one, if there is
-    just one), or only these few match and none of the text after it.
-    """
-    said = "".join(said.split())
-    for length in range(min(10, len(before)), 0, -1):
-        at = said.rfind(before[-length:])
-        if at < 0 or (length == 1 and at > 0 and len(before) > 1):
-            continue
-        found = said[at + length :]
-        end = found.find(after[:2]) if after else -1
-        if end > 0 or (found and length > 2):
-            return found[:end] if end > 0 else found
-    return None
-
-
 # No solution
 
 _NOTHING = re.compile(  # 原方程无解, 空集, "no real roots"

@@ -153,7 +153,7 @@ class GradedView:
 
     @property
     def sheets(self) -> list[Sheet]:
-        """The tables of ``lmms-rpts grades``."""
+        """The tables of ``lmms-rpts summarize``."""
         return summary_sheets(self.summary)
 
     @property

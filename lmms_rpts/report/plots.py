@@ -23,9 +23,10 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
-from lmms_rpts.analysis.metrics import LOWER_IS_BETTER, NEITHER_IS_BETTER
+from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER
 from lmms_rpts.analysis.summary import TaskSummary
 from lmms_rpts.escaping import shorten
+from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
 
 # A "$" in a model's name must not begin a formula; without a salt, SVG ids are random.
 _STYLE = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lmms-rpts"}

@@ -76,6 +76,16 @@ def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list
         raise RunError(_unreadable(Path(str(error.filename)), error)) from None
 
 
+def holds_only(paths: Iterable[str | Path], record: type[Record]) -> bool:
+    """Whether all samples at these paths may have records of this type.
+
+    Raises:
+        RunError: with a path that cannot be read.
+    """
+    files = [file for path in paths for file in _files(split_label(path)[1])]
+    return bool(files) and all(types_in([file], [record]) for file in files)
+
+
 def split_label(path: str | Path) -> tuple[str | None, Path]:
     """The label of ``LABEL=PATH``, or None, and the path."""
     label, found, rest = str(path).partition("=")

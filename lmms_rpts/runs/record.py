@@ -83,7 +83,7 @@ class Record(Model):
     BENCHMARK: ClassVar[str]
     FILTER: ClassVar[str]
     AGAIN: ClassVar[str] = "run the task again"
-    READERS: ClassVar[str]
+    READERS: ClassVar[str] = "lmms-rpts summarize and report read them"
     CELLS: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     outcome: Literal["scored", "unscored"] = Field(description="whether the response has a score")

@@ -11,7 +11,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.runs.reading import Foreign, read_runs_of, split_label, types_in
+from lmms_rpts.runs.reading import Foreign, holds_only, read_runs_of, split_label, types_in
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
@@ -45,6 +45,8 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
     Raises:
         RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
+    if holds_only(paths, RptsRecord):  # the types of other records are not imported
+        return AllRuns(tuple(read_runs(paths)))
     graded = {name: each for name, each in benchmarks().items() if each.grades}
     types = {name: _record_of(each) for name, each in graded.items()}
     scored: list[str | Path] = []

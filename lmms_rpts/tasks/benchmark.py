@@ -54,7 +54,7 @@ class Benchmark:
         filters: lmms-eval filters, by their names in YAML files.
         verifiers: lmms-eval verifiers, by their types.
         record: the type of its records; None: it has none of its own.
-        grades: a `Grading`: how ``lmms-rpts grades`` summarizes runs with such records.
+        grades: a `Grading`: how ``lmms-rpts summarize`` summarizes runs with such records.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
         request_kinds: its kinds of judge requests, in addition to those of RPTS.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts

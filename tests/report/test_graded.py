@@ -332,7 +332,6 @@ class _Record(Record):
     SCHEMA: ClassVar[str] = "shapes.answer"
     BENCHMARK: ClassVar[str] = "Shapes"
     FILTER: ClassVar[str] = "shapes_grade"
-    READERS: ClassVar[str] = "lmms-rpts grades summarises them"
 
     score: Share | None = Field(description="1 or 0")
     instance: _Question = Field(description="the question")

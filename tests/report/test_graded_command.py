@@ -42,8 +42,8 @@ def test_one_graded_benchmark_alone(tmp_path: Path, name: str, title: str) -> No
     html = (tmp_path / "r.html").read_text("utf-8")
     assert f"<title>{title}: {name}</title>" in html
     assert 'id="overview"' not in html
-    # The interval is that of lmms-rpts grades.
-    grades = CliRunner().invoke(app, ["grades", str(SAVED / name)], env={"COLUMNS": "200"})
+    # The interval is that of lmms-rpts summarize.
+    grades = CliRunner().invoke(app, ["summarize", str(SAVED / name)], env={"COLUMNS": "200"})
     line = next(each for each in grades.stdout.splitlines() if _is_whole(each, name))
     interval = line[line.index("[") : line.index("]") + 1]
     assert interval in html

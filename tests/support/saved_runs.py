@@ -25,13 +25,6 @@ from tests.support.lmms import Run, run, run_lmms_eval
 SAVED = Path(__file__).parents[1] / "fixtures" / "saved_runs"
 _COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 _DEMO = Path(lmms_rpts.__file__).parent / "demo" / "responses"
-_SUFFIXES = {
-    "summarize": ".csv",
-    "export": ".csv",
-    "sweep": ".json",
-    "rome": ".json",
-    "cmmath": ".json",
-}
 _SOLUTIONS = {
     "90001": "结论0：根据图片0，边长是3。\n结论1：根据文本0（题目），要求面积。\n"
     "结论2：根据结论0 / 结论1，面积是9。\n最终答案：9",
@@ -49,7 +42,8 @@ class Case:
         task: lmms-eval's name of the task.
         said: file of the responses to replay.
         env: variables, except those of the judge.
-        commands: commands that read its samples, without the arguments for runs and output.
+        commands: commands that read its samples: the file that each writes, named after the
+            command, and its options.
     """
 
     task: str
@@ -77,19 +71,19 @@ def cases(folder: Path) -> dict[str, Case]:
         lines += cmmath.write_responses(folder / "said", _SOLUTIONS, task).read_text().splitlines()
     cmmath_said = folder / "cmmath.jsonl"
     cmmath_said.write_text("\n".join(lines), encoding="utf-8")
-    of_rpts = (("summarize",), ("export",), ("sweep",))
+    of_rpts = (("summarize.csv",), ("export.csv",), ("sweep.json",))
     maths = {"CMMATH_PATH": str(problems)}
     graded = {"ROME_PATH": str(questions), "ROME_GRADER": "llm"}
     more = write_config(folder, rome={"consistency": True}, cmmath={"errors": True})
     return {
         "careful": Case("rpts_demo", _DEMO / "careful.jsonl", {}, of_rpts),
         "lucky": Case("rpts_demo", _DEMO / "lucky.jsonl", {}, of_rpts),
-        "rome": Case("rome", rome_said, graded | more, (("rome", "--by", "language"),)),
+        "rome": Case("rome", rome_said, graded | more, (("summarize.json", "--by", "language"),)),
         "cmmath": Case(
             "cmmath_all",
             cmmath_said,
             maths | more | {"CMMATH_GRADER": "both"},
-            (("cmmath", "--by", "form"),),
+            (("summarize.json", "--by", "form"),),
         ),
         "cmmath_rpts": Case("cmmath_rpts", cmmath_said, maths, of_rpts),
     }
@@ -136,10 +130,10 @@ def metrics_of(done: Run) -> dict[str, Any]:
 def told(case: Case, folder: Path, out: Path) -> dict[str, str]:
     """The output of each command on the samples in ``folder``, by file name."""
     found = {}
-    for command in case.commands:
-        path = out / f"{command[0]}{_SUFFIXES[command[0]]}"
+    for name, *options in case.commands:
+        path = out / name
         path.unlink(missing_ok=True)
-        done = run([_COMMAND, command[0], f"it={folder}", *command[1:], "-o", str(path)])
+        done = run([_COMMAND, path.stem, f"it={folder}", *options, "-o", str(path)])
         assert done.returncode == 0, done.stdout
         found[path.name] = path.read_text(encoding="utf-8")
     return found

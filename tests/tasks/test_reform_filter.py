@@ -288,7 +288,7 @@ def test_the_publishers_files_have_their_published_figures(
     files = ("TDIUC_SingleChoice_likelihood", "MSCOCO_Generation_generation")
     paths = [str(reference("reform_eval", f"{name}.json")) for name in files]
     out = tmp_path / "out.csv"
-    said = CliRunner().invoke(app, ["grades", *paths, "-o", str(out)])
+    said = CliRunner().invoke(app, ["summarize", *paths, "-o", str(out)])
     assert said.exit_code == 0, said.output
     rows = csv.DictReader(out.read_text(encoding="utf-8").splitlines())
     found = {each["task"]: each for each in rows}
@@ -383,7 +383,7 @@ def test_a_broken_prediction_file_is_one_message(
     monkeypatch.setenv("COLUMNS", "200")
     path = tmp_path / "X_OCROpenEnded_generation.json"
     path.write_text(content, encoding="utf-8")
-    found = CliRunner().invoke(app, ["grades", str(path)])
+    found = CliRunner().invoke(app, ["summarize", str(path)])
     assert found.exit_code == 1
     assert said in found.output
     assert "Traceback" not in found.output

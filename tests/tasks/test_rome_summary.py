@@ -84,7 +84,7 @@ def test_parts_that_were_graded_in_other_ways_are_other_runs(
 
 def test_the_reader_of_rpts_names_the_command_for_rome(tmp_path: Path) -> None:
     (file,) = write_rome_run(tmp_path, {"geo": [record()]})
-    told = "of ROME, not of RPTS: lmms-rpts grades summarises them"
+    told = "of ROME, not of RPTS: lmms-rpts summarize and report read them"
     with pytest.raises(RunError, match=f"The samples in {tmp_path} are {told}"):
         read_runs([tmp_path])
     with pytest.raises(RunError, match=f"line 1: this sample of the task 'rome_geo' is {told}"):

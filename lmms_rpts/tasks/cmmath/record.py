@@ -101,7 +101,6 @@ class CmmathRecord(Record):
     SCHEMA: ClassVar[str] = "lmms_rpts.cmmath"
     BENCHMARK: ClassVar[str] = "CMMaTH"
     FILTER: ClassVar[str] = "cmmath_grade"
-    READERS: ClassVar[str] = "lmms-rpts grades summarises them"
     CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": ("instance.question",),
         "gold": ("instance.reference",),

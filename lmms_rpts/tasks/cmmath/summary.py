@@ -146,7 +146,7 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
 
 
 def _asked(record: CmmathRecord) -> str:
-    # Imported here: lmms-rpts grades needs no prompts.
+    # Imported here: lmms-rpts summarize needs no prompts.
     from lmms_rpts.judging.prompts import rebuilt_prompt
 
     return rebuilt_prompt(

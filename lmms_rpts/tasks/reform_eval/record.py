@@ -142,7 +142,6 @@ class ReformRecord(Record):
     SCHEMA: ClassVar[str] = "lmms_rpts.reform"
     BENCHMARK: ClassVar[str] = "ReForm-Eval"
     FILTER: ClassVar[str] = "reform_answer"
-    READERS: ClassVar[str] = "lmms-rpts grades summarises them"
     CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": ("instance.question",),
         "gold": ("instance.gold",),

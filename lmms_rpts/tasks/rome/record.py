@@ -96,7 +96,6 @@ class RomeRecord(Record):
     SCHEMA: ClassVar[str] = "lmms_rpts.rome"
     BENCHMARK: ClassVar[str] = "ROME"
     FILTER: ClassVar[str] = "rome_answer"
-    READERS: ClassVar[str] = "lmms-rpts grades summarises them"
     CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
         "question": ("instance.question",),
         "gold": ("instance.reference",),

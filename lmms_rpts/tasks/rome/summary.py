@@ -100,7 +100,7 @@ def _asked_consistency(record: RomeRecord) -> str:
 
 
 def _prompt(record: RomeRecord, name: str, **fields: str) -> str:
-    # Imported here: lmms-rpts grades needs no prompts.
+    # Imported here: lmms-rpts summarize needs no prompts.
     from lmms_rpts.judging.prompts import rebuilt_prompt
 
     fields |= {"question": record.instance.question, "answer": record.answer}

@@ -1,4 +1,4 @@
-"""``lmms-rpts grades``: one command for the graded answers of all benchmarks."""
+"""``lmms-rpts summarize`` of graded answers: one command for all benchmarks."""
 
 from __future__ import annotations
 
@@ -18,48 +18,41 @@ from tests.support.tables import table
 
 
 def grades(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["grades", *map(str, arguments)], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, ["summarize", *map(str, arguments)], env={"COLUMNS": "200"})
 
 
 @table("name, by", ("rome", "language"), ("cmmath", "form"))
-def test_it_gives_what_the_benchmarks_own_command_gives(tmp_path: Path, name: str, by: str) -> None:
+def test_it_gives_the_saved_numbers(tmp_path: Path, name: str, by: str) -> None:
     path = tmp_path / "grades.json"
     done = grades(f"it={SAVED / name}", "--by", by, "-o", path)
     assert done.exit_code == 0, done.output
     assert json.loads(path.read_text("utf-8")) == json.loads(
-        (SAVED / name / f"{name}.json").read_text("utf-8")
+        (SAVED / name / "summarize.json").read_text("utf-8")
     )
-    own = CliRunner().invoke(app, [name, f"it={SAVED / name}", "--by", by], env={"COLUMNS": "200"})
-    assert done.stdout == own.stdout
-
-
-def test_of_several_benchmarks_one_must_be_chosen(tmp_path: Path) -> None:
-    both = (SAVED / "rome", SAVED / "cmmath")
-    done = grades(*both)
-    assert done.exit_code == 1
-    assert "There are graded answers of ROME and CMMaTH: pass the runs of one" in done.output
-    assert "choose with --benchmark rome or --benchmark cmmath" in done.output
-    assert grades(SAVED / "rome", "--benchmark", "rome").exit_code == 0
 
 
 def test_runs_of_several_benchmarks_in_one_folder(tmp_path: Path) -> None:
-    """As written by ``--tasks rome,cmmath``; the other benchmark causes no message."""
-    (tmp_path / "both").mkdir()
-    for name in ("rome", "cmmath"):
+    """As written by ``--tasks rpts_eval,rome,cmmath``: tables of each, or of the chosen one."""
+    (tmp_path / "all").mkdir()
+    for name in ("careful", "rome", "cmmath"):
         for file in (SAVED / name).rglob("*_samples_*.jsonl"):
             stem = file.name.partition("_samples_")[2]
-            shutil.copy(file, tmp_path / "both" / f"20260101_000000_samples_{stem}")
+            shutil.copy(file, tmp_path / "all" / f"20260101_000000_samples_{stem}")
     program = str(Path(sys.executable).with_name("lmms-rpts"))
-    for arguments, first, other in (
-        (["rome"], "ROME by subtask", "cmmath"),
-        (["cmmath"], "CMMaTH by task", "rome"),
-        (["grades", "--benchmark", "rome"], "ROME by subtask", "cmmath"),
-    ):
-        done = run([program, *arguments, f"it={tmp_path / 'both'}"])
-        assert done.stdout.startswith(first), done.stdout
-        assert other not in done.stdout.lower().replace("cmmath by task", "")
-    done = run([program, "summarize", str(tmp_path / "both")])
-    assert "are of ROME and CMMaTH, not of RPTS: lmms-rpts grades" in done.stdout
+    titles = {
+        "rpts": "right_for_wrong_reason",
+        "rome": "ROME by subtask",
+        "cmmath": "CMMaTH by task",
+    }
+    for chosen in ((), ("rpts",), ("rome",), ("cmmath",)):
+        options = [part for name in chosen for part in ("--benchmark", name)]
+        done = run([program, "summarize", f"it={tmp_path / 'all'}", *options])
+        assert {name for name, title in titles.items() if title in done.stdout} == set(
+            chosen or titles
+        ), done.stdout
+    done = grades(tmp_path / "all", "-o", tmp_path / "table.md")
+    assert done.exit_code == 1
+    assert "--benchmark rpts or --benchmark rome or --benchmark cmmath" in done.output
 
 
 def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
@@ -73,11 +66,12 @@ def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
 
 @table(
     "arguments, said",
-    ([SAVED / "careful"], "Pass runs of ROME, CMMaTH"),
+    ([SAVED / "careful", "--by", "language"], "does not support --by"),
+    ([SAVED / "rome", "--columns", "rpts"], "ROME does not support --columns"),
     ([SAVED / "nowhere"], "does not exist"),
     ([SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
-    ([SAVED / "rome", "--benchmark", "rpts"], "rpts has no graded answers"),
-    ([SAVED / "rome", "--benchmark", "cmmath"], "of ROME, not of CMMaTH"),
+    ([SAVED / "rome", "--benchmark", "rpts"], "No run of RPTS-Eval in"),
+    ([SAVED / "rome", "--benchmark", "cmmath"], "there are runs of ROME"),
     ([SAVED / "rome", "--undecided", "3"], "ROME does not support --undecided"),
     ([SAVED / "rome", "--tree"], "ROME does not support --tree"),
     ([SAVED / "rome", "--by", "colour"], "Unknown breakdown 'colour'; known breakdowns: sub"),
