@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from datetime import datetime
 from pathlib import Path
+from socket import gethostname
 from typing import Any, TypeVar
 
 from loguru import logger
@@ -32,7 +33,8 @@ LOCKED_FOR = 5.0
 
 PENDING_FOR = 120.0
 """Seconds for which a question counts as being asked after a process began a call about it: the
-default time limit of a call. After a ``kill -9``, the next run waits for its end."""
+default time limit of a call. A run on the same machine does not wait for a process that was killed:
+it deletes the dead process's reservations when it opens the file."""
 
 RESUMED_AFTER = 30.0
 """Seconds after which a file that could not be used is tried again."""
@@ -46,13 +48,17 @@ _CREATE = (
     request TEXT NOT NULL, reply TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
     reasoning_tokens INTEGER, created REAL NOT NULL)""",
     # Versions without this table can still use the file, so it stays version 1.
-    "CREATE TABLE IF NOT EXISTS pending (key TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE IF NOT EXISTS asking (key TEXT PRIMARY KEY, until REAL NOT NULL,
+    host TEXT NOT NULL, process INTEGER NOT NULL) WITHOUT ROWID""",
 )
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_RESERVE = """INSERT INTO pending VALUES (:key, :until) ON CONFLICT (key) DO UPDATE
-    SET until = excluded.until WHERE :again OR until NOT BETWEEN :now AND :far"""
-_PENDING = "SELECT 1 FROM pending WHERE key = :key AND until BETWEEN :now AND :far"
-_RELEASE = "DELETE FROM pending WHERE key = ?"
+_RESERVE = """INSERT INTO asking VALUES (:key, :until, :host, :process) ON CONFLICT (key) DO UPDATE
+    SET until = excluded.until, host = excluded.host, process = excluded.process
+    WHERE :again OR until NOT BETWEEN :now AND :far"""
+_PENDING = "SELECT 1 FROM asking WHERE key = :key AND until BETWEEN :now AND :far"
+_RELEASE = "DELETE FROM asking WHERE key = ?"
+_ASKING = "SELECT DISTINCT process FROM asking WHERE host = ?"
+_RELEASE_ALL = "DELETE FROM asking WHERE host = ? AND process = ?"
 _CHOSEN = """FROM answers
     WHERE (:judge IS NULL OR judge = :judge) AND (:before IS NULL OR created < :before)"""
 _ENDINGS = ("-wal", "-shm", "")
@@ -118,7 +124,7 @@ class AnswerCache:
         If the file cannot be written, every process asks. ``again``: whether this process has
         reserved it before, and makes another call.
         """
-        given = {**_period(key), "again": again}
+        given = {**_period(key), "again": again, "host": gethostname(), "process": os.getpid()}
         return self._run(lambda opened: _write(opened, _RESERVE, given)) != 0
 
     def is_pending(self, key: str) -> bool:
@@ -349,10 +355,24 @@ def _connect_to_write(path: Path) -> sqlite3.Connection:
             for statement in _CREATE:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
+            for (process,) in connection.execute(_ASKING, (gethostname(),)).fetchall():
+                if not _is_alive(process):
+                    connection.execute(_RELEASE_ALL, (gethostname(), process))
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process of this machine runs; True where that is not known."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)  # sends nothing
+    except (OSError, OverflowError) as error:  # also: it is of another user
+        return not isinstance(error, ProcessLookupError)
+    return True
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 
@@ -164,14 +165,28 @@ def test_a_reservation_ends_with_the_answer_or_without(tmp_path: Path) -> None:
 
 @table("until, free", (50, False), (-1, True), (86_400, True))
 def test_a_reservation_ends_by_its_age(tmp_path: Path, until: float, free: bool) -> None:
-    """A process that was killed holds a question up for two minutes; a wrong clock never does."""
+    """Another machine that died holds a question up for two minutes; a wrong clock never does."""
     with caches(tmp_path, 1) as (ours,):
         assert ours.reserve("another")
         with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
-            row = ("key", time.time() + until)
-            connection.execute("INSERT OR REPLACE INTO pending VALUES (?, ?)", row)
+            row = ("key", time.time() + until, "elsewhere", 1)
+            connection.execute("INSERT OR REPLACE INTO asking VALUES (?, ?, ?, ?)", row)
         assert ours.is_pending("key") is not free
         assert ours.reserve("key") is free
+
+
+def test_a_killed_process_of_this_machine_holds_nothing_up(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    with caches(tmp_path, 1) as (ours,):
+        assert ours.reserve("of ours")
+    owners = {"killed": (gethostname(), ended.pid), "remote": ("elsewhere", ended.pid)}
+    with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
+        rows = [(key, time.time() + 50, *owner) for key, owner in owners.items()]
+        connection.executemany("INSERT INTO asking VALUES (?, ?, ?, ?)", rows)
+    with caches(tmp_path, 1) as (ours,):
+        pending = {key for key in ("of ours", *owners) if ours.is_pending(key)}
+    assert pending == {"of ours", "remote"}
 
 
 def test_a_file_of_an_older_release_is_shared(tmp_path: Path) -> None:
@@ -210,7 +225,7 @@ def reserved(folder: Path) -> int:
     with contextlib.closing(
         sqlite3.connect(f"{(folder / cache.FILE).as_uri()}?mode=ro", uri=True)
     ) as connection:
-        found: int = connection.execute("SELECT COUNT(*) FROM pending").fetchone()[0]
+        found: int = connection.execute("SELECT COUNT(*) FROM asking").fetchone()[0]
         return found
 
 

@@ -14,7 +14,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lmms_rpts.judging import Dialogue, JudgeEngine, JudgeRequest, Verdict, cache, open_engine
+from lmms_rpts.judging import Dialogue, JudgeEngine, JudgeRequest, Verdict, open_engine
 from lmms_rpts.judging.backends.lexical import similarity
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
@@ -129,7 +129,6 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="number of chains (default: all)")
     parser.add_argument("--language", default="en", choices=("en", "zh"))
     options = parser.parse_args()
-    cache.PENDING_FOR = 2.0  # questions of a process that was killed are asked again soon
     settings = load_settings()
     with open_engine(
         settings.judge or "",
