@@ -231,7 +231,7 @@ def test_a_started_process_has_the_same_settings(folder: Path) -> None:
     ("image_size = 63", "image_size=63 in {file}: use a whole number from 64 to 8192"),
     ("temperature = 2.1", "temperature=2.1 in {file}: use a number from 0 to 2"),
     ('structured = "auto"', "structured='auto' in {file}: use true or false"),
-    ('jury = "vote"', "jury='vote' in {file}: choose one of mean, median, majority"),
+    ('jury = "vote"', "jury='vote' in {file}: choose one of mean, median"),
     ('transform = "LLM"', "transform='LLM' in {file}: choose one of llm, rule, auto"),
     ("max_judge_cost = 1.0", "max_judge_cost=1.0 in {file}: needs the price of tokens: set LMMS"),
     ("temperature = 0\njudge_samples = 3", "reply every time; judge_samples=3 in {file} needs a"),

@@ -12,15 +12,12 @@ from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import JudgeRequest, Opinion, Usage, Verdict
 from lmms_rpts.settings import Jury
 
-SOUND = 0.5
-"""Least score that counts as a vote for a step."""
-
 
 class Ensemble:
     """The judges of an engine; ``jury`` joins the scores of all their replies.
 
-    A mean needs all replies: the mean of the others would be a different measure. The median and
-    the majority (the share of scores of at least ``SOUND``) need more than half of them.
+    A mean needs all replies: the mean of the others would be a different measure. A median needs
+    more than half of them.
 
     Texts (steps, answers) have no mean: the first judge that can write text writes them.
     """
@@ -73,8 +70,5 @@ def _joined(opinions: tuple[Opinion, ...], verdicts: Sequence[Verdict], jury: Ju
         who = "" if common else f"{failed[0].judge}: "
         missing = f"{len(failed)} of {len(opinions)} replies have no score"
         return replace(joined, error=f"{missing}; {who}{failed[0].error}")
-    if jury == "majority":
-        value = fmean(score >= SOUND for score in scores)
-    else:
-        value = median(scores) if jury == "median" else fmean(scores)
+    value = median(scores) if jury == "median" else fmean(scores)
     return replace(joined, value=value, spread=pstdev(scores))

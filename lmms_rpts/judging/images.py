@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,8 +21,6 @@ images that are smaller than a patch or extremely narrow."""
 
 MOST_PIXELS = 120_000_000
 MEDIA_TYPE = "image/jpeg"
-_RANGES = {"I": (255, 65535), "F": (1, 255, 65535)}
-"""Candidates for white in grey of more than 8 bits: the first above all values is used."""
 
 _one_at_a_time = threading.Lock()
 
@@ -177,32 +174,13 @@ def _upright(image: Any) -> Any:
 def _with_shades(image: Any) -> Any:
     """The image in a mode whose values can be blended, with 8 bits per channel."""
     mode = image.mode
-    if mode.startswith("I;"):
-        return _grey(image.convert("I"), 0.0, 65535.0)
-    if mode in _RANGES:
-        return _grey(image, *_range(image))
+    if mode.startswith("I"):  # grey of 16 bits: Pillow would clip it to white
+        return image.convert("I").point(lambda value: value * (1 / 257) + 0).convert("L")
     if mode in ("La", "RGBa"):
         return image.convert(mode.upper())
     if mode in ("L", "LA", "RGB", "RGBA", "CMYK") and "transparency" not in image.info:
         return image
     return image.convert("RGBA" if image.has_transparency_data else "RGB")
-
-
-def _range(image: Any) -> tuple[float, float]:
-    """The values of black and white in grey of more than 8 bits."""
-    low, high = image.getextrema()
-    if not math.isfinite(low) or not math.isfinite(high):
-        return 0.0, 1.0
-    fitting = (float(top) for top in _RANGES[image.mode] if low >= 0 and high <= top)
-    white = next(fitting, None)
-    return (low, max(high, low + 1)) if white is None else (0.0, white)
-
-
-def _grey(image: Any, black: float, white: float) -> Any:
-    # Pillow would clip: 16 bits to white, and shares of 1 to black.
-    scale = 255.0 / (white - black)
-    offset = 0.5 - black * scale
-    return image.convert("F").point(lambda value: value * scale + offset).convert("L")
 
 
 def _shrunk(image: Any, longest: int) -> Any:

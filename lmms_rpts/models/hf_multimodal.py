@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
+from itertools import count, groupby, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -166,20 +166,19 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         Raises:
             NotImplementedError: for models whose next token depends on later tokens.
         """
-        results: list[tuple[TokenLoss, bool]] = [(TokenLoss(0.0, 0), False)] * len(requests)
+        results: list[tuple[TokenLoss, bool]] = []
         with self._progress(len(requests)) as bar:
             rows = self._scored(requests)
-            for batch in _batches(rows, self.batch_size, lambda row: len(row[1].images)):
-                found = self._model.likelihoods([row[1:] for row in batch])
-                for (number, *_), (total, tokens, greedy) in zip(batch, found, strict=True):
-                    results[number] = TokenLoss(total, tokens), greedy
+            for batch in _batches(rows, self.batch_size, lambda row: len(row[0].images)):
+                for total, tokens, greedy in self._model.likelihoods(batch):
+                    results.append((TokenLoss(total, tokens), greedy))
                 bar.update(len(batch))
         return results
 
-    def _scored(self, requests: Sequence[Any]) -> Iterator[tuple[int, Prompt, Sequence[int]]]:
-        """Numbers of requests, prompts with an answer, and the tokens of the prompts alone."""
+    def _scored(self, requests: Sequence[Any]) -> Iterator[tuple[Prompt, Sequence[int]]]:
+        """Prompts with an answer, and the tokens of the prompts alone."""
         last: tuple[Hashable, Prompt, Sequence[int]] | None = None
-        for number, request in enumerate(requests):
+        for request in requests:
             context, continuation, *place = request.args
             visual, *where = place or (None,)
             # The options of a document are adjacent, so its images are read once.
@@ -192,7 +191,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             if last[1].text[-1:].isspace():
                 continuation = continuation.lstrip()
             whole = last[1].text + self._chat.neutral(continuation)
-            yield number, Prompt(whole, last[1].images), last[2]
+            yield Prompt(whole, last[1].images), last[2]
 
     # --- generation ------------------------------------------------------------------------------
 
@@ -210,28 +209,35 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         """
         results = [""] * len(requests)
         with self._progress(len(requests)) as bar:
-            for batch in _batches(self._asked(requests), self.batch_size, _generation_key):
-                for row, text in zip(batch, self._generate(batch), strict=True):
-                    results[row.number] = text
-                bar.update(len(batch))
+            for number, text in self._generate(self._asked(requests)):
+                results[number] = text
+                bar.update()
         return results
 
     def _asked(self, requests: Sequence[Any]) -> Iterator[_Asked]:
         """Requests grouped by settings, longest first, so that memory errors occur early."""
         order = sorted(
             range(len(requests)),
-            key=lambda at: (_canonical(requests[at].args[1]), -len(requests[at].args[0])),
+            key=lambda at: (_key(requests[at].args[1]), -len(requests[at].args[0])),
         )
         for number in order:
             context, settings, visual, *where = requests[number].args
             yield _Asked(number, self._prompt(context, visual, where), settings)
 
-    def _generate(self, rows: Sequence[_Asked]) -> list[str]:
-        settings = rows[0].settings
-        options = {"use_cache": self.use_cache, **generation_options(settings)}
-        found = self._model.generate(self._chat.inputs([row.prompt for row in rows]), **options)
-        texts = self.tokenizer.batch_decode(found, skip_special_tokens=True)
-        return [cut(text, settings.get("until")) for text in texts]
+    def _generate(self, rows: Iterable[_Asked]) -> Iterator[tuple[int, str]]:
+        """The number and the response of each row."""
+
+        def key(row: _Asked) -> Hashable:
+            return _key(row.settings), len(row.prompt.images)
+
+        for batch in _batches(rows, self.batch_size, key):
+            settings = batch[0].settings
+            options = {"use_cache": self.use_cache, **generation_options(settings)}
+            inputs = self._chat.inputs([row.prompt for row in batch])
+            found = self._model.generate(inputs, **options)
+            texts = self.tokenizer.batch_decode(found, skip_special_tokens=True)
+            for row, text in zip(batch, texts, strict=True):
+                yield row.number, cut(text, settings.get("until"))
 
     def generate_until_multi_round(self, requests: Sequence[Any]) -> list[list[str]]:
         """Generate the responses in each round of conversations.
@@ -251,10 +257,8 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 going = [talk for talk in talks if not talk.is_over]
                 if not going:
                     break
-                rows = self._round(going, number)
-                for batch in _batches(rows, self.batch_size, _generation_key):
-                    for row, text in zip(batch, self._generate(batch), strict=True):
-                        going[row.number].said.append(text)
+                for at, text in self._generate(self._round(going, number)):
+                    going[at].said.append(text)
                 bar.update(sum(talk.is_over for talk in going))
         return [talk.said for talk in talks]
 
@@ -273,8 +277,8 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             )
             talk.said = list(said)
             if not talk.is_over:
-                turns = _turns(asked[0]) if messages else [_one_turn(asked[1], asked[0])]
-                yield _Asked(at, self._chat.prompt(turns), settings)
+                found = asked[0] if messages else [_message(asked[1], asked[0])]
+                yield _Asked(at, self._chat.prompt(_turns(found)), settings)
 
     # --- shared ----------------------------------------------------------------------------------
 
@@ -283,7 +287,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         if messages is not None:
             return self._chat.prompt(_turns(messages(self._doc(*where))))
         visuals = visual(self._doc(*where)) if visual is not None else None
-        return self._chat.prompt([_one_turn(context, visuals)])
+        return self._chat.prompt(_turns([_message(context, visuals)]))
 
     def _messages(self, visual: Any) -> Callable[..., Any] | None:
         """The task's function of messages, if it can begin the answer, and the model knows turns.
@@ -318,14 +322,15 @@ def _turns(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
     return turns
 
 
-def _one_turn(context: str, visuals: Sequence[Any] | None) -> Turn:
+def _message(context: str, visuals: Sequence[Any] | None) -> dict[str, Any]:
     """A user message with its images first, or at the ``<image>`` placeholders."""
-    images = read_images(visuals)
+    images = [{"type": "image", "url": visual} for visual in visuals or ()]
     pieces = context.split(_PLACEHOLDER)
-    if not images or len(pieces) != len(images) + 1:
-        return Turn("user", (*images, context))
-    placed = [part for pair in zip(pieces, images, strict=False) for part in pair]
-    return Turn("user", (*placed, pieces[-1]))
+    if len(pieces) != len(images) + 1:
+        pieces = ["" for _ in images] + [context]
+    texts = [{"type": "text", "text": piece} for piece in pieces]
+    parts = [part for pair in zip(texts, images, strict=False) for part in pair]
+    return {"role": "user", "content": [*parts, texts[-1]]}
 
 
 def read_images(visuals: Sequence[Any] | None) -> list[Image.Image]:
@@ -394,21 +399,12 @@ def _device(name: str | None, accelerator: Accelerator) -> torch.device:
     return device
 
 
-def _batches(rows: Iterator[T], size: int, key: Callable[[T], Hashable]) -> Iterator[list[T]]:
+def _batches(rows: Iterable[T], size: int, key: Callable[[T], Hashable]) -> Iterator[list[T]]:
     """Batches of consecutive rows with the same key, of at most ``size``; rows are read lazily."""
-    batch: list[T] = []
-    for row in rows:
-        if batch and (len(batch) == size or key(batch[0]) != key(row)):
+    for _, alike in groupby(rows, key):
+        while batch := list(islice(alike, size)):
             yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
-def _generation_key(row: _Asked) -> Hashable:
-    return _canonical(row.settings), len(row.prompt.images)
-
-
-def _canonical(settings: Mapping[str, Any]) -> str:
+def _key(settings: Mapping[str, Any]) -> str:
     return json.dumps(settings, sort_keys=True, default=str)

@@ -193,10 +193,6 @@ NO = RefusedError("against the rules")
     ("median", [0.1, 0.9, NO], 0.5, None),
     ("median", [0.1, NO], None, "1 of 2 replies have no score; b: against the rules"),
     ("median", [0.1, 0.2, NO, NO], None, "2 of 4 replies have no score; c: against the rules"),
-    ("majority", [0.9, 0.5, 0.2], 2 / 3, None),
-    ("majority", [0.4, 0.4, 0.4], 0.0, None),
-    ("majority", [0.5, 0.49, NO], 0.5, None),
-    ("majority", [0.5, NO, NO], None, "2 of 3 replies have no score; b: against the rules"),
     ("mean", [0.1, 0.9, NO], None, "1 of 3 replies have no score; c: against the rules"),
 )
 def test_a_jury_joins_the_scores_of_its_quorum(
