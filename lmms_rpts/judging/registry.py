@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from loguru import logger
 
 from lmms_rpts.judging.backends import hf, openai
 from lmms_rpts.judging.backends.lexical import LexicalJudge
@@ -54,32 +51,25 @@ def _check_bare(model: str, settings: Settings) -> str | None:
     return f"it takes no model: remove {model!r}" if model else None
 
 
+_free = partial(
+    Backend, check=_check_bare, writes=False, comparable=False, samples=False, kept=False
+)
 BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
     "hf": hf.BACKEND,
-    "lexical": Backend(
+    "lexical": _free(
         usage="lexical",
         purpose="offline word overlap, for testing only; its scores are not comparable",
-        check=_check_bare,
         open=lambda model, settings: LexicalJudge(),
-        writes=False,
-        comparable=False,
-        samples=False,
-        kept=False,
         caveat=(
             "it detects wrong steps about as well as chance (AUC 0.48 to 0.58 on ProcessBench, "
             "BIG-Bench Mistake, PARC and MR-Ben; docs/judging.md)"
         ),
     ),
-    NO_JUDGE: Backend(
+    NO_JUDGE: _free(
         usage=NO_JUDGE,
         purpose="no judging: the responses are saved and can be scored later",
-        check=_check_bare,
         open=lambda model, settings: NoJudge(),
-        writes=False,
-        comparable=False,
-        samples=False,
-        kept=False,
     ),
 }
 """The judges of this package by name, as in LMMS_RPTS_JUDGE."""
@@ -115,10 +105,10 @@ def open_engine(
     budget: Budget | None = None,
     board: Board = NO_BOARD,
 ) -> JudgeEngine:
-    """Open the judge or judges named in ``judge``; returns a context manager.
+    """Open the judge or judges named in ``judge``, as in LMMS_RPTS_JUDGE, as a context manager.
 
     Args:
-        judge: as LMMS_RPTS_JUDGE: ``openai:MODEL``, ``lexical``, ``openai:A+hf:B``, ...
+        judge: ``openai:MODEL``, ``lexical``, ``openai:A+hf:B``, ...
         concurrency: maximum number of concurrent calls to each judge.
         cache_dir: folder of the cache of replies; None: no cache.
         progress: whether to show a progress bar.
@@ -127,16 +117,14 @@ def open_engine(
 
     Raises:
         JudgeConfigurationError: for an unknown judge or missing configuration, such as a key.
-        SettingError: for an invalid setting.
     """
+    from lmms_rpts.judging.engine import JudgeEngine
+
     settings = load_settings()
     chosen = find_judges(judge, settings)
     prices = prices_of(chosen, settings)
-    members = [each.member(settings, price) for each, price in zip(chosen, prices, strict=True)]
-    from lmms_rpts.judging.engine import JudgeEngine
-
     return JudgeEngine(
-        members,
+        [each.member(settings, price) for each, price in zip(chosen, prices, strict=True)],
         name=judge,
         concurrency=concurrency,
         progress=progress,
@@ -197,7 +185,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
 
 def writes(judge: str) -> bool:
     """Whether a judge, or one of several, can write text; for a judge that passed the checks."""
-    return any(_backend_of(part).writes for part in _parts(judge))
+    return any(each.writes for each in _backends(judge))
 
 
 def sees(judge: str, settings: Settings) -> bool:
@@ -206,23 +194,18 @@ def sees(judge: str, settings: Settings) -> bool:
 
 
 def count_paid(judge: str) -> int:
-    """The number of named judges that cost money; makes no call and needs no key.
-
-    Raises:
-        JudgeConfigurationError: for an unknown judge.
-    """
-    return sum(_backend_of(part).kept for part in _parts(judge))
+    """The number of named judges that cost money; makes no call and needs no key."""
+    return sum(each.kept for each in _backends(judge))
 
 
 def comparable(judge: str) -> bool:
     """Whether a judge's scores are comparable with other judges'; for judges that passed checks."""
-    return all(_backend_of(part).comparable for part in _parts(judge))
+    return all(each.comparable for each in _backends(judge))
 
 
 def caveats(judge: str) -> str:
     """Known, measured weaknesses of these judges; for judges that passed the checks."""
-    found = (_backend_of(part).caveat for part in _parts(judge))
-    return "; ".join(dict.fromkeys(each for each in found if each))
+    return "; ".join(dict.fromkeys(each.caveat for each in _backends(judge) if each.caveat))
 
 
 def choices() -> str:
@@ -238,10 +221,14 @@ def _parts(judge: str) -> list[str]:
     return [part.strip() for part in _JOINT.split(judge.strip())]
 
 
+def _backends(judge: str) -> list[Backend]:
+    """The backends of one or several judges; raises JudgeConfigurationError."""
+    return [_backend_of(part) for part in _parts(judge)]
+
+
 def _find(judge: str, settings: Settings) -> ChosenJudge:
     backend = _backend_of(judge)
-    name, _, model = judge.partition(":")
-    _warn_of_others(name)
+    model = judge.partition(":")[2]
     missing = backend.check(model, settings)
     if missing:
         raise JudgeConfigurationError(f"The judge {judge!r} cannot be used: {missing}")
@@ -275,26 +262,12 @@ def _backend_of(judge: str) -> Backend:
 
 
 def _offered() -> dict[str, EntryPoint]:
-    """Judges of other packages, by name; a name belongs to the first package that uses it."""
-    found = reversed(_installed(tuple(sys.path)))
+    """Judges of other packages, by name; a name belongs to us, or the first package that uses it.
+
+    Reading them takes 20 ms.
+    """
+    found = reversed(entry_points(group=ENTRY_POINTS))
     return {each.name: each for each in found if each.name not in BACKENDS}
-
-
-def _warn_of_others(name: str) -> None:
-    """Warn of packages that offer a judge under a name that is taken."""
-    owner = _offered().get(name)
-    for each in _installed(tuple(sys.path)):
-        if each.name == name and (owner is None or each.value != owner.value):
-            logger.warning(
-                "{} offers a judge {!r}, but {} already uses this name: ignored",
-                *(_package(each), name, _package(owner) if owner else "lmms_rpts"),
-            )
-
-
-@lru_cache(maxsize=1)
-def _installed(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """All entry points of packages on ``path``, which is ``sys.path``; reading them takes 20 ms."""
-    return tuple(entry_points(group=ENTRY_POINTS))
 
 
 def _usage(name: str) -> str:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from loguru import logger
 
 from lmms_rpts.judging import (
     BACKENDS,
@@ -369,18 +368,7 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
             del sys.modules[name]
 
 
-@pytest.fixture
-def warnings() -> Iterator[list[str]]:
-    """The logged warnings."""
-    said: list[str] = []
-    handler = logger.add(lambda message: said.append(message.record["message"]), level="WARNING")
-    yield said
-    logger.remove(handler)
-
-
-def test_a_judge_of_another_package_is_used(
-    offer: Offer, warnings: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_of_another_package_is_used(offer: Offer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(JudgeConfigurationError, match=r"Unknown judge 'fixed:0\.25'"):
         open_engine("fixed:0.25")
     offer("otherjudges", fixed="backend")
@@ -394,7 +382,6 @@ def test_a_judge_of_another_package_is_used(
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "2")
     with pytest.raises(JudgeConfigurationError, match=r"'fixed:0.25' always gives the same"):
         open_engine("fixed:0.25")
-    assert warnings == []
 
 
 def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
@@ -435,32 +422,17 @@ def test_a_broken_judge_of_another_package_is_named(
         """A broken judge that is not selected has no effect."""
 
 
-def test_our_judges_are_not_replaced(offer: Offer, warnings: list[str]) -> None:
+def test_our_judges_are_not_replaced(offer: Offer) -> None:
     offer("otherjudges", lexical="backend", fixed="backend")
     (chosen,) = find_judges("lexical", Settings())
     assert chosen.backend is BACKENDS["lexical"]
     assert "lexical[:MODEL]" not in choices()
     assert "fixed[:MODEL]" in choices()
-    assert set(warnings) == {
-        "otherjudges offers a judge 'lexical', but lmms_rpts already uses this name: ignored"
-    }
 
 
-def test_choosing_a_taken_name_warns(offer: Offer, warnings: list[str]) -> None:
-    """Otherwise users would assume that the other package's judge scored."""
-    offer("otherjudges", lexical="backend")
-    find_judges("lexical", Settings())
-    assert len(warnings) == 1
-    assert "otherjudges offers a judge 'lexical'" in warnings[0]
-
-
-def test_of_two_packages_the_first_has_the_name(offer: Offer, warnings: list[str]) -> None:
+def test_of_two_packages_the_first_has_the_name(offer: Offer) -> None:
     offer("secondjudges", FIXED.replace("{self.score}", "0.75"), fixed="backend")
     offer("firstjudges", FIXED.replace("{self.score}", "0.25"), fixed="backend")
     with open_engine("fixed:x", progress=False) as judge:
         assert values(judge.run([question("q")])) == [0.25]
-    assert "fixed[:MODEL]" in choices()
     assert "secondjudges" not in choices()
-    assert set(warnings) == {
-        "secondjudges offers a judge 'fixed', but firstjudges already uses this name: ignored"
-    }
