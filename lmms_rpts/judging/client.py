@@ -338,7 +338,7 @@ class JudgeClient:
             raise
         except TransientError as failure:
             self._in_vain += 1
-            if failure.timed_out:
+            if failure.kind == "timed out":
                 if self._limit.timed_out(place):
                     self._warn_of_slowness()
             elif _puts_off(failure) or self._is_out(failure):
@@ -379,8 +379,8 @@ class JudgeClient:
         With few calls at a time, a server that is started again would use up all tries of a request
         before many calls have failed.
         """
-        gone = failure.unreachable or self._in_vain >= UNREACHABLE
-        return failure.starting or (self._last_answer is not None and gone)
+        gone = failure.kind == "unreachable" or self._in_vain >= UNREACHABLE
+        return failure.kind == "starting" or (self._last_answer is not None and gone)
 
     def _attempt(self, failure: TransientError, tries: _Tries) -> int:
         """The number of the attempt, which determines the pause."""
@@ -390,7 +390,7 @@ class JudgeClient:
 
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
         """Why the request is not retried after ``failure``; None if it is."""
-        tries.timed_out += failure.timed_out
+        tries.timed_out += failure.kind == "timed out"
         too_long = (failure.retry_after or 0.0) > PATIENCE
         if self._is_out(failure) and not too_long:
             # The failure is temporary and not caused by this request.
@@ -416,7 +416,7 @@ class JudgeClient:
                 f"{failure}; the server asks to wait {failure.retry_after:,.0f} s: run the same "
                 "command again after that; replies are cached"
             )
-        self._unreachable = self._unreachable + 1 if failure.unreachable else 0
+        self._unreachable = self._unreachable + 1 if failure.kind == "unreachable" else 0
         if self._unreachable >= UNREACHABLE:
             self._stop_signal.stop(f"cannot reach the judge: {failure}")
         return f"{failure} (after {tries.failed + tries.throttled} calls)"
@@ -431,7 +431,7 @@ def _is_cancelled() -> bool:
 
 def _puts_off(failure: TransientError) -> bool:
     """Whether the server throttles: 429, or any other failure with a Retry-After."""
-    return failure.throttled or failure.retry_after is not None
+    return failure.kind == "throttled" or failure.retry_after is not None
 
 
 def _pause(attempt: int, retry_after: float | None) -> float:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
@@ -26,6 +26,7 @@ NO_JUDGE = "none"
 NOT_JUDGED = "not judged: the judge is 'none'"
 
 Message = dict[str, str]
+FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting"]
 Parser = Callable[[str], float | str | None]
 
 
@@ -35,27 +36,17 @@ class TransientError(Exception):
     Args:
         reason: the failure.
         retry_after: seconds that the server asks to wait; None if it does not say.
-        unreachable: whether there was no connection to a server at all.
-        throttled: whether the server refused the call because there were too many.
-        timed_out: whether the call exceeded our time limit; the server may still work on it.
-        starting: whether the server says that it is still loading its model.
+        kind: ``unreachable``: there was no connection to a server; ``throttled``: the server
+            refused the call because there were too many; ``timed out``: the call exceeded our time
+            limit, and the server may still work on it; ``starting``: the server is loading its
+            model; empty: any other failure.
     """
 
     def __init__(
-        self,
-        reason: str,
-        retry_after: float | None = None,
-        unreachable: bool = False,
-        throttled: bool = False,
-        timed_out: bool = False,
-        starting: bool = False,
+        self, reason: str, retry_after: float | None = None, kind: FailureKind = ""
     ) -> None:
         super().__init__(reason)
-        self.retry_after = retry_after
-        self.unreachable = unreachable
-        self.throttled = throttled
-        self.timed_out = timed_out
-        self.starting = starting
+        self.retry_after, self.kind = retry_after, kind
 
 
 class AdaptedError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,21 +122,22 @@ def read_responses(
         ResponsesError: with the file and the line that cannot be read.
     """
     saved = SavedResponses(", ".join(str(path) for path in paths))
-    owners: dict[tuple[str, str, str], Path] = {}
+    reader = _Reader(saved, only)
     files = {file: _task_of(file) for path in paths for file in _files(Path(path))}
     for file, task in files.items():
         if only is not None and task is not None and task not in only:
             saved.passed_over.add(task)
             continue
         named = task if task is not None else default_task
-        reader = _Reader(saved, file, named, only, owners)
         try:
             for row in _rows(file):
-                reader.add(_entry(row), row.where)
+                reader.add(_entry(row), row.where, file, named)
         except LikelihoodError as error:
             others = {each for each in files.values() if each} - {task}
             raise LikelihoodError(str(error), sorted(others)) from None
-        reader.finish()
+    for document in reader.documents.values():
+        if document.fault and not document.recorded:
+            raise document.fault
     return saved
 
 
@@ -188,26 +190,30 @@ def _task_of(file: Path) -> str | None:
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Adds the entries of one file to the saved responses.
+class _Document:
+    """The file of a document's responses, whether they are of a line with a record, and their
+    fault, which counts unless there is such a line."""
 
-    Attributes:
-        owners: the file that each document was read from.
-        lines: the documents with a line in this file; ``recorded``: those with a record.
-        faults: errors of documents, which are raised unless a record follows.
-    """
+    file: Path
+    recorded: bool
+    fault: ResponsesError | None = None
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Adds the entries of files to the saved responses."""
 
     saved: SavedResponses
-    file: Path
-    task: str | None
     only: Collection[str] | None
-    owners: dict[tuple[str, str, str], Path]
-    lines: set[tuple[str, str, str]] = field(default_factory=set)
-    recorded: set[tuple[str, str, str]] = field(default_factory=set)
-    faults: dict[tuple[str, str, str], ResponsesError] = field(default_factory=dict)
+    documents: dict[tuple[str, str, str], _Document] = field(default_factory=dict)
 
-    def add(self, entry: Mapping[str, Any], place: str) -> None:
-        task = entry.get("task", self.task)
+    def add(self, entry: Mapping[str, Any], place: str, file: Path, task: str | None) -> None:
+        """Add an entry of a file with responses to ``task``.
+
+        lmms-eval saves a line for each filter pipeline. That with the record has the complete
+        response; in the others, it saves the output of the task's own filters.
+        """
+        task = entry.get("task", task)
         if not isinstance(task, str):
             raise ResponsesError(
                 f'{place} has no "task": add it to each line (for lmms-rpts score: or set --task)'
@@ -221,55 +227,38 @@ class _Reader:
         if not task and kind == "doc_id":
             raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read = (task, str(entry[kind])), _responses(entry, place)
-        owner = self.owners.setdefault((kind, *key), self.file)
-        if owner == self.file and self._is_of_another_pipeline(entry, (kind, *key)):
-            if _holds_record(entry):
-                table[key] = read
-            return
-        if owner != self.file or (key in table and "response" not in entry):
-            if owner == self.file and table[key] == read:
-                return  # several processes wrote the same line
+        key, read, recorded = (task, str(entry[kind])), _responses(entry, place), _recorded(entry)
+        known = self.documents.get(document := (kind, *key))
+        if known is None:
+            self.documents[document] = _Document(file, recorded)
+            table[key] = read
+            if file not in self.saved.files:
+                self.saved.files.append(file)
+        elif known.file == file and "response" in entry:
+            table[key] += read
+        elif known.file == file and recorded != known.recorded:
+            if recorded:
+                table[key], known.recorded = read, True
+        elif known.file != file or read != table[key]:  # several processes write the same line
             fault = ResponsesError(
-                f"{place}: document {key[1]} of {task} was already read from {owner}, perhaps from "
-                "another run. Pass one file, or a folder with one run"
-                + (_PIPELINES if owner == self.file else "")
+                f"{place}: document {key[1]} of {task} was already read from {known.file}, perhaps "
+                "from another run. Pass one file, or a folder with one run"
+                + (_PIPELINES if known.file == file else "")
             )
-            if owner != self.file or "response" in entry:
+            if known.file != file:
                 raise fault
-            self.faults.setdefault((kind, *key), fault)
-            return
-        if _holds_record(entry):
-            self.recorded.add((kind, *key))
-        self.lines.add((kind, *key))
-        table.setdefault(key, []).extend(read)
-        if self.file not in self.saved.files:
-            self.saved.files.append(self.file)
-
-    def finish(self) -> None:
-        """Raise the errors of documents whose lines differ and have no record."""
-        for key, fault in self.faults.items():
-            if key not in self.recorded:
-                raise fault
-
-    def _is_of_another_pipeline(self, entry: Mapping[str, Any], key: tuple[str, str, str]) -> bool:
-        """Whether a line is another one of the same document, from another filter pipeline.
-
-        Only the line with the record has the complete response: in the others, lmms-eval saves the
-        output of the task's own filters.
-        """
-        if key not in self.lines or "response" in entry:
-            return False
-        holds = _holds_record(entry)
-        other = holds != (key in self.recorded)
-        if other and holds:
-            self.recorded.add(key)
-        return other
+            known.fault = known.fault or fault
 
 
-def _holds_record(entry: Mapping[str, Any]) -> bool:
+def _recorded(entry: Mapping[str, Any]) -> bool:
+    """Whether a line has a record of this package."""
     found = entry.get("filtered_resps")
-    return any(map(_is_record, found if isinstance(found, list) else [found]))
+    for value in found if isinstance(found, list) else [found]:
+        with suppress(ValueError, RecursionError):
+            record = json.loads(value) if isinstance(value, str) else value
+            if isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS):
+                return True
+    return False
 
 
 def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
@@ -280,7 +269,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     else:
         # lmms-eval omits "resps" if the filters changed nothing.
         found = entry.get("filtered_resps")
-        if _holds_record(entry):
+        if _recorded(entry):
             raise ResponsesError(
                 f'{place} has a scored record, but no "resps": the response itself is lost'
             )
@@ -308,24 +297,11 @@ def _holds_likelihood(found: object) -> bool:
         if not isinstance(found, list) or not found:
             return False
         if len(found) == 2 and found[1] in ("True", "False", True, False):
-            return _is_number(found[0])
+            with suppress(ValueError):
+                return isinstance(found[0], str | float) and not float(found[0]) > 0
+            return False
         found = found[0]
     return False
-
-
-def _is_number(value: object) -> bool:
-    try:
-        return isinstance(value, str | float) and not float(value) > 0
-    except ValueError:
-        return False
-
-
-def _is_record(value: object) -> bool:
-    try:
-        record = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS)
 
 
 def _tokens(counts: object) -> Mapping[str, int] | None:

@@ -543,7 +543,7 @@ def test_lost_connections_that_come_back_are_no_reason_to_give_up(
 
     def come_back(text: str, call: int) -> Said:
         seen[text] += 1
-        return "Score: 0.5" if seen[text] > lost else TransientError("lost", unreachable=True)
+        return "Score: 0.5" if seen[text] > lost else TransientError("lost", kind="unreachable")
 
     judge = ScriptedJudge(come_back, pause=0.001)
     with opened(judge) as asked:

@@ -286,7 +286,7 @@ def test_the_fatal_reason_names_the_failed_judge() -> None:
 
 def test_a_fatal_failure_ends_the_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """One judge waits for a retry when the other fails for good."""
-    busy = says(TransientError("busy", retry_after=client.PATIENCE, throttled=True))
+    busy = says(TransientError("busy", retry_after=client.PATIENCE, kind="throttled"))
     broken = says(FatalJudgeError("wrong key"), pause=0.05)
     ended, pause = [], StopSignal.pause
 

@@ -194,7 +194,7 @@ def raised_by(judge: OpenAIJudge) -> BaseException:
 def test_no_server_at_all_is_unreachable(closed_port: int) -> None:
     error = raised_by(OpenAIJudge("m", f"http://127.0.0.1:{closed_port}/v1", KEY, LONGEST))
     assert isinstance(error, TransientError)
-    assert error.unreachable
+    assert error.kind == "unreachable"
     assert "127.0.0.1" in str(error)
 
 
@@ -204,7 +204,7 @@ def test_a_host_that_never_connects_is_unreachable(monkeypatch: pytest.MonkeyPat
     with deaf_address() as address:
         error = raised_by(OpenAIJudge("m", address, KEY, 0.5))
     assert isinstance(error, TransientError)
-    assert error.unreachable
+    assert error.kind == "unreachable"
 
 
 # ---- permanent failures

@@ -68,18 +68,18 @@ def test_errors_by_status_and_body(
 
 
 @table(
-    "status, body, headers, flags",
-    (429, DONE, {"Retry-After": "7"}, (7.0, True, False)),
-    (500, DONE, {"retry-after": "2"}, (2.0, False, False)),
-    (503, {"error": {"message": "Loading model", "code": 503}}, {}, (None, False, True)),
-    (500, "Loading model", {}, (None, False, False)),
+    "status, body, headers, how",
+    (429, DONE, {"Retry-After": "7"}, (7.0, "throttled")),
+    (500, DONE, {"retry-after": "2"}, (2.0, "")),
+    (503, {"error": {"message": "Loading model", "code": 503}}, {}, (None, "starting")),
+    (500, "Loading model", {}, (None, "")),
 )
 def test_transient_errors_say_how_to_wait(
-    status: int, body: object, headers: dict[str, str], flags: tuple[float | None, bool, bool]
+    status: int, body: object, headers: dict[str, str], how: tuple[float | None, str]
 ) -> None:
     error = fault(status, body, **headers).error()
     assert isinstance(error, TransientError)
-    assert (error.retry_after, error.throttled, error.starting) == flags
+    assert (error.retry_after, error.kind) == how
 
 
 @table(

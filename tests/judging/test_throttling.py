@@ -61,7 +61,7 @@ class Server:
         if self.refuses():
             self.refused += 1
             await asyncio.sleep(takes if self.refusal is SLOW else self.refusal)
-            raise TransientError("busy", self.retry_after, throttled=self.throttled)
+            raise TransientError("busy", self.retry_after, "throttled" if self.throttled else "")
         self.active += 1
         await self.work(takes)
         self.active -= 1
@@ -280,7 +280,7 @@ class Slots(Server):
             await asyncio.wait_for(work if self.stops else asyncio.shield(work), limit)
         except asyncio.TimeoutError:
             self.cut[request.messages[0]["content"]] += 1
-            raise TransientError("late", timed_out=True) from None
+            raise TransientError("late", kind="timed out") from None
         finally:
             self.active -= 1
         return Reply("Score: 0.5")
@@ -424,9 +424,9 @@ def one_among_others(judge: Failing) -> Verdict:
     return run(work())
 
 
-BUSY = TransientError("busy", throttled=True)
+BUSY = TransientError("busy", kind="throttled")
 BUSY_AND_SAYS_SO = TransientError("busy", 0.0)
-LOST = TransientError("lost", unreachable=True)
+LOST = TransientError("lost", kind="unreachable")
 ODD = TransientError("odd")
 
 
@@ -469,7 +469,7 @@ def test_a_server_that_keeps_asking_to_wait_longer_ends_the_run(longest_pauses: 
 def test_a_refused_lone_call_holds_up_the_next_as_long_as_the_server_asks(
     wait: float | None, held: float
 ) -> None:
-    judge = fails_first(1, TransientError("busy", wait, throttled=True))
+    judge = fails_first(1, TransientError("busy", wait, kind="throttled"))
 
     async def work() -> None:
         client = JudgeClient(Member("m", judge, kept=False), 1, Budget(), StopSignal(), None)
@@ -517,7 +517,7 @@ DOWN = pytest.mark.parametrize(
     ("failure", "said", "given_up"),
     [
         (LOST, "lost", 0),
-        (TransientError("loading", starting=True), "loading", 0),
+        (TransientError("loading", kind="starting"), "loading", 0),
         (ODD, "odd", 3),
         pytest.param(
             asyncio.CancelledError(),
@@ -556,7 +556,7 @@ def test_a_server_that_answered_is_waited_for(
 
 
 def test_a_server_that_starts_is_waited_for_from_the_beginning(longest_pauses: None) -> None:
-    loading = TransientError("loading", starting=True)
+    loading = TransientError("loading", kind="starting")
     judge = Failing(lambda text, time: loading if time < 200 else None)
     assert [verdict.error for verdict in ask_of(judge, ["one", "two"])] == [None, None]
     judge, stop_signal = Failing(lambda text, time: loading), StopSignal()

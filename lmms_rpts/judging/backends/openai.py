@@ -132,7 +132,7 @@ class OpenAIJudge:
             # The client limits each part of a call only; a slow server could take forever.
             response, answer = await asyncio.wait_for(self._post(content, limit), limit + GRACE)
         except asyncio.TimeoutError:
-            raise TransientError(_TOO_LONG, timed_out=True) from None
+            raise TransientError(_TOO_LONG, kind="timed out") from None
         except Exception as error:  # from several libraries
             raise self._no_answer(error) from None
         if 300 <= response.status_code < 400:
@@ -232,9 +232,9 @@ class OpenAIJudge:
             return RefusedError(f"{type(error).__name__}: {reason}")
         dropped = bool({type(cause).__name__ for cause in causes} & _DROPPED)
         if not dropped and kinds & _NEVER_CONNECTED:
-            return TransientError(f"no connection to {self._url}: {reason}", unreachable=True)
+            return TransientError(f"no connection to {self._url}: {reason}", kind="unreachable")
         if not dropped and "imeout" in type(causes[-1]).__name__:
-            return TransientError(_TOO_LONG, timed_out=True)
+            return TransientError(_TOO_LONG, kind="timed out")
         return TransientError(f"the connection was lost to {self._url}: {reason}")
 
     def _failure(

@@ -13,7 +13,14 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from lmms_rpts.judging.types import FatalJudgeError, RefusedError, Reply, TransientError, Usage
+from lmms_rpts.judging.types import (
+    FailureKind,
+    FatalJudgeError,
+    RefusedError,
+    Reply,
+    TransientError,
+    Usage,
+)
 from lmms_rpts.masking import LONGEST, mask
 
 MOST_COUNTED = 100_000_000
@@ -92,6 +99,11 @@ _COMPILED = [
     (kind, statuses, codes, re.compile("|".join(words), re.IGNORECASE) if words else None)
     for kind, statuses, codes, words in _RULES
 ]
+_TRANSIENT: Mapping[str, FailureKind] = {
+    "throttled": "throttled",
+    "starting": "starting",
+    "transient": "",
+}
 _OF_IMAGES = ("no vision", "images", "too large")
 
 
@@ -134,13 +146,9 @@ class Fault:
         kind, told = self.kind(), f"({self.status}): {self.said}"
         if kind == "fatal":
             return FatalJudgeError(f"the judge's server reports {told}")
-        if kind in ("throttled", "starting", "transient"):
-            return TransientError(
-                f"the judge's server failed {told}",
-                self.retry_after,
-                throttled=kind == "throttled",
-                starting=kind == "starting",
-            )
+        if kind in _TRANSIENT:
+            reason = f"the judge's server failed {told}"
+            return TransientError(reason, self.retry_after, _TRANSIENT[kind])
         return RefusedError(f"the judge's server refused {told}")
 
 

@@ -107,14 +107,11 @@ class Prompts:
 
     def _check(self, folder: Path) -> str:
         """Check the folder's templates by rendering each of them; returns their digest."""
-        if not folder.is_dir():
-            raise JudgeConfigurationError(f"prompts={str(folder)!r} is not a folder")
         found = sorted(folder.rglob("*.jinja"))
         if not found:
-            raise JudgeConfigurationError(
-                f"prompts={str(folder)!r} contains no prompt; use the built-in names: "
-                f"{', '.join(_known())}"
-            )
+            what = f"contains no prompt; use the built-in names: {', '.join(_known())}"
+            what = what if folder.is_dir() else "is not a folder"
+            raise JudgeConfigurationError(f"prompts={str(folder)!r} {what}")
         content = hashlib.sha256()
         for path in found:
             name = path.relative_to(folder).as_posix()
@@ -149,12 +146,10 @@ class Prompts:
         for field, value in fields.items():
             if not isinstance(value, str | list):
                 continue
-            text, is_list = "".join(value), isinstance(value, list)
+            text = "".join(value)
             if text in bare.replace(fence(text), ""):
-                shown = f"{{{{ {field} | fence }}}}"
-                if is_list:
-                    shown = f"{{% for each in {field} %}}{{{{ each | fence }}}}{{% endfor %}}"
-                return f"write {shown}, so that the text cannot pose as instructions"
+                shown = f"{{{{ {field if isinstance(value, str) else 'each'} | fence }}}}"
+                return f"write {shown}, so that {field} cannot pose as instructions"
             if text in above:
                 return "the text to judge must be below the line -----"
         return None
