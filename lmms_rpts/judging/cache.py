@@ -39,9 +39,6 @@ it deletes the dead process's reservations when it opens the file."""
 RESUMED_AFTER = 30.0
 """Seconds after which a file that could not be used is tried again."""
 
-MOST_HELD = 10_000
-"""Maximum number of replies held in memory while they cannot be written."""
-
 _CREATE = (
     """CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
@@ -115,7 +112,7 @@ class AnswerCache:
             *(key, storable(judge), request.kind, storable(request.prompt_version)),
             *(json.dumps(list(request.messages)), storable(reply), *tokens, time.time()),
         )
-        self._unwritten = [*self._unwritten[: MOST_HELD - 1], row]
+        self._unwritten.append(row)
         self._write()
 
     def reserve(self, key: str, again: bool = False) -> bool:

@@ -57,13 +57,7 @@ _ROOT = {
     "conclusion": "⟦6⟧",
 }
 _STEPS_OF_QUESTION = {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response": "⟦3⟧"}
-_STEPS_OF_STATEMENT = {
-    "n_images": 1,
-    "clues": ["⟦1⟧"],
-    "context": "⟦2⟧",
-    "statement": "⟦3⟧",
-    "response": "⟦4⟧",
-}
+_STEPS_OF_STATEMENT = {**_STEPS_OF_QUESTION, "statement": "⟦4⟧"}
 _MATCH = {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"}
 _ANSWERS = ("agree", "disagree", "undetermined", "同意", "不同意", "无法判断")
 _SCORE, _AT = "a score from 0 to 1", Path(__file__).parent / "prompts"

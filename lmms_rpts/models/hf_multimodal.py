@@ -76,11 +76,10 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         pretrained: name on the Hub, or folder.
         revision: revision of the checkpoint.
         device: such as ``cuda``, ``cuda:1``, ``cpu``; default: the available accelerator.
-        dtype: such as ``bfloat16``; ``auto``: the checkpoint's. Also ``torch_dtype``.
+        dtype: such as ``bfloat16``; ``auto``: the checkpoint's.
         batch_size: number of prompts, or answer options, per batch.
         trust_remote_code, attn_implementation, device_map: as in transformers.
         chat_template: a Jinja template, or a file with one, instead of the checkpoint's.
-        use_cache: keep keys and values while generating.
         max_batch_size: passed to every model by lmms-eval; not used.
     """
 
@@ -90,13 +89,11 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         revision: str = "main",
         device: str | None = None,
         dtype: str | torch.dtype = "auto",
-        torch_dtype: str | torch.dtype | None = None,
         batch_size: int | str = 1,
         trust_remote_code: bool = False,
         attn_implementation: str | None = None,
         device_map: str = "",
         chat_template: str | None = None,
-        use_cache: bool = True,
         max_batch_size: int | None = None,
     ) -> None:
         super().__init__()
@@ -119,7 +116,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         load_processor: Any = AutoProcessor.from_pretrained
         model = load_model(
             **source,
-            dtype=torch_dtype or dtype,
+            dtype=dtype,
             attn_implementation=attn_implementation,
             device_map=device_map or {"": self.device},
         )
@@ -139,7 +136,6 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             )
         self._chat = Chat(self.tokenizer, processor, self.chat_template)
         self._model = ChatModel(model, self._chat)
-        self.use_cache = use_cache
 
     @property
     def config(self) -> Any:
@@ -162,9 +158,6 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         Returns:
             The mean token loss with its ``total`` and ``tokens``, and whether greedy decoding
             would generate the continuation; in the order of the requests.
-
-        Raises:
-            NotImplementedError: for models whose next token depends on later tokens.
         """
         results: list[tuple[TokenLoss, bool]] = []
         with self._progress(len(requests)) as bar:
@@ -203,9 +196,6 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 gen_kwargs are not changed; supported are ``until``, ``max_new_tokens`` (1024),
                 ``temperature`` (0: greedy), ``do_sample``, ``top_p``, ``top_k``, ``min_p``,
                 ``num_beams`` and penalties.
-
-        Returns:
-            Texts in the order of the requests.
         """
         results = [""] * len(requests)
         with self._progress(len(requests)) as bar:
@@ -232,9 +222,8 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
         for batch in _batches(rows, self.batch_size, key):
             settings = batch[0].settings
-            options = {"use_cache": self.use_cache, **generation_options(settings)}
             inputs = self._chat.inputs([row.prompt for row in batch])
-            found = self._model.generate(inputs, **options)
+            found = self._model.generate(inputs, **generation_options(settings))
             texts = self.tokenizer.batch_decode(found, skip_special_tokens=True)
             for row, text in zip(batch, texts, strict=True):
                 yield row.number, cut(text, settings.get("until"))
@@ -247,9 +236,6 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 doc_to_text, doc_id, task, split). For later rounds, ``doc_to_text`` returns images,
                 context, whether the conversation is over, the outputs so far, and the state that
                 it receives in the next round.
-
-        Returns:
-            The texts of each conversation's rounds, in the order of the requests.
         """
         talks = [_Talk(request) for request in requests]
         with self._progress(len(requests)) as bar:
@@ -334,11 +320,7 @@ def _message(context: str, visuals: Sequence[Any] | None) -> dict[str, Any]:
 
 
 def read_images(visuals: Sequence[Any] | None) -> list[Image.Image]:
-    """The images of a document, from images or paths of images.
-
-    Raises:
-        ValueError: for videos and other media.
-    """
+    """The images of a document, from images or paths; raises ValueError for other media."""
     images = []
     for visual in visuals or ():
         try:
@@ -367,11 +349,7 @@ def generation_options(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cut(text: str, until: Any) -> str:
-    """The text up to the first stop string; ``until``: a string or a list of strings.
-
-    Raises:
-        ValueError: if ``until`` is anything else.
-    """
+    """The text up to the first stop string; ``until``: a string or a list of strings."""
     if not isinstance(until or [], str | list | tuple):
         raise ValueError(f"until={until!r}: use a string or a list of strings")
     for stop in [until] if isinstance(until, str) else until or []:

@@ -129,9 +129,9 @@ def raised_by(answer: object) -> Exception:
 
 @table(
     "place, told",
-    ("/v1/chat/completions/", "http://127.0.0.1"),
+    ("/v1/chat/completions/", "(307) to /v1/chat/completions/;"),
     (f"https://user:{KEY}@there.example:99/a?key={KEY}#x", "there.example:99/a;"),
-    ("http://[::1", "(307);"),
+    ("http://[::1", "(307) to http://[::1;"),
     ("", "(307)"),
 )
 def test_where_a_redirect_points_to_is_told(place: str, told: str) -> None:
@@ -142,31 +142,6 @@ def test_where_a_redirect_points_to_is_told(place: str, told: str) -> None:
     assert "OPENAI_BASE_URL" in str(verdict.error)
     for secret in (KEY[-10:], "user"):
         assert secret not in str(verdict.error)
-
-
-MOVED = response(b"", "307 Moved", "Location: /elsewhere")
-
-
-@table("stray", MOVED, response(LONG))
-def test_one_stray_reply_among_good_ones_is_retried(stray: bytes, short_pauses: None) -> None:
-    with RawServer(GOOD, stray, GOOD) as server:
-        judge = OpenAIJudge("m", server.url, KEY, LONGEST)
-        with JudgeEngine(judge, concurrency=1, progress=False) as engine:
-            verdicts = engine.run(questions(3))
-            assert engine.fatal is None
-    assert values(verdicts) == [0.7] * 3
-    assert [verdict.attempts for verdict in verdicts] == [1, 2, 1]
-
-
-def test_a_server_that_goes_on_to_redirect_fails_each_request(short_pauses: None) -> None:
-    with RawServer(GOOD, MOVED) as server:
-        judge = OpenAIJudge("m", server.url, KEY, LONGEST)
-        with JudgeEngine(judge, concurrency=1, progress=False) as engine:
-            good, *moved = engine.run(questions(3))
-    assert good.value == 0.7
-    for verdict in moved:
-        assert verdict.attempts == client.CALLS
-        assert "redirects are not followed" in str(verdict.error)
 
 
 def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,12 +83,7 @@ class HFJudge:
         }
 
     async def ask(self, request: JudgeRequest) -> Reply:
-        """Ask the model.
-
-        Raises:
-            RefusedError: if this request cannot be answered, for example because it is too long.
-            FatalJudgeError: if the model cannot be loaded.
-        """
+        """Ask the model; a request is refused if it is too long, for example."""
         ask = _Ask(request)
         with self._lock:
             if self._closed:
@@ -143,10 +138,6 @@ class _Ask:
     ids: list[int] = field(default_factory=list)
     limit: int = 0
 
-    @property
-    def images(self) -> int:
-        return len(self.request.images)
-
     def settle(self, result: Reply | Exception) -> None:
         with suppress(InvalidStateError):  # it was cancelled or failed in the meantime
             if isinstance(result, Exception):
@@ -181,7 +172,7 @@ class _Model:
             self._answer(_batch(ready, min(size, self.most), self._model.context))
 
     def _prepare(self, ask: _Ask) -> None:
-        if ask.images and not self._chat.sees:
+        if ask.request.images and not self._chat.sees:
             raise RefusedError("the judge's model does not support images")
         try:
             ask.prompt = self._chat.prompt(_turns(ask.request))
@@ -189,7 +180,9 @@ class _Model:
         except RefusedError:
             raise
         except Exception as error:  # templates and processors raise any exception
-            what = "processor rejects the images" if ask.images else "chat template rejects it"
+            what = (
+                "processor rejects the images" if ask.request.images else "chat template rejects it"
+            )
             raise RefusedError(f"the judge's {what}: {_said(error)}") from None
         room = self._model.context - len(ask.ids)
         if room < 1:
@@ -271,7 +264,7 @@ def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
     """
     first = ready[0]
     alike = sorted(
-        (ask for ask in ready if ask.images == first.images),
+        (ask for ask in ready if len(ask.request.images) == len(first.request.images)),
         key=lambda ask: (ask.limit != first.limit, abs(len(ask.ids) - len(first.ids))),
     )
     chosen: list[_Ask] = []
@@ -291,11 +284,7 @@ _LOADED: dict[tuple[str, str | None], _Model] = {}
 
 @contextmanager
 def _loaded(name: str, device: str | None) -> Iterator[_Model]:
-    """A model, loaded if necessary, for one thread at a time.
-
-    Raises:
-        FatalJudgeError: if it cannot be loaded.
-    """
+    """A model, loaded if necessary, for one thread at a time."""
     with _ONE_AT_A_TIME:
         if (name, device) not in _LOADED:
             if _LOADED:
@@ -393,11 +382,7 @@ def _config(name: str) -> Any:
 
 
 def _auto_class(config: Any) -> str:
-    """The class of transformers that loads such a model with its head.
-
-    Raises:
-        UnusableError: if it has none.
-    """
+    """The class of transformers that loads such a model with its head; raises UnusableError."""
     for task, kind in _CLASSES.items():
         if _is_listed(config, task):
             return kind

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urljoin
 
 from lmms_rpts.judging.backends.server_replies import Fault, read_completion, read_fault, shown
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError, JudgeImage
@@ -110,7 +109,7 @@ class OpenAIJudge:
         self._tokens_field = "max_tokens"
         self._temperature: float | None = temperature
         self._forms = _FormLadder(structured)
-        self._thinks = self._answered = self._took_images = False
+        self._thinks = self._took_images = False
         self._refused_images = 0
         self.served_model: str | None = None
         self.identity: dict[str, object] = {
@@ -136,19 +135,17 @@ class OpenAIJudge:
         except Exception as error:  # from several libraries
             raise self._no_answer(error) from None
         if 300 <= response.status_code < 400:
-            raise self._strayed(FatalJudgeError(self._redirected(response)))
+            raise FatalJudgeError(self._redirected(response))
         if response.status_code >= 400:
             fault = read_fault(response.status_code, response.headers, answer, self._secrets)
             raise self._failure(fault, body, form, request)
         if len(answer) > LONGEST_BODY:
-            # Not retried at first: the next reply is likely to be as long and to cost as much.
+            # Not retried: the next reply is likely to be as long and to cost as much.
             reason = f"the judge's server sent a reply of more than {LONGEST_BODY // 2**20} MiB"
-            raise self._strayed(RefusedError(reason))
+            raise RefusedError(reason)
         if _has_form(request):
             self._forms.accepted(form)
-        reply = self._read(answer, body, request)
-        self._answered = True
-        return reply
+        return self._read(answer, body, request)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -160,13 +157,12 @@ class OpenAIJudge:
         thinks = self._thinks or self._tokens_field == "max_completion_tokens"
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": _with_shape(request, form),
+            **_in_form(request, form),
             self._tokens_field: request.most_tokens + thinks * HIDDEN_THINKING,
         }
         if self._temperature is not None:
             body["temperature"] = self._temperature
-        wanted = _response_format(request, form)
-        return body if wanted is None else {**body, "response_format": wanted}
+        return body
 
     async def _post(self, content: bytes, limit: float) -> tuple[Any, bytes]:
         """The response and its body; an error counts by its status even if its body breaks."""
@@ -204,19 +200,13 @@ class OpenAIJudge:
         limit = sent.get("max_tokens") or sent.get("max_completion_tokens")
         return replace(completion.reply, text=text, limit=limit)
 
-    def _strayed(self, failure: Exception) -> Exception:
-        """A redirect or an oversized reply: it may pass if the server has answered before."""
-        return TransientError(str(failure)) if self._answered else failure
-
     def _redirected(self, response: Any) -> str:
         """The message of a redirect: none is followed, as keys go only where the user chose."""
-        to = ""
-        with contextlib.suppress(ValueError):  # "http://[::1"
-            place = urljoin(self._url, response.headers.get("location", ""))
-            to = f" to {shown(place.partition('?')[0], self._secrets)}"
+        place = response.headers.get("location", "").partition("?")[0]
         return (
-            f"the judge's server redirects ({response.status_code}){to}; redirects are not "
-            "followed: set OPENAI_BASE_URL to the final address"
+            f"the judge's server redirects ({response.status_code}) to "
+            f"{shown(place, self._secrets) or 'nowhere'}; redirects are not followed: set "
+            "OPENAI_BASE_URL to the final address"
         )
 
     def _no_answer(self, error: Exception) -> Exception:
@@ -335,13 +325,32 @@ def _has_form(request: JudgeRequest) -> bool:
     return kind.has_verdict and not own and request.attempt < 2
 
 
-def _response_format(request: JudgeRequest, form: int) -> dict[str, Any] | None:
-    """The ``response_format`` of a call; None for text."""
+def _in_form(request: JudgeRequest, form: int) -> dict[str, Any]:
+    """The messages of a call and its ``response_format``, if any.
+
+    Asked for are the reason, unless the request was repeated, and the score or word that is based
+    on it. Without a schema, the last message shows the JSON that is wanted: OpenAI refuses
+    ``json_object`` if no message contains the word JSON.
+    """
+    messages = [dict(message) for message in request.messages]
     if form == TEXT:
-        return None
+        return {"messages": messages}
+    kind = request_kinds()[request.kind]
+    fields: dict[str, Any] = {}
+    if kind.longest_reason and not request.attempt:
+        longest = {"maxLength": kind.longest_reason} if form == BOUNDED else {}
+        fields["reason"] = {"type": "string", **longest}
+    if kind.words:
+        fields["verdict"] = {"type": "string", "enum": list(kind.words)}
+    else:
+        fields["score"] = {"type": "number", "enum": list(SCORES)}
     if form == OBJECT:
-        return {"type": "json_object"}
-    fields = _fields(request, bounded=form == BOUNDED)
+        shapes = (
+            f'"{name}": {" | ".join(map(json.dumps, rule.get("enum", ["..."])))}'
+            for name, rule in fields.items()
+        )
+        messages[-1]["content"] += f"\n\nJSON: {{{', '.join(shapes)}}}"
+        return {"messages": messages, "response_format": {"type": "json_object"}}
     schema = {
         "type": "object",
         "properties": fields,
@@ -349,36 +358,8 @@ def _response_format(request: JudgeRequest, form: int) -> dict[str, Any] | None:
         "additionalProperties": False,
     }
     verdict = {"name": "verdict", "strict": True, "schema": schema}
-    return {"type": "json_schema", "json_schema": verdict}
-
-
-def _with_shape(request: JudgeRequest, form: int) -> Sequence[Message]:
-    """The messages of a call; without a schema, the last one shows the JSON that is wanted.
-
-    OpenAI refuses ``json_object`` if no message contains the word JSON.
-    """
-    messages = [dict(message) for message in request.messages]
-    if form == OBJECT:
-        shapes = (
-            f'"{name}": {" | ".join(map(json.dumps, rule.get("enum", ["..."])))}'
-            for name, rule in _fields(request).items()
-        )
-        messages[-1]["content"] += f"\n\nJSON: {{{', '.join(shapes)}}}"
-    return messages
-
-
-def _fields(request: JudgeRequest, bounded: bool = False) -> dict[str, Any]:
-    """The reason, unless the request was repeated, and the score or word that is based on it."""
-    kind = request_kinds()[request.kind]
-    fields: dict[str, Any] = {}
-    if kind.longest_reason and not request.attempt:
-        longest = {"maxLength": kind.longest_reason} if bounded else {}
-        fields["reason"] = {"type": "string", **longest}
-    if kind.words:
-        fields["verdict"] = {"type": "string", "enum": list(kind.words)}
-    else:
-        fields["score"] = {"type": "number", "enum": list(SCORES)}
-    return fields
+    wanted = {"type": "json_schema", "json_schema": verdict}
+    return {"messages": messages, "response_format": wanted}
 
 
 class _FormLadder:

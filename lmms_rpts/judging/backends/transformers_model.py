@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from loguru import logger
-
 from lmms_rpts.escaping import storable
 from lmms_rpts.judging.types import RefusedError
 
@@ -28,8 +26,6 @@ _MARKUP = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")
 _ONE_DAY = "{%- macro strftime_now(format) -%}26 Jul 2024{%- endmacro -%}"
 """Some templates include the date; prompts must not change from day to day."""
 _PROBE = "Probe"
-_MERGED = 4
-"""Number of prompt tokens that an answer may change before a warning is logged."""
 _NO_LIKELIHOOD = {"paligemma": "its prompt attends to later tokens"}
 
 
@@ -252,14 +248,11 @@ class ChatModel:
         self.model, self.chat = model.eval(), chat
         self.ends = sorted(chat.end_of_turn() | _listed_ends(chat.tokenizer, model))
         self.context = _context(model.config.get_text_config(), chat.tokenizer)
-        self._warned = False
 
     def generate(self, inputs: Mapping[str, Any], **options: Any) -> list[list[int]]:
         """The new tokens of each row, up to and with the first token that ends an answer.
 
-        Args:
-            inputs: tensors, padded on the left.
-            options: keywords of transformers' ``generate``.
+        ``inputs`` are padded on the left; ``options`` are keywords of transformers' ``generate``.
         """
         import torch
 
@@ -333,12 +326,6 @@ class ChatModel:
         start = 0
         while start < min(len(prompt), end) and prompt[start] == whole[start]:
             start += 1
-        if len(prompt) - start > _MERGED and not self._warned:
-            self._warned = True
-            logger.warning(
-                "An answer changes the last {} tokens of its prompt; they count as answer tokens",
-                len(prompt) - start,
-            )
         # The first token has no preceding token, so it has no probability.
         start = max(start, 1)
         return start, max(start, end)
