@@ -223,11 +223,7 @@ class JudgeClient:
                 pause = min(LONGEST_LOOK, 1.5 * pause)
 
     def _reserve(self, tries: _Tries) -> None:
-        """Tell other processes that the question is being asked.
-
-        Raises:
-            ElsewhereError: if another process is asking it or has answered it.
-        """
+        """Tell others that the question is being asked; raises ElsewhereError if one did, too."""
         if self._cache is None or self._stop_signal.reason:
             return
         first = not tries.reserved
@@ -272,9 +268,7 @@ class JudgeClient:
                 if error is not None:
                     return None, error
                 urgency += 1
-                await self._stop_signal.pause(
-                    _pause(self._attempt(failure, tries), failure.retry_after)
-                )
+                await self._stop_signal.pause(self._pause(failure, tries))
             except ElsewhereError:
                 raise
             except BudgetError as failure:
@@ -382,11 +376,14 @@ class JudgeClient:
         gone = failure.kind == "unreachable" or self._in_vain >= UNREACHABLE
         return failure.kind == "starting" or (self._last_answer is not None and gone)
 
-    def _attempt(self, failure: TransientError, tries: _Tries) -> int:
-        """The number of the attempt, which determines the pause."""
-        tried = tries.failed + tries.throttled + tries.waited
-        others_answered = self._in_vain < tried
-        return max(1, tried - BY_CHANCE) if _puts_off(failure) and others_answered else tried
+    def _pause(self, failure: TransientError, tries: _Tries) -> float:
+        """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
+        attempt = tries.failed + tries.throttled + tries.waited
+        if _puts_off(failure) and self._in_vain < attempt:  # others were answered
+            attempt = max(1, attempt - BY_CHANCE)
+        backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
+        wait = failure.retry_after or 0.0
+        return max(backoff * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)
 
     def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
         """Why the request is not retried after ``failure``; None if it is."""
@@ -432,11 +429,3 @@ def _is_cancelled() -> bool:
 def _puts_off(failure: TransientError) -> bool:
     """Whether the server throttles: 429, or any other failure with a Retry-After."""
     return failure.kind == "throttled" or failure.retry_after is not None
-
-
-def _pause(attempt: int, retry_after: float | None) -> float:
-    """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
-    backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-    jittered = backoff * random.uniform(0.5, 1.0)
-    wait = retry_after or 0.0
-    return max(jittered, wait if wait <= PATIENCE else LONGEST_PAUSE)

@@ -7,19 +7,18 @@ import base64
 import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from lmms_rpts.judging.backends.server_replies import Fault, read_completion, read_fault, shown
-from lmms_rpts.judging.images import MEDIA_TYPE, ImageError, JudgeImage
+from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     AdaptedError,
     Backend,
     FatalJudgeError,
     JudgeRequest,
-    Message,
     RefusedError,
     Reply,
     TransientError,
@@ -244,58 +243,44 @@ class OpenAIJudge:
             return RefusedError(f"the judge's server refused a question with images {told}")
         if kind == "too large":
             return RefusedError(f"{fault.error()}; try smaller images: set image_size in rpts.toml")
-        if kind == "adaptable" and self._adapt(fault, sent, form):
-            return AdaptedError(f"the judge's server refused {told}")
-        return fault.error()
-
-    def _adapt(self, fault: Fault, sent: Mapping[str, Any], form: int) -> bool:
-        """Whether another form of the request avoids the complaint.
-
-        Concurrent requests get the same complaint, so only what this one sent counts.
-        """
+        if kind != "adaptable":
+            return fault.error()
+        # Concurrent requests get the same complaint, so only what this one sent counts.
         if "max_tokens" in sent and "max_completion_tokens" in fault.said:
             self._tokens_field = "max_completion_tokens"
         elif "temperature" in sent and "temperature" in fault.said:
             self._temperature = None
-        else:
-            # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
-            return self._forms.refused(form, fault.about_the_form)
-        return True
+        # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
+        elif not self._forms.refused(form, fault.about_the_form):
+            return fault.error()
+        return AdaptedError(f"the judge's server refused {told}")
 
 
 async def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
-    """The body as JSON, with the images of the request."""
+    """The body as JSON; the images, each after its name, begin the first user message."""
     if not request.images:
         return json.dumps(body).encode()
 
     def encode() -> bytes:
-        messages = _with_images(body["messages"], request.images)
-        return json.dumps({**body, "messages": messages}).encode()
+        parts: list[dict[str, Any]] = []
+        for image in request.images:
+            encoded = base64.b64encode(image.encoded().content).decode("ascii")
+            url = {"url": f"data:{MEDIA_TYPE};base64,{encoded}"}
+            parts += [
+                {"type": "text", "text": f"{image.name}:"},
+                {"type": "image_url", "image_url": url},
+            ]
+        chat = list(body["messages"])
+        first = next((at for at, each in enumerate(chat) if each["role"] == "user"), 0)
+        parts.append({"type": "text", "text": chat[first]["content"]})
+        chat[first] = {**chat[first], "content": parts}
+        return json.dumps({**body, "messages": chat}).encode()
 
     try:
         # Not in the event loop: encoding images would delay other calls.
         return await asyncio.to_thread(encode)
     except ImageError as error:
         raise RefusedError(str(error)) from None
-
-
-def _with_images(
-    messages: Sequence[Message], images: Sequence[JudgeImage]
-) -> list[Mapping[str, Any]]:
-    """The chat with the images before the text of the first user message, each after its name."""
-    parts: list[dict[str, Any]] = []
-    for image in images:
-        encoded = base64.b64encode(image.encoded().content).decode("ascii")
-        url = {"url": f"data:{MEDIA_TYPE};base64,{encoded}"}
-        parts += [
-            {"type": "text", "text": f"{image.name}:"},
-            {"type": "image_url", "image_url": url},
-        ]
-    chat: list[Mapping[str, Any]] = list(messages)
-    first = next((at for at, each in enumerate(messages) if each["role"] == "user"), 0)
-    parts.append({"type": "text", "text": messages[first]["content"]})
-    chat[first] = {**messages[first], "content": parts}
-    return chat
 
 
 def _http_client() -> Any:

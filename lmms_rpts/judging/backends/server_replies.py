@@ -179,17 +179,19 @@ class Completion:
 
 
 def read_completion(content: bytes) -> Completion:
-    """Parse the reply in the body of a response.
-
-    Raises:
-        TransientError: if it contains no reply.
-        RefusedError: if the model or a filter declined to answer.
-    """
+    """The reply in the body of a response; raises TransientError or RefusedError."""
     try:
         said = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise TransientError(f"{_ODD} ({type(error).__name__})") from None
-    choice = _choice(said)
+    known = said if isinstance(said, Mapping) else {}
+    choices, fault = known.get("choices"), known.get("error")
+    if not isinstance(choices, list):
+        # Some gateways report errors with status 200.
+        raise TransientError(f"{_ODD} but {_told(fault)}" if fault else _ODD)
+    if not choices:
+        raise TransientError("the judge's reply contains no choice")
+    choice = choices[0] if isinstance(choices[0], Mapping) else {}
     finish, message = choice.get("finish_reason"), choice.get("message")
     if finish == "content_filter":
         raise RefusedError("the judge's content filter refused the request")
@@ -226,13 +228,11 @@ def retry_after(value: str) -> float | None:
     with contextlib.suppress(ValueError):
         seconds = float(value)
         return max(0.0, seconds) if math.isfinite(seconds) else None
-    try:
+    with contextlib.suppress(ValueError, OverflowError, TypeError, IndexError):
         until = parsedate_to_datetime(value)
-        if until.tzinfo is None:
-            until = until.replace(tzinfo=timezone.utc)
+        until = until if until.tzinfo else until.replace(tzinfo=timezone.utc)
         return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
+    return None
 
 
 def shown(text: str, secrets: str) -> str:
@@ -248,19 +248,6 @@ def _told(fault: object) -> str:
     if isinstance(fault, Mapping):
         fault = fault.get("message") or fault.get("detail") or fault
     return str(fault)
-
-
-def _choice(said: object) -> Mapping[str, Any]:
-    choices = said.get("choices") if isinstance(said, Mapping) else None
-    if not isinstance(choices, list):
-        fault = said.get("error") if isinstance(said, Mapping) else None
-        # Some gateways report errors with status 200.
-        raise TransientError(f"{_ODD} but {_told(fault)}" if fault else _ODD)
-    if not choices:
-        raise TransientError("the judge's reply contains no choice")
-    if not isinstance(choices[0], Mapping):
-        raise TransientError(_ODD)
-    return choices[0]
 
 
 def _count(counted: Mapping[str, Any], name: str) -> int | None:

@@ -109,7 +109,10 @@ def parse_score(reply: str) -> float | None:
     if stated:
         # A decimal after the score may correct it.
         later = [found for found in _TELLING.finditer(text, stated[-1].end()) if _is_telling(found)]
-        return None if _is_on_another_scale(stated[-1], said) else _agreed(stated + later)
+        last = stated[-1]
+        if last["value"] == "1" and not last["of"] and _OTHER_SCALE.search(said):
+            return None
+        return _agreed(stated + later)
     if alone:
         return _agreed(alone)
     if ranges:
@@ -159,10 +162,6 @@ def _as_verdict(said: str) -> int | float | None:
 def _is_telling(match: re.Match[str]) -> bool:
     """Whether a number is not just a whole number in a sentence, which may count anything."""
     return not match[0].lstrip("-").isdigit()
-
-
-def _is_on_another_scale(match: re.Match[str], said: str) -> bool:
-    return match["value"] == "1" and not match["of"] and bool(_OTHER_SCALE.search(said))
 
 
 def _agreed(matches: list[re.Match[str]]) -> float | None:
