@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -122,7 +122,7 @@ class AnswerCache:
         reserved it before, and makes another call.
         """
         given = {**_period(key), "again": again, "host": gethostname(), "process": os.getpid()}
-        return self._run(lambda opened: _write(opened, _RESERVE, given)) != 0
+        return self._run(lambda opened: _write(opened, (_RESERVE, [given]))) != 0
 
     def is_pending(self, key: str) -> bool:
         """Whether a process is asking this question now, as far as known."""
@@ -131,7 +131,7 @@ class AnswerCache:
 
     def release(self, key: str) -> None:
         """Note that this process no longer asks a question."""
-        self._run(lambda opened: _write(opened, _RELEASE, (key,)))
+        self._run(lambda opened: _write(opened, (_RELEASE, [(key,)])))
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
@@ -150,14 +150,9 @@ class AnswerCache:
 
     def _write(self) -> None:
         """Write the replies that arrived since the last success: locks end, disks are cleared."""
-
-        def write(connection: sqlite3.Connection) -> bool:
-            with connection:
-                connection.executemany(_STORE, self._unwritten)
-                connection.executemany(_RELEASE, [row[:1] for row in self._unwritten])
-            return True
-
-        if self._run(write):
+        rows = self._unwritten
+        steps = (_STORE, rows), (_RELEASE, [row[:1] for row in rows])
+        if self._run(lambda opened: _write(opened, *steps)) is not None:
             self._unwritten = []
 
     def _run(self, work: Callable[[sqlite3.Connection], T], reading: bool = False) -> T | None:
@@ -250,11 +245,7 @@ class Answer:
 
 
 def read_answers(folder: Path) -> Iterator[Answer]:
-    """All cached replies, oldest first.
-
-    Raises:
-        CacheError: if there is no cache file, or it cannot be read.
-    """
+    """All cached replies, oldest first; raises CacheError if they cannot be read."""
     with _opened(folder, reading=True) as connection:
         rows = connection.execute("SELECT * FROM answers ORDER BY created, key")
         for key, judge, kind, version, request, reply, *tokens, created in rows:
@@ -271,11 +262,7 @@ def count_answers(folder: Path, judge: str | None = None, before: float | None =
 
 
 def remove_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
-    """Delete replies, optionally only those of one judge or before a time; returns their number.
-
-    Raises:
-        CacheError: if there is no cache file, or it cannot be written.
-    """
+    """Delete replies, optionally only those of one judge or before a time; returns their number."""
     with _opened(folder) as connection:
         with connection:
             chosen = {"judge": judge, "before": before}
@@ -315,10 +302,10 @@ def _period(key: str) -> dict[str, Any]:
     return {"key": key, "now": now, "until": now + PENDING_FOR, "far": now + 2 * PENDING_FOR}
 
 
-def _write(connection: sqlite3.Connection, statement: str, given: Any) -> int:
-    """Execute a statement in a transaction; returns the number of changed rows."""
+def _write(connection: sqlite3.Connection, *steps: tuple[str, Sequence[Any]]) -> int:
+    """Execute statements with rows in a transaction; returns the number of changed rows."""
     with connection:
-        return connection.execute(statement, given).rowcount
+        return sum(connection.executemany(*step).rowcount for step in steps)
 
 
 def _connect(path: Path, reading: bool) -> tuple[sqlite3.Connection, Exception | None]:

@@ -254,7 +254,6 @@ class JudgeClient:
     async def _call(
         self, request: JudgeRequest, tries: _Tries, urgency: int
     ) -> tuple[Reply | None, str | None]:
-        """The reply, or the reason why there is none."""
         tries.failed = tries.throttled = tries.waited = tries.adapted = 0
         while True:
             try:
@@ -349,7 +348,6 @@ class JudgeClient:
         return replace(reply, text=storable(reply.text))
 
     def _warn_of_slowness(self) -> None:
-        """Warn once per run that calls exceed the time limit, with the settings to change."""
         if self._budget.slow:
             return
         self._budget.slow = True

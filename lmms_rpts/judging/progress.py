@@ -76,14 +76,8 @@ class Progress:
         self._board = board
         stream, self._interval = (standard_error() if shown else None) or (None, 30.0)
         self._last = time.monotonic()
-        self._bar: tqdm[Any] = tqdm(
-            total=total,
-            desc=label,
-            dynamic_ncols=True,
-            file=stream,
-            unit=f" {unit}",
-            disable=stream is None,
-        )
+        options: dict[str, Any] = {"desc": label, "unit": f" {unit}", "dynamic_ncols": True}
+        self._bar: tqdm[Any] = tqdm(total=total, file=stream, disable=stream is None, **options)
 
     def __enter__(self) -> Progress:
         return self

@@ -222,7 +222,6 @@ def _parts(judge: str) -> list[str]:
 
 
 def _backends(judge: str) -> list[Backend]:
-    """The backends of one or several judges; raises JudgeConfigurationError."""
     return [_backend_of(part) for part in _parts(judge)]
 
 

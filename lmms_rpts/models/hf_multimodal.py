@@ -215,8 +215,6 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             yield _Asked(number, self._prompt(context, visual, where), settings)
 
     def _generate(self, rows: Iterable[_Asked]) -> Iterator[tuple[int, str]]:
-        """The number and the response of each row."""
-
         def key(row: _Asked) -> Hashable:
             return _key(row.settings), len(row.prompt.images)
 
@@ -295,7 +293,6 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
 
 def _turns(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
-    """Chat messages of lmms-eval as turns."""
     turns = []
     for message in messages:
         content = message["content"]
@@ -358,7 +355,6 @@ def cut(text: str, until: Any) -> str:
 
 
 def _given_template(given: str) -> str:
-    """A Jinja template, or the content of a file with one."""
     if any(mark in given for mark in ("{{", "{%")):
         return given
     try:

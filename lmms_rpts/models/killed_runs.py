@@ -36,9 +36,6 @@ def cached_responses(
         root: the folder.
         task: the name of the task.
         model, model_args: as in lmms-eval's results.
-
-    Raises:
-        OSError: if a log cannot be read.
     """
     from lmms_eval.utils import simple_parse_args_string
 

@@ -27,9 +27,6 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         name: name of the model that generated the responses, recorded in the results file.
         batch_size, max_batch_size, device: passed to every model by lmms-eval; not used.
         unknown: refused.
-
-    Raises:
-        ResponsesError: the message says which argument is missing or wrong.
     """
 
     def __init__(
@@ -62,9 +59,6 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     def generate_until(self, requests: Sequence[Any]) -> list[str | GenerationResult]:
         """Return the saved responses, the k-th of a document for its k-th repeat, with the model's
         token counts if they were saved.
-
-        Raises:
-            ResponsesError: with the documents that lack saved responses.
         """
         turns: Counter[tuple[str, int]] = Counter()
         served: list[str | GenerationResult] = []

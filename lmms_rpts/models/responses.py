@@ -251,7 +251,6 @@ class _Reader:
 
 
 def _recorded(entry: Mapping[str, Any]) -> bool:
-    """Whether a line has a record of this package."""
     found = entry.get("filtered_resps")
     for value in found if isinstance(found, list) else [found]:
         with suppress(ValueError, RecursionError):

@@ -209,7 +209,6 @@ class OpenAIJudge:
         )
 
     def _no_answer(self, error: Exception) -> Exception:
-        """The error of a failed connection."""
         causes: list[BaseException] = [error]
         while causes[-1].__cause__ is not None:
             causes.append(causes[-1].__cause__)

@@ -244,7 +244,6 @@ def shown(text: str, secrets: str) -> str:
 
 
 def _told(fault: object) -> str:
-    """The message of an error object."""
     if isinstance(fault, Mapping):
         fault = fault.get("message") or fault.get("detail") or fault
     return str(fault)

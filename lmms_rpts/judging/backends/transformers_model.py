@@ -315,7 +315,6 @@ class ChatModel:
         return found
 
     def _span(self, prompt: Sequence[int], whole: Sequence[int]) -> tuple[int, int]:
-        """Start and end of the answer's tokens."""
         ends = set(self.chat.tokenizer.all_special_ids)
         after = 0  # tokens that the tokenizer adds after each text, such as an end of sequence
         while after < min(len(prompt), len(whole)) and (

@@ -98,7 +98,6 @@ def _mark(line: str) -> str | None:
 
 
 def _ending(head: str) -> str:
-    """The last character that is not decoration, and everything after it."""
     return head[len(head.rstrip("*_` \t")) - 1 :]
 
 

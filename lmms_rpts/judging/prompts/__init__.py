@@ -126,7 +126,6 @@ class Prompts:
         return content.hexdigest()[:8]
 
     def _fault(self, name: str, text: str) -> str | None:
-        """The error in a custom template; None if it is valid."""
         if name not in _known():
             hint = did_you_mean(name, _known()) or f" Known prompts: {', '.join(_known())}"
             return f"unknown prompt.{hint}"
@@ -177,7 +176,6 @@ def _built_in() -> Prompts:
 
 
 def _folders() -> tuple[Path, ...]:
-    """The folders of templates of all known kinds."""
     return tuple(dict.fromkeys(kind.templates for kind in request_kinds().values()))
 
 
