@@ -182,8 +182,7 @@ class AnswerCache:
             self._disconnect()  # another process renamed that file, or it was deleted
         if self._connection is None:
             self._writable = True
-            with contextlib.suppress(FileNotFoundError):
-                self._inode = _inode(self.path)  # of a file that turns out to be damaged
+            self._inode = _inode(self.path)  # of a file that turns out to be damaged
             with contextlib.suppress(OSError):  # then the file cannot be opened, either
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._connection, fault = _connect(self.path, reading)

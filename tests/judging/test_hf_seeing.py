@@ -246,23 +246,6 @@ def test_requests_that_cannot_be_batched_run_alone(
     assert [size for size in sizes if size > 1] == [7]
 
 
-def test_no_memory_halves_the_batch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = [about("q" * number, image(number)) for number in range(1, 9)]
-    expected = ask(folder, requests)
-    sizes: list[int] = []
-    true = transformers.LlavaForConditionalGeneration.generate
-
-    def generate(self: Any, **inputs: Any) -> Any:
-        sizes.append(len(inputs["input_ids"]))
-        if sizes[-1] > 2:
-            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
-        return true(self, **inputs)
-
-    monkeypatch.setattr(transformers.LlavaForConditionalGeneration, "generate", generate)
-    assert ask(folder, requests) == expected
-    assert sizes == [8, 4, 2, 2, 2, 2]
-
-
 def test_a_model_of_words_refuses_images(tmp_path: Path) -> None:
     folder = build_tiny_lm(tmp_path)
     assert not sees_hf(str(folder))

@@ -349,10 +349,8 @@ def _in_form(request: JudgeRequest, form: int) -> dict[str, Any]:
 class _FormLadder:
     """The form that a server takes: one step down for each refusal, until calls succeed.
 
-    Concurrent calls get the same refusal, so only the form that a call was sent in counts.
-
-    Args:
-        structured: whether to begin with the strictest form; otherwise all calls are text.
+    Concurrent calls get the same refusal, so only the form that a call was ``sent`` in counts.
+    Without ``structured``, all calls are text.
     """
 
     def __init__(self, structured: bool) -> None:
@@ -361,18 +359,15 @@ class _FormLadder:
         self._blamed: int | None = None
 
     def accepted(self, sent: int) -> None:
-        """Note that a call in the form ``sent`` succeeded."""
         self._strictest_accepted = min(self._strictest_accepted, sent)
         if self._blamed is not None:
             self.form, self._blamed = min(self.form, sent), None
 
     def refused(self, sent: int, named: bool) -> bool:
-        """Note that a call in the form ``sent`` was refused; returns whether to try another form.
+        """Returns whether to try another form.
 
-        Args:
-            sent: the form of the call.
-            named: whether the server's message is about the form. Otherwise the question itself may
-                be refused, so the form is restored if it is refused as text, too.
+        If the server's message does not name the form, the question itself may be refused, so the
+        form is restored if it is refused as text, too.
         """
         if sent == TEXT:
             if self._blamed is not None:
