@@ -68,10 +68,6 @@ FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
 """Seconds between checks for another process's reply."""
 
 
-class ElsewhereError(NotCalledError):
-    """Raised if another process is asking this question, or has just answered it."""
-
-
 @dataclass(slots=True)
 class _Pending:
     """A request in progress, and the number of callers waiting for it."""
@@ -210,7 +206,7 @@ class JudgeClient:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
                 return verdict
-            except ElsewhereError:
+            except NotCalledError:
                 pass
             finally:
                 if tries.reserved:
@@ -223,15 +219,15 @@ class JudgeClient:
                 pause = min(LONGEST_LOOK, 1.5 * pause)
 
     def _reserve(self, tries: _Tries) -> None:
-        """Tell others that the question is being asked; raises ElsewhereError if one did, too."""
+        """Tell others that the question is asked; raises NotCalledError if one asks or answered it."""
         if self._cache is None or self._stop_signal.reason:
             return
         first = not tries.reserved
         if not self._cache.reserve(tries.key, again=tries.reserved):
-            raise ElsewhereError
+            raise NotCalledError
         tries.reserved = True
         if first and self._cache.find(tries.key) != tries.known:
-            raise ElsewhereError  # a reply arrived in the meantime
+            raise NotCalledError  # a reply arrived in the meantime
 
     async def _ask_judge(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Verdict:
         verdict = Verdict(None)
@@ -268,7 +264,7 @@ class JudgeClient:
                     return None, error
                 urgency += 1
                 await self._stop_signal.pause(self._pause(failure, tries))
-            except ElsewhereError:
+            except NotCalledError:
                 raise
             except BudgetError as failure:
                 return None, self._stop_signal.stop(str(failure))

@@ -309,24 +309,18 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
     # unknown names
     ("en/imaeg.jinja", MINE, "unknown prompt. Did you mean en/image.jinja?"),
     ("image.jinja", MINE, "/image.jinja?"),
-    ("EN/image.jinja", MINE, "/image.jinja?"),
     ("en/answer_agian.jinja", "x", "unknown prompt. Did you mean en/answer_again.jinja?"),
-    ("en/deeper/image.jinja", MINE, "unknown prompt."),
     ("xyzzy/xyzzyxyzzy.jinja", MINE, "unknown prompt. Known prompts: en/answer.jinja, "),
     # templates that Jinja2 cannot render
     ("en/image.jinja", "x\n-----\n{{ conclusoin | fence }}", "'conclusoin' is undefined"),
-    ("en/image.jinja", "x\n-----\n{{ context | fence }}", "'context' is undefined"),
     ("en/image_again.jinja", "{{ conclusion | fence }}", "'conclusion' is undefined"),
     ("en/image.jinja", "x\n-----\n{% if nothing %}{% endif %}", "'nothing' is undefined"),
     ("en/image.jinja", "x\n-----\n{{ conclusion | fenced }}", "No filter named 'fenced'"),
     ("en/image.jinja", "x\n-----\n{% for %}", "TemplateSyntaxError"),
-    ("en/image.jinja", "x\n-----\n{{ conclusion | fence", "TemplateSyntaxError"),
     ("en/image.jinja", "{% include 'en/nothing.jinja' %}", "TemplateNotFound"),
     ("en/image.jinja", "x\n-----\n{{ 1 + conclusion }}", "TypeError"),
-    ("en/image.jinja", "x\n-----\n{{ 1 / 0 }}", "ZeroDivisionError"),
     ("en/image.jinja", "x\n-----\n{{ facts | fence }}", ""),
     ("en/transform.jinja", "x\n-----\n{{ n_images | fence }}", ""),
-    ("en/image.jinja", "x\n-----\n{{ range(10**9) | list }}", "OverflowError"),
     ("en/image.jinja", "{% include 'en/image.jinja' %}", "RecursionError"),
     # errors that would only occur in the middle of a run
     (
@@ -341,9 +335,7 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
     ),
     # without the separator line
     ("en/image.jinja", "x", "a line ----- must separate"),
-    ("en/image.jinja", "x\n----\n{{ conclusion | fence }}", "a line ----- must separate"),
     ("en/image.jinja", "x\n ----- \n{{ conclusion | fence }}", "a line ----- must separate"),
-    ("en/image.jinja", "x ----- {{ conclusion | fence }}", "a line ----- must separate"),
     ("en/image.jinja", "x\n-----", "a line ----- must separate"),
     # without the fence
     ("en/image.jinja", "x\n-----\n{{ conclusion }}", "{{ conclusion | fence }}"),
@@ -359,19 +351,12 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
     ),
     ("zh/inference.jinja", "x\n-----\n{% for p in premises %}{{ p }}{% endfor %}", "| fence }}"),
     # empty
-    ("en/image.jinja", "", "it is empty"),
     ("en/image.jinja", " \n\n", "it is empty"),
     ("en/image_again.jinja", "{# nothing #}", "it is empty"),
     # not text
     ("en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError"),
-    ("en/image.jinja", MINE.encode("utf-16"), "UnicodeDecodeError"),
-    # escapes from the sandbox
-    ("en/image.jinja", "x\n-----\n{{ ''.__class__.__mro__ }}", "SecurityError"),
+    # what the sandbox forbids
     ("en/image.jinja", "x\n-----\n{{ conclusion.__class__ }}", "SecurityError"),
-    ("en/image.jinja", "x\n-----\n{{ cycler.__init__.__globals__.os }}", "SecurityError"),
-    ("en/image.jinja", "x\n-----\n{{ '{0.__class__}'.format(1) }}", "SecurityError"),
-    ("en/image.jinja", "x\n-----\n{{ os.system('true') }}", "'os' is undefined"),
-    ("en/image.jinja", "x\n-----\n{{ __import__('os') }}", "'__import__' is undefined"),
     ("en/image.jinja", "x\n-----\n{{ facts.append('more') }}", "SecurityError"),
     ("en/image.jinja", "{% include '../__init__.py' %}", "TemplateNotFound"),
 )
