@@ -219,7 +219,7 @@ class JudgeClient:
                 pause = min(LONGEST_LOOK, 1.5 * pause)
 
     def _reserve(self, tries: _Tries) -> None:
-        """Tell others that the question is asked; raises NotCalledError if one asks or answered it."""
+        """Tell others that it is being asked; raises NotCalledError if one asks or answered it."""
         if self._cache is None or self._stop_signal.reason:
             return
         first = not tries.reserved

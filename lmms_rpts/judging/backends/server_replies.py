@@ -6,13 +6,13 @@ import contextlib
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from lmms_rpts.escaping import printable, shorten
 from lmms_rpts.judging.types import (
     FailureKind,
     FatalJudgeError,
@@ -34,7 +34,6 @@ _BROKEN_OFF = (
     "insufficient_system_resource",
 )
 _STUCK = 100
-_BLANKS = ("Cc", "Zl", "Zp", "Zs")
 _THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
 
@@ -237,10 +236,7 @@ def retry_after(value: str) -> float | None:
 
 def shown(text: str, secrets: str) -> str:
     """A server's text for a message: one short, printable line without keys and images."""
-    plain = (" " if unicodedata.category(c) in _BLANKS else c for c in text[:LONGEST])
-    line = "".join(c for c in plain if c.isprintable())
-    line = mask(" ".join(line.split()), secrets)
-    return line if len(line) <= _LONGEST_SAID else f"{line[: _LONGEST_SAID - 1]}…"
+    return shorten(mask(printable(text[:LONGEST]), secrets), _LONGEST_SAID)
 
 
 def _told(fault: object) -> str:
