@@ -128,8 +128,6 @@ class Chat:
         self, prompts: Sequence[Prompt], padding: Literal["left", "right"] = "left"
     ) -> Mapping[str, Any]:
         """Tensors (prompts, tokens) of prompts with the same number of images."""
-        import torch
-
         # As in transformers: a rendered template gets no further special tokens, but a processor
         # adds a begin of text that the template does not have.
         begin, options = self.tokenizer.bos_token, dict[str, Any]()
@@ -137,25 +135,17 @@ class Chat:
         if templated and (not self._processor or (begin and prompts[0].text.startswith(begin))):
             options["add_special_tokens"] = False
         texts = [prompt.text for prompt in prompts]
-        if prompts[0].images:
-            self.tokenizer.padding_side = padding
-            images = [[_opened(image) for image in prompt.images] for prompt in prompts]
-            options |= {"padding": True, "return_tensors": "pt"}
-            found: Mapping[str, Any] = self._processor(text=texts, images=images, **options)
-            if not found["attention_mask"][:, -1 if padding == "left" else 0].all():
-                raise ValueError(f"the processor cannot pad prompts on the {padding}")
-            return found
-        rows = [self.tokenizer(text, **options)["input_ids"] for text in texts]
-        width = max(map(len, rows))
-        padded, mask = [], []
-        for row in rows:
-            blank, seen = [0] * (width - len(row)), [1] * len(row)
-            padded.append(blank + row if padding == "left" else row + blank)
-            mask.append(blank + seen if padding == "left" else seen + blank)
-        return {
-            "input_ids": torch.tensor(padded, dtype=torch.long),
-            "attention_mask": torch.tensor(mask, dtype=torch.long),
-        }
+        self.tokenizer.padding_side = padding
+        options |= {"padding": True, "return_tensors": "pt"}
+        if not prompts[0].images:
+            # Most models take no token types. The ids of empty texts would be floats.
+            found = self.tokenizer(texts, return_token_type_ids=False, **options)
+            return {name: value.long() for name, value in found.items()}
+        images = [[_opened(image) for image in prompt.images] for prompt in prompts]
+        inputs: Mapping[str, Any] = self._processor(text=texts, images=images, **options)
+        if not inputs["attention_mask"][:, -1 if padding == "left" else 0].all():
+            raise ValueError(f"the processor cannot pad prompts on the {padding}")
+        return inputs
 
     @cached_property
     def sees(self) -> bool:
