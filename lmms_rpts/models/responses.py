@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,18 +123,21 @@ def read_responses(
     """
     saved = SavedResponses(", ".join(str(path) for path in paths))
     reader = _Reader(saved, only)
-    files = {file: _task_of(file) for path in paths for file in _files(Path(path))}
-    for file, task in files.items():
-        if only is not None and task is not None and task not in only:
-            saved.passed_over.add(task)
-            continue
-        named = task if task is not None else default_task
-        try:
-            for row in _rows(file):
-                reader.add(_entry(row), row.where, file, named)
-        except LikelihoodError as error:
-            others = {each for each in files.values() if each} - {task}
-            raise LikelihoodError(str(error), sorted(others)) from None
+    try:
+        files = {file: _task_of(file) for path in paths for file in _files(Path(path))}
+        for file, task in files.items():
+            if only is not None and task is not None and task not in only:
+                saved.passed_over.add(task)
+                continue
+            named = task if task is not None else default_task
+            try:
+                for row in read_rows(file):
+                    reader.add(_entry(row), row.where, file, named)
+            except LikelihoodError as error:
+                others = {each for each in files.values() if each} - {task}
+                raise LikelihoodError(str(error), sorted(others)) from None
+    except ReadError as error:
+        raise ResponsesError(str(error)) from None
     for document in reader.documents.values():
         if document.fault and not document.recorded:
             raise document.fault
@@ -144,24 +147,13 @@ def read_responses(
 def _files(path: Path) -> list[Path]:
     if not path.expanduser().exists():
         raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
-    try:
-        return row_files(path, [".jsonl"])
-    except ReadError as error:
-        raise ResponsesError(str(error)) from None
-
-
-def _rows(file: Path) -> Iterator[Row]:
-    try:
-        for row in read_rows(file):
-            if row.fault:
-                raise ResponsesError(f"{row.where} {row.fault}")
-            yield row
-    except ReadError as error:
-        raise ResponsesError(str(error)) from None
+    return row_files(path, [".jsonl"])
 
 
 def _entry(row: Row) -> Mapping[str, Any]:
     """The fields of a row; a blank cell of CSV is an empty response."""
+    if row.fault:
+        raise ResponsesError(f"{row.where} {row.fault}")
     found = _prediction(row)
     return found or ({"response": ""} if "response" in row.cells else {}) | dict(row.fields)
 
