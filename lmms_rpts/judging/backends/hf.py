@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -427,13 +426,9 @@ def _is_memory(error: Exception) -> bool:
 
 
 def _free() -> None:
-    import torch
+    from accelerate.utils.memory import clear_device_cache
 
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    elif torch.backends.mps.is_available():
-        torch.mps.empty_cache()
+    clear_device_cache(garbage_collection=True)
 
 
 def model_path(name: str) -> str:
