@@ -384,13 +384,13 @@ def test_each_file_is_read_once(
     """Files were parsed to find their tasks, and then again."""
     file = write(tmp_path / "r.jsonl", *responses_to(task))
     read: list[Path] = []
-    rows = responses._rows
+    rows = responses.read_rows
 
     def counted(path: Path) -> Any:
         read.append(path)
         return rows(path)
 
-    monkeypatch.setattr(responses, "_rows", counted)
+    monkeypatch.setattr(responses, "read_rows", counted)
     _plan([file], host, _Task(None, None))
     assert read == [file]
 

@@ -7,7 +7,6 @@ Only the tasks that ``--tasks`` names are indexed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from lmms_rpts.models.wanted_tasks import only_tasks
@@ -28,16 +27,12 @@ def main() -> None:
     try:
         from lmms_eval.cli.dispatch import main as evaluate
 
-        with only_tasks(_named(sys.argv)):
+        # Our commands always pass the tasks as a separate argument.
+        with only_tasks(sys.argv[sys.argv.index("--tasks") + 1].split(",")):
             evaluate()
     except KeyboardInterrupt:
         # The parent process reports what is cached, and how to continue.
         sys.exit(INTERRUPTED)
-
-
-def _named(arguments: Sequence[str]) -> list[str]:
-    """The value of ``--tasks``, which our commands always pass as a separate argument."""
-    return arguments[arguments.index("--tasks") + 1].split(",")
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
     wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
     if not reply.complete:
         return None, f"{wanted}: {_cut_off(reply, request.most_tokens)}"
-    parse = request.parse or (parse_score if request.kind in SCORED else _whole)
+    parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     try:
         value = parse(_verdict(reply.text) if kind.words else reply.text)
     except Exception as failure:  # an error of a parser fails this reply, not the run
         return None, f"{wanted}: {type(failure).__name__}: {failure}"
+    value = None if value == "" else value
     return value, wanted if value is None else None
 
 
@@ -38,7 +39,3 @@ def _cut_off(reply: Reply, most: int) -> str:
             "its own, or its context is full"
         )
     return f"it was cut off after {made:,} tokens, the limit for this request"
-
-
-def _whole(reply: str) -> str | None:
-    return reply.strip() or None
