@@ -30,8 +30,7 @@ T = TypeVar("T", bound=str)
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 Jury = Literal["mean", "median"]
-"""How the scores of several judges or replies are joined: their mean, their median, or the share of
-them that is at least 0.5."""
+"""How the scores of several judges or replies are joined."""
 
 OFF = "off"
 FILE = "rpts.toml"

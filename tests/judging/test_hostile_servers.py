@@ -144,6 +144,17 @@ def test_where_a_redirect_points_to_is_told(place: str, told: str) -> None:
         assert secret not in str(verdict.error)
 
 
+def test_one_stray_redirect_among_good_replies_is_retried(short_pauses: None) -> None:
+    moved = response(b"", "307 Moved", "Location: /elsewhere")
+    with RawServer(GOOD, moved, GOOD) as server:
+        judge = OpenAIJudge("m", server.url, KEY, LONGEST)
+        with JudgeEngine(judge, concurrency=1, progress=False) as engine:
+            verdicts = engine.run(questions(3))
+            assert engine.fatal is None
+    assert values(verdicts) == [0.7] * 3
+    assert [verdict.attempts for verdict in verdicts] == [1, 2, 1]
+
+
 def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_PROXY")
     monkeypatch.delenv("no_proxy")

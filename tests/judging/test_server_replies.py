@@ -52,7 +52,10 @@ def coded(code: object) -> dict[str, Any]:
     (422, "no", RefusedError, "refused (422): no"),
     (400, coded(400), RefusedError, "You are done."),
     (413, "too large", RefusedError, "too large"),
-    *((status, DONE, TransientError, f"({status})") for status in (408, 409, 425, 429, 500, 529)),
+    *(
+        (status, DONE, TransientError, f"({status})")
+        for status in (408, 409, 425, 429, 500, 502, 504, 529)
+    ),
     (500, "", TransientError, "failed (500)"),
     (503, '{"error": ', TransientError, '{"error":'),
     (400, "Bearer sk-secret-0123456789 is wrong", RefusedError, "Bearer *** is wrong"),

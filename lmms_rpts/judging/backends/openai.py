@@ -108,7 +108,7 @@ class OpenAIJudge:
         self._tokens_field = "max_tokens"
         self._temperature: float | None = temperature
         self._forms = _FormLadder(structured)
-        self._thinks = self._took_images = False
+        self._thinks = self._answered = self._took_images = False
         self._refused_images = 0
         self.served_model: str | None = None
         self.identity: dict[str, object] = {
@@ -134,7 +134,10 @@ class OpenAIJudge:
         except Exception as error:  # from several libraries
             raise self._no_answer(error) from None
         if 300 <= response.status_code < 400:
-            raise FatalJudgeError(self._redirected(response))
+            # One stray redirect of a server that has answered before doesn't end a long run.
+            raise (TransientError if self._answered else FatalJudgeError)(
+                self._redirected(response)
+            )
         if response.status_code >= 400:
             fault = read_fault(response.status_code, response.headers, answer, self._secrets)
             raise self._failure(fault, body, form, request)
@@ -144,7 +147,9 @@ class OpenAIJudge:
             raise RefusedError(reason)
         if _has_form(request):
             self._forms.accepted(form)
-        return self._read(answer, body, request)
+        reply = self._read(answer, body, request)
+        self._answered = True
+        return reply
 
     async def aclose(self) -> None:
         """Close the connections."""
