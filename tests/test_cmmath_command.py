@@ -82,8 +82,8 @@ def test_models_and_rounds_side_by_side(command: Command, run: Path, tmp_path: P
         write_cmmath_run(tmp_path / f"b{number}", records, model_args="pretrained=lab/other")
     output = command(tmp_path, "--by", "form").output
     found = lines(output)
-    at = found.index(row(output, "cmmath", "model-a", "3"))
-    assert found[at + 1][:5] == ["other", "3", "0.500", "±", "0.707"]
+    at = found.index(row(output, "cmmath", "model-a", "3", "1"))
+    assert found[at + 1][:6] == ["other", "3", "2", "0.500", "±", "0.707"]
     assert row(output, "cmmath", "other")[2:6] == ["1", "0.500", "±", "0.707"]  # SSR
     assert row(output, "form")[:3] == ["form", "task", "model"]
     assert row(output, "blank")[:4] == ["blank", "cmmath", "model-a", "3"]
@@ -249,7 +249,7 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
     assert results.read_bytes() == before
     result = command(tmp_path, "-o", file)
     assert result.exit_code == 1
-    assert "use a file name that ends in .csv, .md, .tex" in result.stderr
+    assert "use a file name that ends in .csv, .json, .md, .tex" in result.stderr
 
 
 def test_what_is_no_run_is_told(command: Command, tmp_path: Path) -> None:

@@ -15,15 +15,12 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.analysis.dataframes import STEP_TYPES, steps_frame, typed
 from lmms_rpts.analysis.export import (
-    RATING_TYPES,
     ExportError,
-    rating_frame,
     read_frame,
     write_frame,
 )
 from lmms_rpts.analysis.ratings import read_ratings
 from lmms_rpts.cli import app
-from lmms_rpts.demo import __file__ as demo
 from lmms_rpts.tasks.rpts_eval.runs import read_run, read_runs
 from tests.support import lmms
 from tests.support.instances import make_doc
@@ -129,17 +126,13 @@ def test_a_spreadsheet_runs_no_cell(tmp_path: Path) -> None:
 
 
 @table("suffix", *FORMATS)
-@table("flags", [], ["--for-rating"])
-def test_a_run_without_any_step_gives_a_file_without_rows(
-    tmp_path: Path, suffix: str, flags: list[str]
-) -> None:
+def test_a_run_without_any_step_gives_a_file_without_rows(tmp_path: Path, suffix: str) -> None:
     run = write_run(tmp_path, {0: make_record([], steps=(), answer=None)})
-    done = export(run, "-o", tmp_path / f"out{suffix}", *flags)
+    done = export(run, "-o", tmp_path / f"out{suffix}")
     assert done.exit_code == 0, done.output
     assert done.output.startswith("0 steps of 1 responses written to")
     frame = read_frame(tmp_path / f"out{suffix}")
-    wanted = RATING_TYPES if flags and suffix != ".jsonl" else STEP_TYPES  # JSONL needs rows
-    assert {name: str(kind) for name, kind in frame.dtypes.items()} == dict(wanted)
+    assert {name: str(kind) for name, kind in frame.dtypes.items()} == dict(STEP_TYPES)
 
 
 def test_parquet_keeps_types_where_all_values_are_missing(tmp_path: Path) -> None:
@@ -166,59 +159,13 @@ def test_rows_and_size_are_stated(tmp_path: Path) -> None:
     assert f"({out.stat().st_size / 1000:.1f} kB)" in said
 
 
-def test_raters_see_what_the_judge_was_told_and_nothing_it_said(tmp_path: Path) -> None:
-    record = make_record([0.9, 0.31], reply="I gave {}")
-    second = dict(record["steps"][1]["questions"][0], kind="second", evidence=["much more"])
-    record["steps"][1]["questions"].append(second)
-    record["steps"][1]["note"] = "a telling note"
-    run = write_run(tmp_path, {0: record})
-    assert export(run, "-o", tmp_path / "sheet.csv", "--for-rating").exit_code == 0
-    text = (tmp_path / "sheet.csv").read_text(encoding="utf-8-sig")
-    for secret in ("0.9", "0.31", "I gave", "oracle", "second", "much more", "telling", "agree"):
-        assert secret not in text
-    first, last = csv.DictReader(text.splitlines())
-    assert (first["question"], last["question"]) == ("image", "inference")
-    assert first["evidence"] == "The clock shows nine.", "facts of the image"
-    assert first["context"] == "Image 0 shows the clock above the shop."
-    assert (last["conclusion"], last["human"]) == ("The shop is closed.", "")
-
-
-def test_a_sheet_asks_what_the_judge_was_asked(tmp_path: Path) -> None:
-    """On the demo's real responses, by the real filters."""
-    from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
-    from lmms_rpts.models.responses import read_responses
-    from lmms_rpts.tasks.rpts_eval.documents import read_documents
-
-    docs = read_documents("rpts_demo")["rpts_demo"]
-    saved = read_responses(Path(demo).parent / "responses" / "lucky.jsonl")
-    found = (saved.responses("rpts_demo", at, doc["id"])[:1] for at, doc in enumerate(docs))
-    texts = [[each.text for each in first] or [""] for first in found]
-    for stage in (TransformFilter("rule", "lexical"), ScoreFilter("lexical"), AggregateFilter()):
-        texts = stage.apply(texts, docs)  # type: ignore[assignment, arg-type]
-    records = {at: json.loads(text) for at, text in enumerate(texts)}
-    run = read_run(write_run(tmp_path, records, task="rpts_demo"))
-    asked = [step.questions[:1] for response in run.responses for step in response.steps]
-    sheet = rating_frame([run]).to_dict("records")
-    assert sum(map(len, asked)) > 20
-    for row, first in zip(sheet, asked, strict=True):
-        if first:
-            assert (row["question"], row["evidence"]) == (
-                first[0].kind,
-                "\n".join(first[0].evidence),
-            )
-        else:
-            assert row["question"] is pd.NA
-
-
-def test_a_sheet_that_was_filled_in_is_read_as_ratings(tmp_path: Path) -> None:
+def test_an_export_with_a_column_of_ratings_is_read(tmp_path: Path) -> None:
     doc = make_doc(context="=1+1", textual_clue=["-1", "@x"])
     samples = write_run(tmp_path, {0: make_record([0.9, 0.2], doc=doc), 4: make_record([1.0, 1.0])})
     sheet = tmp_path / "sheet.csv"
-    assert export(samples, "-o", sheet, "--for-rating").exit_code == 0
-    frame = read_frame(sheet)
-    assert frame["context"][0] == "=1+1"
-    frame.loc[[0, 3], "human"] = [0.75, 0.5]
-    write_frame(frame, sheet)
+    assert export(samples, "-o", sheet).exit_code == 0
+    frame = read_frame(sheet).drop(columns="score")
+    write_frame(frame.assign(human=[0.75, None, None, 0.5]), sheet)
     ratings = read_ratings(sheet, read_run(samples))
     assert [(each.doc_id, each.step, each.score) for each in ratings.steps] == [
         (0, 0, 0.75),
@@ -293,7 +240,6 @@ def test_the_columns_are_documented() -> None:
     text = (Path(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
     table = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| `")]
     assert table == [f"`{name}`" for name in STEP_TYPES]
-    assert all(f"`{name}`" in text for name in RATING_TYPES)
 
 
 def test_the_real_command_writes_a_file(tmp_path: Path) -> None:

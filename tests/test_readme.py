@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import json
 import os
 import re
 import shlex
@@ -18,8 +18,10 @@ from lmms_rpts.judging import BACKENDS
 from lmms_rpts.settings import CONFIG, Settings
 from lmms_rpts.tasks.rpts_eval.checks import CHECKS
 from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, clean_environment, run
+from tests.support.ratings import rated_file
 from tests.support.readme import BLOCKS, COMMANDS, README, TRY_IT
 
 ROOT = Path(__file__).parents[1]
@@ -52,7 +54,7 @@ def test_the_estimate_works_as_printed() -> None:
 
 @pytest.fixture(scope="module")
 def results(demo: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with runs for the commands, and rating sheets that were filled in."""
+    """A folder with runs for the commands."""
     folder = tmp_path_factory.mktemp("readme")
     for name, model in (("small", "lucky"), ("large", "careful")):
         shutil.copytree(next(demo.folder.rglob(model)), folder / "results" / name)
@@ -75,19 +77,20 @@ def test_commands_for_runs_work_as_printed(results: Path) -> None:
             assert "Traceback" not in done.stdout, command
             if "-o" in words:
                 assert (results / words[words.index("-o") + 1]).exists(), command
-            if "sheet.csv" in words and words[0] == "export":
-                fill_in(results / "sheet.csv")
+            if words[0] == "rate":
+                rate(results)
         assert judge.calls > 0
 
 
-def fill_in(sheet: Path) -> None:
-    """Fills in a score for every step."""
-    with sheet.open(encoding="utf-8-sig", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    with sheet.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.DictWriter(out, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(row | {"human": at % 11 / 10} for at, row in enumerate(rows))
+def rate(results: Path) -> None:
+    """Saves what the page saves after a score for every step."""
+    found = read_run(results / "results" / "small")
+    scores = {
+        (each.instance.doc_id, at): at % 11 / 10
+        for each in found.responses
+        for at in range(len(each.steps))
+    }
+    (results / "ratings.json").write_text(json.dumps(rated_file(found, scores)), encoding="utf-8")
 
 
 def test_the_doctor_works_as_printed() -> None:

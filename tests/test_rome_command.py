@@ -65,8 +65,8 @@ def test_models_and_rounds_side_by_side(command: Command, run: Path, tmp_path: P
         write_rome_run(tmp_path / f"b{number}", records, model_args="pretrained=lab/other")
     output = command(tmp_path).output
     lines = [" ".join(line.split()) for line in output.splitlines()]
-    at = next(at for at, line in enumerate(lines) if line.startswith("academic model-a 3 0.667"))
-    assert lines[at + 1].startswith("other 3 0.500 ± 0.707 0.500 ± 0.707 –")
+    at = next(at for at, line in enumerate(lines) if line.startswith("academic model-a 3 1 0.667"))
+    assert lines[at + 1].startswith("other 3 2 0.500 ± 0.707 0.500 ± 0.707 –")
     assert "other: 2 rounds. Of 6 responses" in output
     assert "the models cover different questions" in output
 
@@ -156,7 +156,7 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
     assert results.read_bytes() == before
     result = command(tmp_path, "-o", file)
     assert result.exit_code == 1
-    assert "use a file name that ends in .csv, .md, .tex" in result.stderr
+    assert "use a file name that ends in .csv, .json, .md, .tex" in result.stderr
 
 
 @table(

@@ -66,8 +66,8 @@ def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
 
 @table(
     "arguments, said",
-    ([SAVED / "careful", "--by", "language"], "does not support --by"),
-    ([SAVED / "rome", "--columns", "rpts"], "ROME does not support --columns"),
+    ([SAVED / "careful", "--by", "colour"], "known breakdowns: task, language, relation, ability"),
+    ([SAVED / "rome", "--columns", "rpts"], "Unknown column 'rpts'; columns: n, rounds, accuracy,"),
     ([SAVED / "nowhere"], "does not exist"),
     ([SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
     ([SAVED / "rome", "--benchmark", "rpts"], "No run of RPTS-Eval in"),
@@ -75,7 +75,7 @@ def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
     ([SAVED / "rome", "--undecided", "3"], "ROME does not support --undecided"),
     ([SAVED / "rome", "--tree"], "ROME does not support --tree"),
     ([SAVED / "rome", "--by", "colour"], "Unknown breakdown 'colour'; known breakdowns: sub"),
-    ([SAVED / "rome", "-o", "x.tex"], "ends in .csv, .json, .md"),
+    ([SAVED / "rome", "-o", "x.txt"], "ends in .csv, .json, .md, .tex"),
 )
 def test_what_can_not_be_shown_is_told(arguments: list[object], said: str) -> None:
     done = grades(*arguments)

@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
 from lmms_rpts.escaping import escape_latex, escape_markdown, shorten
+from lmms_rpts.tasks.rpts_eval.results import METRICS
 from tests.analysis.test_sweeping import judged
 from tests.support.guarded import guarded_record, old_record
 from tests.support.lmms import forked
@@ -139,12 +140,13 @@ def test_summarize_cuts_no_figure_off(
     command: Command, runs: Path, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    said = command("summarize", runs / "a1", runs / "a2", runs / "b")
+    said = command("summarize", runs / "a1", runs / "a2", runs / "b", "--all")
     assert said.exit_code == 0, said.output
     lines = said.output.splitlines()
-    (row,) = [line for line in lines if "right_for_wrong_reason_guarded │" in line]
-    assert len(row) <= width
-    assert "Lower is better: right_for_wrong_reason, " in said.output
+    tables = lines[: lines.index(next(line for line in lines if line.startswith("n: ")))]
+    assert max(map(len, tables)) <= width
+    assert "…" not in said.output
+    assert "right_for_wrong_reason: lower is better." in said.output
 
 
 REFUSED = [
@@ -205,12 +207,13 @@ def test_summarize_shows_rounds_and_intervals(command: Command, runs: Path) -> N
     assert said.exit_code == 0, said.output
     rows = words(said.output)
     # a's rounds have means of 1/2 and 2/3: their sample standard deviation is 1/6/sqrt(2).
-    (rpts,) = [row for row in rows if row[:1] == ["rpts"]]
-    assert rpts[:4] == ["rpts", "0.583", "±", "0.118"]
-    assert rpts[4] == "0.167"
-    assert rpts[5].startswith("[0.")
-    assert ["rounds", "2", "1"] in rows
-    assert ["tokens", "per", "response", "120", "±", "28", "90"] in rows
+    assert rows[1][:5] == ["model", "n", "rounds", "rpts", "accuracy"]
+    a, b = (row for row in rows if row[:1] in (["a"], ["b"]))
+    assert a[:6] == ["a", "3", "2", "0.583", "±", "0.118"]
+    assert a[-3:] == ["120", "±", "28"]
+    assert b[:4] == ["b", "3", "1", "0.167"]
+    assert b[4].startswith("[0.")
+    assert b[-1] == "90"
     assert "Note" not in said.output
 
 
@@ -218,11 +221,11 @@ def test_summarize_has_a_table_a_task_and_one_over_all(command: Command, tmp_pat
     for task in ("rpts_eval_en", "rpts_eval_zh"):
         write_run(tmp_path, {0: judged(1.0), 1: judged(0.5)}, task=task)
     said = command("summarize", tmp_path).output
-    for title in ("rpts_eval_en", "rpts_eval_zh", "all tasks"):
+    for title in ("RPTS by task", "rpts_eval_en", "rpts_eval_zh", "all documents"):
         assert title in said
     only = command("summarize", tmp_path, "--task", "rpts_eval_zh").output
-    assert "rpts_eval_zh" in only
-    assert "all tasks" not in only
+    assert "RPTS of rpts_eval_zh" in only
+    assert "all documents" not in only
     refused = command("summarize", tmp_path, "--task", "mme")
     assert refused.exit_code == 1
     assert "No run has the task mme. Tasks of the runs: " in refused.output
@@ -237,35 +240,35 @@ def test_summarize_writes_what_the_suffix_says(
     said = command("summarize", runs, *[each for file in files for each in ("-o", file)])
     assert said.exit_code == 0, said.output
     table, markdown, latex = (file.read_text(encoding="utf-8") for file in files[:3])
-    a, b = csv.DictReader(table.splitlines())
+    a, b = (row for row in csv.DictReader(table.splitlines()) if not row["by"])
     assert (a["model"], a["rounds"], a["rpts_low"], b["rpts_sd"]) == ("a", "2", "", "")
     assert float(a["rpts"]) == pytest.approx(7 / 12)
-    assert "| a | **0.583** ± 0.118 |" in markdown
-    for line in ("\\toprule", "\\midrule", "\\bottomrule", "\\begin{tabular}{@{}lcccc@{}}"):
+    assert "| a | 3 | 2 | **0.583** ± 0.118 |" in markdown
+    for line in ("\\toprule", "\\midrule", "\\bottomrule", "\\begin{tabular}{@{}lccccccc@{}}"):
         assert line in latex
     (row,) = [line for line in latex.splitlines() if line.startswith("a &")]
     # 1/3 of a's right answers depend on unsound reasoning, and all of b's: lower is better.
-    assert row.startswith("a & \\textbf{0.583} & ")
-    assert "\\textbf{0.333}" in row.split(" & ")[4]
-    (below,) = [line for line in latex.splitlines() if line.startswith(" & {\\tiny $\\pm$0.118}")]
-    assert below.count("&") == 4
+    assert row.startswith("a & 3 & 2 & \\textbf{0.583} & ")
+    assert "\\textbf{0.333}" in row.split(" & ")[5]
+    (below,) = [line for line in latex.splitlines() if " & {\\tiny $\\pm$0.118}" in line]
+    assert below.count("&") == 7
     drawn = check_pictures(*files[3:])
     assert {"RPTS", "tokens per response (mean)", "a", "b"} <= set(drawn)
     for part in ("point", "bar"):
         assert len(parts_of_svg(files[3].read_text(), part)) == 2
 
 
-def test_summarize_has_one_order_of_metrics(command: Command, runs: Path, tmp_path: Path) -> None:
-    """Files had right_for_wrong_reason after rpts_textual, the terminal before rpts_visual."""
+def test_files_and_terminal_have_one_order_of_metrics(
+    command: Command, runs: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "out.md"
-    said = command("summarize", runs, "-o", file)
-    (head,) = [line for line in file.read_text("utf-8").splitlines() if line.startswith("| model")]
-    columns = head.strip("| ").split(" | ")[1:]
-    found = [name for name, *_ in filter(None, words(said.output)) if name in columns]
-    assert found == columns
-    assert columns[:5] == [
-        *("rpts", "accuracy", "accuracy_rpts", "right_for_wrong_reason", "rpts_visual")
-    ]
+    said = command("summarize", runs, "--all", "-o", file)
+    heads = [line for line in file.read_text("utf-8").splitlines() if line.startswith("| model")]
+    shown = [row for row in words(said.output) if row[:1] == ["model"]]
+    assert [line.replace("\\", "").strip("| ").split(" | ") for line in heads] == shown
+    found = [name for row in shown for name in row if name in METRICS]
+    assert found == [name for name in METRICS if name in found]
+    assert len(found) > 10
 
 
 def test_summarize_shows_the_columns_that_are_named(
@@ -307,9 +310,9 @@ def test_summarize_refuses_other_metrics_and_files(command: Command, runs: Path)
     said = command("summarize", runs, "--metric", "bleu")
     assert said.exit_code == 1
     assert "Unknown metric 'bleu'; metrics: rpts, accuracy" in said.output
-    said = command("summarize", runs, "-o", "out.json")
+    said = command("summarize", runs, "-o", "out.xlsx")
     assert said.exit_code == 1
-    assert "ends in .csv, .md, .tex, .svg, .png, .pdf" in said.output
+    assert "ends in .csv, .json, .md, .tex, .svg, .png, .pdf" in said.output
 
 
 @pytest.mark.parametrize("name", ["sweep", "summarize"])
@@ -389,7 +392,7 @@ def test_warnings_are_in_the_table_and_the_files(command: Command, tmp_path: Pat
     said = command("summarize", tmp_path, "-o", files[0], "-o", files[1])
     for text in (said.output, *(file.read_text().replace("\\", "") for file in files)):
         assert "not comparable side by side. judge: openai:oracle in a; lexical in b" in text
-        assert "1 of 2 responses were not judged (judge_coverage 0.500)" in text
+        assert "1 of 2 responses have no score, and are left out of rpts" in text
         assert "2 by a, 1 by b" in text
 
 

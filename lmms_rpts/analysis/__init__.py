@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import compare_runs
     from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, steps_frame
     from lmms_rpts.analysis.estimate import Estimate, Need, estimate_need
-    from lmms_rpts.analysis.export import rating_frame, read_frame, write_frame
+    from lmms_rpts.analysis.export import read_frame, write_frame
     from lmms_rpts.analysis.overview import overview_of
     from lmms_rpts.analysis.ratings import read_ratings
-    from lmms_rpts.analysis.summary import summarize
     from lmms_rpts.analysis.sweeping import sweep
     from lmms_rpts.analysis.validity import validity_notes
     from lmms_rpts.runs.samples import RunError
@@ -30,16 +29,17 @@ if TYPE_CHECKING:
     from lmms_rpts.tasks.rome.record import RomeRun, read_rome_runs
     from lmms_rpts.tasks.rome.summary import summarize_rome
     from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
+    from lmms_rpts.tasks.rpts_eval.summary import summarize
 
 _MODULES = {
     "analysis.agreement": ("agreement_of_judges", "agreement_with_humans"),
     "analysis.comparison": ("compare_runs",),
     "analysis.dataframes": ("documents_frame", "responses_frame", "steps_frame"),
     "analysis.estimate": ("Estimate", "Need", "estimate_need"),
-    "analysis.export": ("rating_frame", "read_frame", "write_frame"),
+    "analysis.export": ("read_frame", "write_frame"),
     "analysis.overview": ("overview_of",),
     "analysis.ratings": ("read_ratings",),
-    "analysis.summary": ("summarize",),
+    "tasks.rpts_eval.summary": ("summarize",),
     "analysis.sweeping": ("sweep",),
     "analysis.validity": ("validity_notes",),
     "runs.samples": ("RunError",),
@@ -71,7 +71,6 @@ __all__ = [
     "estimate_mean",
     "estimate_need",
     "overview_of",
-    "rating_frame",
     "read_cmmath_runs",
     "read_frame",
     "read_ratings",

@@ -1,72 +1,27 @@
-"""Export of steps to Parquet, JSON lines and CSV, and to a rating sheet."""
+"""Export of steps to Parquet, JSON lines and CSV."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from lmms_rpts.analysis.dataframes import (
-    PLACE_TYPES,
     STEP_TYPES,
-    Runs,
-    cited,
-    each_run,
     guarded,
-    place_of,
     typed,
 )
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of
-from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.reasoning import (
-    ImageQuery,
-    InferenceQuery,
-    ReasoningChain,
-    Step,
-    StepQuery,
-    plan_steps,
-)
-from lmms_rpts.tasks.rpts_eval.runs import Run
-
-RATING_TYPES: Mapping[str, str] = {
-    **PLACE_TYPES,
-    "step": "int64",
-    "question": "string",
-    "context": "string",
-    "premises": "string",
-    "evidence": "string",
-    "conclusion": "string",
-    "human": "float64",
-}
-"""The columns of ``rating_frame`` in their order."""
-
-_TYPES = {**STEP_TYPES, **RATING_TYPES}
 
 
 class ExportError(UserError):
     """A file that cannot be written or read."""
-
-
-def rating_frame(runs: Runs) -> pd.DataFrame:
-    """One row per step with the evidence of the first judge call, without the judge's reply.
-
-    The columns are those of ``RATING_TYPES``; ``human`` is empty. A second question, or its
-    evidence, would reveal that the judge doubted the step. ``question`` and ``evidence`` are
-    missing if a rule scores the step.
-    """
-    rows = [
-        row
-        for run in each_run(runs)
-        for response in run.responses
-        for row in _to_rate(run, response)
-    ]
-    return typed(rows, RATING_TYPES)
 
 
 def format_of(path: Path) -> str:
@@ -117,40 +72,6 @@ def read_frame(path: Path) -> pd.DataFrame:
         raise ExportError(f"{path} was not written by lmms-rpts export: {error}") from None
 
 
-def _to_rate(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
-    instance = response.instance
-    doc = {
-        "context": instance.context,
-        "textual_clue": instance.textual_clue,
-        "visual_clue": instance.visual_clue,
-        "reasoning": instance.reasoning,
-    }
-    steps = tuple(Step(step.premises, step.conclusion) for step in response.steps)
-    chain = ReasoningChain(steps, instance.language)
-    plan = plan_steps(chain, doc, response.settings.evidence)
-    for at, (step, query) in enumerate(zip(response.steps, plan, strict=True)):
-        kind, evidence = _question(query)
-        yield {
-            **place_of(run, response),
-            "step": at,
-            "question": kind,
-            "context": instance.context,
-            "premises": cited(step),
-            "evidence": evidence,
-            "conclusion": step.conclusion,
-            "human": None,
-        }
-
-
-def _question(query: StepQuery) -> tuple[str | None, str | None]:
-    match query:
-        case ImageQuery():
-            return "image", "\n".join(text.strip() for text in query.facts)
-        case InferenceQuery():
-            return "inference", "\n".join(text.strip() for text in query.premises)
-    return None, None
-
-
 def _read_parquet(path: Path) -> pd.DataFrame:
     frame = pd.read_parquet(path, engine="pyarrow")
     columns: pd.DataFrame = frame.astype(_types(frame.columns))
@@ -198,7 +119,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _types(names: Iterable[str]) -> dict[str, Any]:
-    return {name: _TYPES[name] for name in names if name in _TYPES}
+    return {name: STEP_TYPES[name] for name in names if name in STEP_TYPES}
 
 
 def _unguard(text: str) -> str:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from lmms_rpts.analysis.document_values import Key, document_values
-from lmms_rpts.filters.record import RptsInstance, RptsRecord, is_sound
+from lmms_rpts.filters.record import RptsRecord, is_sound
 from lmms_rpts.reasoning.localisation import Modality
-from lmms_rpts.stats.intervals import Estimate, Floats, estimate_mean, numbered
-from lmms_rpts.tasks.rpts_eval.results import COUNTS, METRICS, SHARES
+from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.tasks.rpts_eval.runs import Run
+from lmms_rpts.tasks.rpts_eval.summary import summarize
 
-Instances = Mapping[tuple[str, int], RptsInstance]
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -33,8 +31,8 @@ class Group:
 
     name: str | None
     n: int
-    rpts: Estimate
-    accuracy: Estimate
+    rpts: Figure
+    accuracy: Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Overview:
 
     Attributes:
         documents: number of documents.
-        metrics: each of METRICS, over all documents, with its 95% interval.
+        metrics: each metric over all documents, with its 95% interval.
         outcomes: number of responses by outcome.
         origins: number of responses by height and modality of their first error; responses
             without a wrong step are not counted.
@@ -53,7 +51,7 @@ class Overview:
     """
 
     documents: int
-    metrics: Mapping[str, Estimate]
+    metrics: Mapping[str, Figure]
     outcomes: Mapping[Outcome, int]
     origins: Mapping[tuple[int, Modality], int]
     unbroken: int
@@ -74,11 +72,11 @@ def outcome(response: RptsRecord) -> Outcome:
 def overview_of(run: Run) -> Overview:
     """Summarise a run; the metrics are the numbers in lmms-eval's table."""
     scored = [each for each in run.responses if each.rpts is not None]
-    values = document_values(run)
-    instances = {each.instance.key: each.instance for each in run.responses}
+    summary = summarize([run], DIMENSIONS)
+    (figures,) = summary.models
     return Overview(
-        documents=len(values),
-        metrics=_metrics(values, instances),
+        documents=figures.questions,
+        metrics=figures.metrics,
         outcomes=Counter(map(outcome, run.responses)),
         origins=Counter(
             (each.first_error.height, each.first_error.modality)
@@ -87,60 +85,13 @@ def overview_of(run: Run) -> Overview:
         ),
         unbroken=sum(each.first_error is None and bool(each.steps) for each in scored),
         stepless=sum(not each.steps for each in scored),
-        breakdowns=_breakdowns(values, instances),
-    )
-
-
-def _metrics(values: Mapping[Key, Floats], instances: Instances) -> dict[str, Estimate]:
-    clusters = numbered([instances[key].cluster for key in values])
-    return {
-        name: estimate_mean(_column(values, name), clusters, name in SHARES, name not in COUNTS)
-        for name in METRICS
-    }
-
-
-def _column(values: Mapping[Key, Floats], metric: str) -> list[float]:
-    at = METRICS.index(metric)
-    return [float(each[at]) for each in values.values()]
-
-
-def _breakdowns(
-    values: Mapping[Key, Floats], instances: Instances
-) -> dict[Dimension, tuple[Group, ...]]:
-    scores, right = (
-        dict(zip(values, _column(values, name), strict=True)) for name in ("rpts", "accuracy")
-    )
-    found: dict[Dimension, tuple[Group, ...]] = {}
-    for dimension in DIMENSIONS:
-        members: dict[str | None, list[tuple[str, int]]] = {}
-        for key, instance in instances.items():
-            for name in _values(instance, dimension):
-                members.setdefault(name, []).append(key)
-        if len(members) > 1:
-            found[dimension] = tuple(
-                _group(name, [instances[key] for key in members[name]], scores, right)
-                for name in sorted(members, key=lambda each: (each is None, each))
+        breakdowns={
+            dimension: tuple(
+                Group(each.value, of.questions, of.metrics["rpts"], of.metrics["accuracy"])
+                for each in table.groups
+                for of in each.models
             )
-    return found
-
-
-def _group(
-    name: str | None,
-    instances: Sequence[RptsInstance],
-    scores: Mapping[Any, float],
-    right: Mapping[Any, float],
-) -> Group:
-    clusters = numbered([each.cluster for each in instances])
-    return Group(
-        name,
-        len(instances),
-        estimate_mean([scores[each.key] for each in instances], clusters),
-        estimate_mean([right[each.key] for each in instances], clusters, share=True),
+            for dimension, table in zip(DIMENSIONS, summary.tables, strict=True)
+            if len(table.groups) > 1
+        },
     )
-
-
-def _values(instance: RptsInstance, dimension: Dimension) -> Iterable[str | None]:
-    if dimension == "ability":
-        return instance.abilities
-    one: str | tuple[str, ...] | None = getattr(instance, dimension)
-    return dict.fromkeys(one) if isinstance(one, tuple) else (one,)

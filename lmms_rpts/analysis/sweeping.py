@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -138,14 +138,6 @@ def check_settings(
             raise UserError(f"Focus height must be between 0 and {_HIGHEST}, not {height}")
     if not 0.0 <= threshold <= 1.0:
         raise UserError(f"Threshold must be between 0 and 1, not {threshold}")
-
-
-def of_task(run: Run, task: str | None) -> Run | None:
-    """The part of a run that belongs to a task (None: all of it); None if there is no such part."""
-    if task is None:
-        return run
-    kept = tuple(each for each in run.responses if each.instance.task == task)
-    return replace(run, responses=kept) if kept else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ def _other_data(comparison: Comparison) -> Iterator[str]:
 
 
 def _show_metrics(comparison: Comparison, console: Console) -> None:
-    from lmms_rpts.analysis.metrics import GROUPS
+    from lmms_rpts.tasks.rpts_eval.summary import GROUPS
 
     for line in _heading(comparison):
         console.print(Text(printable(line)), soft_wrap=not console.is_terminal)

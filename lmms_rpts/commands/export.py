@@ -1,4 +1,4 @@
-"""``lmms-rpts export``: write the steps of runs to files for other programs and raters."""
+"""``lmms-rpts export``: write the steps of runs to files for other programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Runs, fail, spare, told
+from lmms_rpts.commands.common import Runs, spare, told
 
 
 def export(
@@ -18,29 +18,17 @@ def export(
             "--output", "-o", help="A .parquet, .jsonl or .csv file; an existing file is replaced."
         ),
     ],
-    for_rating: Annotated[
-        bool,
-        typer.Option(
-            "--for-rating",
-            help=(
-                "Write a rating sheet with an empty column human, without the judge's scores and "
-                "replies. lmms-rpts agreement reads it."
-            ),
-        ),
-    ] = False,
 ) -> None:
     """Write all steps of runs, one row per step. docs/export.md describes the columns."""
     with told():
         from lmms_rpts.analysis.dataframes import steps_frame
-        from lmms_rpts.analysis.export import format_of, rating_frame, write_frame
+        from lmms_rpts.analysis.export import format_of, write_frame
         from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
         format_of(output)
         found = read_runs(runs)
         spare(found, [output])
-        if for_rating and output.expanduser().exists():
-            fail(f"{output} exists and may contain ratings: choose another name with -o")
-        frame = rating_frame(found) if for_rating else steps_frame(found)
+        frame = steps_frame(found)
         size = write_frame(frame, output)
     responses = sum(len(run.responses) for run in found)
     typer.echo(

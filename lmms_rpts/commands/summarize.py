@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from lmms_rpts.commands.common import (
     PLOTS,
@@ -24,33 +24,29 @@ from lmms_rpts.commands.common import (
     write_bytes,
     write_text,
 )
-from lmms_rpts.commands.grades import SUFFIXES as GRADE_SUFFIXES
-from lmms_rpts.commands.grades import show_grades
-from lmms_rpts.escaping import escape_latex, escape_markdown, markdown_table, printable, shorten
-from lmms_rpts.runs.rounds import figure_parts, figure_text, token_text
+from lmms_rpts.commands.sheets import draw, say, sheet_latex, sheet_markdown
+from lmms_rpts.escaping import escape_markdown, printable
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary
+    from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.runs.validity_files import ValidityFile
-    from lmms_rpts.tasks.rpts_eval.runs import Run
+    from lmms_rpts.tasks.grade_types import Grading
+    from lmms_rpts.tasks.graded import GradeSummary
+    from lmms_rpts.tasks.sheets import Sheet
 
-_SUFFIXES = (".csv", ".md", ".tex", *PLOTS)
-_BESIDE = ("tokens", "documents", "rounds")
-"""Columns in addition to the metrics."""
-_ROW_NAMES = {"tokens": "tokens per response"}
-_PAPER = ("rpts", "accuracy", "accuracy_rpts", "right_for_wrong_reason")
-_SHORT = {
-    "rpts": "RPTS",
-    "accuracy": "Acc.",
-    "accuracy_rpts": r"Acc.$_\mathrm{RPTS}$",
-    "right_for_wrong_reason": "RFWR",
-    "rpts_guarded": "guarded",
-}
-"""Short column heads for papers; the comment below the table explains them."""
-_SPREAD = (
-    "±: sample standard deviation over rounds. [ ]: 95% interval over documents, for a single "
-    "round. Lower is better: {}."
-)
+_SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
+
+
+class _Wanted(NamedTuple):
+    """The options that say what is shown."""
+
+    by: Sequence[str]
+    depth: int
+    lists: dict[str, int]
+    task: str | None
+    metric: str | None
+    columns: Sequence[str]
+    every: bool
 
 
 def summarize(
@@ -63,8 +59,8 @@ def summarize(
         list[str] | None,
         typer.Option(
             "--by",
-            help="Break graded answers down by this field. May be repeated. An unknown name lists "
-            "the available fields.",
+            help="Break the metrics down by this field. May be repeated. An unknown name lists the "
+            "available fields.",
         ),
     ] = None,
     tree: Annotated[
@@ -90,11 +86,24 @@ def summarize(
             help="Number of answers to list on which the graders disagree.",
         ),
     ] = 0,
-    task: Annotated[str | None, typer.Option("--task", help="RPTS: only this task.")] = None,
+    task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show all metrics, not only the most important ones.")
+    ] = False,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="A,B,...",
+            help="Columns to show, in this order. An unknown name lists them.",
+            show_default=False,
+        ),
+    ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            "--metric", help="RPTS: metric on the vertical axis of the scatter plot. Default: rpts."
+            "--metric",
+            help="Metric on the vertical axis of the scatter plot. Default: the benchmark's first.",
         ),
     ] = None,
     output: Annotated[
@@ -103,22 +112,10 @@ def summarize(
             "--output",
             "-o",
             help=(
-                "Write a .csv or .md file; for RPTS also .tex (booktabs), or .svg, .png or .pdf "
-                "for a scatter plot of score against tokens (needs matplotlib); for graded answers "
-                "also .json, with all listed answers and trees. May be repeated."
+                "Write a file: .md or .tex (booktabs) with the shown tables, .csv with all "
+                "metrics, .json with everything, or .svg, .png or .pdf with a scatter plot of "
+                "score against tokens (needs matplotlib). May be repeated."
             ),
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="A,B,...",
-            help=(
-                "RPTS: columns to show, in this order: metrics, tokens, documents, rounds. "
-                "Default: all, and in .tex those that fit one column of a two-column paper."
-            ),
-            show_default=False,
         ),
     ] = None,
     validity: Validities = None,
@@ -128,15 +125,11 @@ def summarize(
     Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval, benchmarks of
     other packages). Several runs of one model are repeated rounds, shown as mean and sample
     standard deviation (n - 1). A single round is shown with the 95% interval over its documents.
-
-    For RPTS with several tasks there is one table per task, and one over all documents.
     """
     from lmms_rpts.tasks.all_runs import read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
 
-    check_suffixes(output, (*_SUFFIXES, ".json"))
-    _check_metric(metric)
-    wanted = _check_columns(columns)
+    files = check_suffixes(output, _SUFFIXES)
     with told(), Console(stderr=True).status("Reading the runs ..."):
         chosen = get_benchmark(benchmark) if benchmark else None
         known = read_validities(validity)
@@ -144,240 +137,140 @@ def summarize(
         there = {"rpts": found.rpts, **found.graded} if found.rpts else found.graded
         all_there = list(map(get_benchmark, there))
         of = [each for each in all_there if chosen in (None, each)]
-        spare(found.every, output or (), *(each.path for each in known))
+        spare(found.every, files, *(each.path for each in known))
     if chosen and not of:
         titles = ", ".join(each.title for each in all_there)
         fail(f"No run of {chosen.title} in {', '.join(runs)}; there are runs of {titles}")
-    if len(of) > 1 and output:
+    if len(of) > 1 and files:
         names = " or ".join(f"--benchmark {each.name}" for each in of)
         fail(f"There are runs of several benchmarks: for -o, choose one with {names}")
-    for_grades = {"by": by, "tree": tree, "undecided": undecided, "disagreements": disagreements}
-    for_rpts = {"task": task, "metric": metric, "columns": columns, "validity": validity}
+    wanted = _Wanted(
+        by or (),
+        depth if tree else 0,
+        {"undecided": undecided, "disagreements": disagreements},
+        task,
+        metric,
+        list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(","))))),
+        every,
+    )
+    gradings = {
+        each.name: resolve_name(each.grades or "lmms_rpts.tasks.rpts_eval.summary:GRADING")
+        for each in of
+    }
     for each in of:
-        refused = for_grades if each.grades is None else for_rpts
-        if option := next((option for option, value in refused.items() if value), None):
-            fail(f"{each.title} does not support --{option}")
-        files = check_suffixes(output, _SUFFIXES if each.grades is None else GRADE_SUFFIXES)
+        if lacking := _lacking(gradings[each.name], wanted):
+            fail(f"{each.title} does not support --{lacking}")
+        if validity and each.grades is not None:
+            fail(f"{each.title} does not support --validity")
     for each in of:
-        if each.grades is None:
-            _show_rpts(found.rpts, task, metric or "rpts", files, wanted, known)
-        else:
-            lists = {"undecided": undecided, "disagreements": disagreements}
-            show_grades(each, there[each.name], by or (), files, lists, depth if tree else 0)
+        _show(gradings[each.name], there[each.name], wanted, files, known)
 
 
-def _show_rpts(
-    runs: Sequence[Run],
-    task: str | None,
-    metric: str,
+def _lacking(grading: Grading, wanted: _Wanted) -> str | None:
+    """The option that a benchmark does not have."""
+    if wanted.depth and grading.tree_sheets is None:
+        return "tree"
+    return next(
+        (name for name, most in wanted.lists.items() if most and name not in grading.lists), None
+    )
+
+
+def _show(
+    grading: Grading,
+    runs: Sequence[AnyRun],
+    wanted: _Wanted,
     files: Sequence[Path],
-    wanted: tuple[str, ...],
     known: Sequence[ValidityFile],
 ) -> None:
-    from lmms_rpts.analysis.summary import summarize as put_side_by_side
-    from lmms_rpts.analysis.sweeping import of_task
-    from lmms_rpts.analysis.validity import validity_lines, validity_notes
+    from lmms_rpts.tasks.graded import summarize_grades
+    from lmms_rpts.tasks.sheets import explanation, listing_sheet, summary_sheets
 
+    metric = wanted.metric or next(iter(grading.metrics))
+    if metric not in grading.metrics:
+        fail(f"Unknown metric {metric!r}; metrics: {', '.join(grading.metrics)}")
     with told(), Console(stderr=True).status("Computing intervals ..."):
-        summary = put_side_by_side(runs, task)
-        shown = [part for run in runs if (part := of_task(run, task)) is not None]
-        judges = validity_lines(validity_notes(shown, known))
-    _show(summary, judges, wanted)
+        summary = summarize_grades(grading, runs, wanted.by, wanted.task)
+        sheets = summary_sheets(summary, wanted.columns, wanted.every)
+        notes = [explanation(summary, sheets)]
+        notes += map(grading.sentence, summary.models) if grading.sentence else []
+        judges = _judges(runs, wanted.task, known)
+    if wanted.depth and grading.tree_sheets:
+        sheets += grading.tree_sheets(summary.trees, wanted.depth)
     # Plots are last: a failing plot must not prevent the tables.
     for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
-        if path.suffix.lower() in PLOTS:
-            write_bytes(path, _scatter(summary.overall, metric, path.suffix.lower()[1:]))
+        kind = path.suffix.lower()
+        if kind in PLOTS:
+            write_bytes(path, _scatter(summary, metric, kind[1:]))
         else:
-            write_text(path, _written(path, summary, judges, wanted))
+            # Written before anything is printed: a pipe may be closed (| head).
+            write_text(path, _written(kind, summary, sheets, notes, judges))
+    console = Console()
+    for sheet in sheets:
+        draw(sheet, console)
+    for line in notes:
+        say(console, line)
+    for warning in summary.warnings:
+        say(console, f"Note: {warning}", "yellow")
+    for line in judges:
+        say(console, f"Judge: {line}")
+    for option, most in wanted.lists.items():
+        listed = listing_sheet(summary, option, most) if most else None
+        if listed is not None:
+            draw(listed, console)
 
 
-def _check_metric(metric: str | None) -> None:
-    from lmms_rpts.tasks.rpts_eval.results import METRICS
+def _judges(runs: Sequence[AnyRun], task: str | None, known: Sequence[ValidityFile]) -> list[str]:
+    """What is known about the judges of runs that RPTS scored."""
+    from lmms_rpts.analysis.validity import validity_lines, validity_notes
+    from lmms_rpts.filters.record import RptsRecord
+    from lmms_rpts.runs.run import of_task
 
-    if metric is not None and metric not in METRICS:
-        fail(f"Unknown metric {metric!r}; metrics: {', '.join(METRICS)}")
-
-
-def _check_columns(columns: str | None) -> tuple[str, ...]:
-    """The requested columns; empty for all."""
-    wanted = tuple(dict.fromkeys(each.strip() for each in (columns or "").split(",")))
-    for name in filter(None, wanted):
-        if name not in (*_metrics(), *_BESIDE):
-            fail(f"Unknown column {name!r}; columns: {', '.join((*_metrics(), *_BESIDE))}")
-    return tuple(filter(None, wanted))
+    shown = [part for run in runs if (part := of_task(run, task)) is not None]
+    scored = [run for run in shown if isinstance(run.responses[0], RptsRecord)]
+    return validity_lines(validity_notes(scored, known)) if scored else []
 
 
-def _written(path: Path, summary: Summary, judges: Sequence[str], wanted: Sequence[str]) -> str:
-    kind = path.suffix.lower()
+def _written(
+    kind: str,
+    summary: GradeSummary,
+    sheets: Sequence[Sheet],
+    notes: Sequence[str],
+    judges: Sequence[str],
+) -> str:
     if kind == ".csv":
         return csv_of(summary.frame())
-    if kind == ".md":
-        return "\n".join(_markdown(summary, judges, wanted or [*_columns(), *_BESIDE]))
-    return "\n".join(_latex(summary, judges, wanted or _PAPER))
+    if kind == ".json":
+        numbers = summary.to_dict()
+        return json.dumps(numbers, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    lines = [*notes, *summary.warnings, *(f"Judge: {line}" for line in judges)]
+    render = _latex if kind == ".tex" else _markdown
+    return "\n".join([*render(sheets, lines), ""])
 
 
-def _scatter(table: TaskSummary, metric: str, kind: str) -> bytes:
+def _markdown(sheets: Sequence[Sheet], notes: Sequence[str]) -> Iterator[str]:
+    for sheet in sheets:
+        yield from sheet_markdown(sheet)
+    yield from (f"- {escape_markdown(line)}" for line in notes)
+
+
+def _latex(sheets: Sequence[Sheet], notes: Sequence[str]) -> Iterator[str]:
+    yield "% Needs \\usepackage{booktabs}."
+    for sheet in sheets:
+        yield from sheet_latex(sheet)
+    yield from (f"% {printable(line)}" for line in notes)
+
+
+def _scatter(summary: GradeSummary, metric: str, kind: str) -> bytes:
     from lmms_rpts.report.plots import draw_scatter, points_of
 
-    if all(model.tokens.value is None for model in table.models):
+    if all(model.tokens.value is None for model in summary.models):
         fail(
             "Cannot draw score against tokens: lmms-eval wrote no token counts for these runs "
             "(token_counts in the samples; not every model wrapper of lmms-eval reports them)"
         )
-    if not points_of(table, metric):
+    if not points_of(summary.models, metric):
         fail(
             f"Cannot draw {metric} against tokens: no model with token counts has a value of "
             f"{metric}"
         )
-    return draw_scatter(table, metric, kind)
-
-
-def _show(summary: Summary, judges: Sequence[str], wanted: Sequence[str]) -> None:
-    console = Console()
-    for table in summary.tables:
-        for part in _parts(table.models, console.width):
-            console.print(_table(table, part, wanted))
-    console.print(_explained(wanted or _metrics()), soft_wrap=not console.is_terminal, markup=False)
-    for warning in summary.warnings:
-        console.print(
-            Text(f"Note: {printable(warning)}", style="yellow"), soft_wrap=not console.is_terminal
-        )
-    for line in judges:
-        console.print(Text(f"Judge: {printable(line)}"), soft_wrap=not console.is_terminal)
-
-
-def _parts(models: Sequence[ModelSummary], width: int) -> Iterator[Sequence[ModelSummary]]:
-    """The models in groups that fit the width of the terminal."""
-    fitting = max(1, (width - 34) // 21)
-    for start in range(0, len(models), fitting):
-        yield models[start : start + fitting]
-
-
-def _table(summary: TaskSummary, models: Sequence[ModelSummary], wanted: Sequence[str]) -> Table:
-    from lmms_rpts.analysis.metrics import GROUPS
-
-    table = Table(title=Text(_title(summary)), title_justify="left")
-    table.add_column("")
-    for model in models:
-        table.add_column(Text(shorten(model.model, 60)), justify="right", overflow="fold")
-    groups = [wanted] if wanted else [*GROUPS.values(), _BESIDE]
-    for names in groups:
-        for name in names:
-            best = summary.best(name) if name not in _BESIDE else ()
-            cells = [
-                Text(_cell(model, name), style="bold" if model.model in best else "")
-                for model in models
-            ]
-            table.add_row(_ROW_NAMES.get(name, name), *cells)
-        table.add_section()
-    return table
-
-
-def _cell(model: ModelSummary, name: str) -> str:
-    if name in _BESIDE:
-        return token_text(model.tokens) if name == "tokens" else str(getattr(model, name))
-    return figure_text(model.metrics[name])
-
-
-def _title(summary: TaskSummary) -> str:
-    return printable(summary.task or "all tasks")
-
-
-def _columns() -> list[str]:
-    # The chain diagnostics would make these tables too wide; a .csv file has them.
-    from lmms_rpts.filters.record import DIAGNOSTICS
-
-    return [name for name in _metrics() if name not in DIAGNOSTICS]
-
-
-def _metrics() -> list[str]:
-    from lmms_rpts.tasks.rpts_eval.results import METRICS
-
-    return list(METRICS)
-
-
-def _explained(shown: Sequence[str]) -> str:
-    """Legend of a table of these metrics."""
-    from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
-
-    return _SPREAD.format(", ".join(name for name in LOWER_IS_BETTER if name in shown))
-
-
-def _markdown(summary: Summary, judges: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
-    for table in summary.tables:
-        yield f"### {escape_markdown(_title(table))}"
-        yield ""
-        rows = (_markdown_cells(table, each, columns) for each in table.models)
-        yield from markdown_table(["model", *columns], rows)
-        yield ""
-    yield escape_markdown(_explained(columns))
-    yield ""
-    for warning in summary.warnings:
-        yield f"- {escape_markdown(warning)}"
-    for line in judges:
-        yield f"- Judge: {escape_markdown(line)}"
-    yield ""
-
-
-def _markdown_cells(table: TaskSummary, model: ModelSummary, columns: Sequence[str]) -> list[str]:
-    cells = [escape_markdown(model.model)]
-    for name in columns:
-        if name in _BESIDE:
-            cells.append(_cell(model, name))
-            continue
-        value, spread = figure_parts(model.metrics[name])
-        value = f"**{value}**" if model.model in table.best(name) else value
-        cells.append(f"{value} {escape_markdown(spread)}".strip())
-    return cells
-
-
-def _latex(summary: Summary, judges: Sequence[str], columns: Sequence[str]) -> Iterator[str]:
-    heads = ["model", *(_latex_head(name) for name in columns)]
-    yield "% Needs \\usepackage{booktabs}."
-    for table in summary.tables:
-        # LaTeX ignores a comment up to the end of its line, and a title is one line.
-        yield f"% {_title(table)}"
-        yield f"\\begin{{tabular}}{{@{{}}l{'c' * len(columns)}@{{}}}}"
-        yield "\\toprule"
-        yield f"{' & '.join(heads)} \\\\"
-        yield "\\midrule"
-        for model in table.models:
-            yield f"{' & '.join(_latex_cells(table, model, columns))} \\\\"
-            yield f"{' & '.join(_latex_spreads(model, columns))} \\\\"
-        yield "\\bottomrule"
-        yield "\\end{tabular}"
-        yield ""
-    named = [f"{short}: {name}" for name, short in _SHORT.items() if name in columns]
-    yield f"% {_explained(columns)}"
-    yield f"% {'; '.join(named)}"
-    for warning in summary.warnings:
-        yield f"% {printable(warning)}"
-    for line in judges:
-        yield f"% Judge: {printable(line)}"
-    yield ""
-
-
-def _latex_head(name: str) -> str:
-    return _SHORT.get(name, escape_latex(name))
-
-
-def _latex_cells(table: TaskSummary, model: ModelSummary, columns: Sequence[str]) -> Iterator[str]:
-    yield escape_latex(model.model)
-    for name in columns:
-        if name in _BESIDE:
-            yield _cell(model, name).replace("–", "--").replace("±", "$\\pm$")
-            continue
-        value, _ = figure_parts(model.metrics[name])
-        missing = model.metrics[name].value is None
-        best = model.model in table.best(name)
-        yield "--" if missing else f"\\textbf{{{value}}}" if best else value
-
-
-def _latex_spreads(model: ModelSummary, columns: Sequence[str]) -> Iterator[str]:
-    """The second line of a row: intervals and standard deviations, small."""
-    yield ""
-    for name in columns:
-        known = name not in _BESIDE and model.metrics[name].value is not None
-        spread = figure_parts(model.metrics[name])[1] if known else ""
-        spread = spread.replace("± ", "$\\pm$").replace("[", "{[}")
-        yield f"{{\\tiny {spread}}}" if spread else ""
+    return draw_scatter(summary, metric, kind)

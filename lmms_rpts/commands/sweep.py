@@ -123,7 +123,7 @@ def _numbers(text: str, kind: Callable[[str], _Number], option: str, what: str) 
 
 
 def _part(run: Run, task: str | None) -> Run:
-    from lmms_rpts.analysis.sweeping import of_task
+    from lmms_rpts.runs.run import of_task
 
     part = of_task(run, task)
     if part is None:

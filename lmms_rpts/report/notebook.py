@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from lmms_rpts.analysis.summary import Summary, summarize
 from lmms_rpts.escaping import printable, shorten, visible
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import ReasoningTree
@@ -17,12 +16,12 @@ from lmms_rpts.reasoning.outline import outline
 from lmms_rpts.report.tree_svg import make_figure, standalone_svg
 from lmms_rpts.report.trees import TreePicture, draw_response
 from lmms_rpts.runs.record import Record
-from lmms_rpts.runs.rounds import NONE, figure_text
+from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
-from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.tasks.rpts_eval.summary import summarize
 from lmms_rpts.tasks.sheets import summary_sheets
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def run_html(run: AnyRun) -> str:
     """A run as one line and the table of its metrics; no table for benchmarks without a summary."""
     grading = _grading_of(run)
     if run.responses and isinstance(run.responses[0], RptsRecord):
-        table = summary_html(summarize([run]))
+        table = grades_html(summarize([run]))
     elif run.responses and grading is not None:
         table = grades_html(summarize_grades(grading, [run]))
     else:
@@ -53,22 +52,6 @@ def _grading_of(run: AnyRun) -> Grading | None:
             found: Grading = resolve_name(each.grades)
             return found
     return None
-
-
-def summary_html(summary: Summary) -> str:
-    """A summary as one table per task: a row per metric, a column per model."""
-    parts = []
-    for table in summary.tables:
-        names = [
-            name for name in METRICS if any(each.metrics[name].n for each in table.models)
-        ] or list(METRICS)
-        rows = [
-            [name, *(figure_text(model.metrics[name]) for model in table.models)] for name in names
-        ]
-        rows.append(["documents", *(str(model.documents) for model in table.models)])
-        heads = ["", *(model.model for model in table.models)]
-        parts.append(_table(table.task or "all tasks", heads, rows, 1))
-    return str(Markup("").join([*parts, _notes(summary.warnings)]))
 
 
 def grades_html(summary: GradeSummary) -> str:

@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from lmms_rpts.analysis.differences import APART, clue_label
 from lmms_rpts.analysis.gold_match import LEAST
-from lmms_rpts.analysis.metrics import GROUPS
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.filters.record import RIGHT_REASON
@@ -36,6 +35,7 @@ from lmms_rpts.report.view import URGENCY, Answer, Entry, Gallery, View
 from lmms_rpts.runs.validity_figures import decimal, percent, title_of
 from lmms_rpts.tasks.display import ShownGrade
 from lmms_rpts.tasks.rpts_eval.results import COUNTS
+from lmms_rpts.tasks.rpts_eval.summary import GROUPS
 
 _IMAGES = "images/"
 _MAIN = '<main id="main">'

@@ -23,10 +23,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
-from lmms_rpts.analysis.metrics import NEITHER_IS_BETTER
-from lmms_rpts.analysis.summary import TaskSummary
 from lmms_rpts.escaping import shorten
+from lmms_rpts.tasks.grade_types import Figures
+from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
+from lmms_rpts.tasks.rpts_eval.summary import NEITHER_IS_BETTER
 
 # A "$" in a model's name must not begin a formula; without a salt, SVG ids are random.
 _STYLE = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lmms-rpts"}
@@ -144,14 +145,14 @@ class Point(NamedTuple):
     ends: tuple[float, ...]
 
 
-def points_of(table: TaskSummary, metric: str) -> list[Point]:
+def points_of(models: Sequence[Figures], metric: str) -> list[Point]:
     """The models that have both tokens and a score.
 
     An error bar is one standard deviation to both sides for several rounds, otherwise the
     interval.
     """
     points = []
-    for model in table.models:
+    for model in models:
         figure, tokens = model.metrics[metric], model.tokens.value
         if figure.value is None or tokens is None:
             continue
@@ -164,17 +165,17 @@ def points_of(table: TaskSummary, metric: str) -> list[Point]:
 
 
 @_plotting()
-def draw_scatter(table: TaskSummary, metric: str = "rpts", kind: str = "svg") -> bytes:
+def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg") -> bytes:
     """The models with tokens and score, drawn as svg, png or pdf; needs at least one.
 
     Tokens on the horizontal axis (log scale over more than tenfold), score on the vertical
     axis.
     """
-    points = points_of(table, metric)
+    points = points_of(summary.models, metric)
     name = _NAMES.get(metric, metric.replace("_", " "))
-    figure = _figure((8, 5), f"{name} against tokens used", _note(table, metric))
+    figure = _figure((8, 5), f"{name} against tokens used", _note(summary.models, metric))
     axes = figure.subplots()
-    axes.set_title(f"{shorten(table.task or 'all tasks', 60)}{_better(metric)}", loc="left")
+    axes.set_title(f"{_scope(summary)}{_better(metric)}", loc="left")
     axes.grid(axis="y", alpha=0.4)
     axes.margins(0.12)
     for _, tokens, score, ends in points:
@@ -196,19 +197,24 @@ def draw_scatter(table: TaskSummary, metric: str = "rpts", kind: str = "svg") ->
     return _render(figure, kind)
 
 
+def _scope(summary: GradeSummary) -> str:
+    tasks = [group.value or "" for table in summary.tables[:1] for group in table.groups]
+    return shorten(tasks[0], 60) if len(tasks) == 1 else f"all {summary.grading.questions}"
+
+
 def _better(metric: str) -> str:
     if metric in NEITHER_IS_BETTER:
         return ""
     return f"; {'lower' if metric in LOWER_IS_BETTER else 'higher'} is better"
 
 
-def _note(table: TaskSummary, metric: str) -> str:
-    tokenless = [each.model for each in table.models if each.tokens.value is None]
-    scoreless = [each.model for each in table.models if each.metrics[metric].value is None]
+def _note(models: Sequence[Figures], metric: str) -> str:
+    tokenless = [each.model for each in models if each.tokens.value is None]
+    scoreless = [each.model for each in models if each.metrics[metric].value is None]
     notes = [_NOTE]
-    for why, models in (("tokens not reported", tokenless), ("no score", scoreless)):
-        if models:
-            notes.append(f"{why}: {', '.join(map(shorten, models))}")
+    for why, names in (("tokens not reported", tokenless), ("no score", scoreless)):
+        if names:
+            notes.append(f"{why}: {', '.join(map(shorten, names))}")
     # Wrapped here, since matplotlib's wrapping reads "$" as a formula. Chinese is twice as wide.
     widths = (90 if note.isascii() else 55 for note in notes)
     return "\n".join(map(partial(fill, break_on_hyphens=False), notes, widths))

@@ -16,7 +16,6 @@ from lmms_rpts.analysis.differences import (
     is_apart,
 )
 from lmms_rpts.analysis.gold_match import GoldMatch, match_steps, matched_by
-from lmms_rpts.analysis.metrics import undecided_notes
 from lmms_rpts.analysis.overview import OUTCOMES, Outcome, Overview, outcome, overview_of
 from lmms_rpts.analysis.validity import ValidityNote, validity_notes
 from lmms_rpts.filters.record import RptsInstance, RptsRecord
@@ -27,6 +26,7 @@ from lmms_rpts.report.trees import TreePicture, draw_response, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.rpts_eval.runs import Run
+from lmms_rpts.tasks.rpts_eval.summary import undecided_notes
 
 _LEXICAL = ", and lexical detects wrong steps about as well as chance"
 
@@ -277,7 +277,7 @@ def _warnings(runs: Sequence[Run], entries: Iterable[Entry]) -> Iterable[str]:
                 f"{run.label}: {unjudged} of {len(run.responses)} responses could not be judged, "
                 "or their answer could not be determined. They are left out of the means."
             )
-        yield from (f"{note}." for note in undecided_notes(run.label, run.responses))
+        yield from (f"{note}." for note in undecided_notes(run))
     changed = sum(len({each.response.instance for each in entry.answers}) > 1 for entry in entries)
     if changed:
         yield (

@@ -49,6 +49,11 @@ class Asked(Model):
         """Task and document number, which identify the document within a run."""
         return (self.task, self.doc_id)
 
+    @property
+    def cluster(self) -> tuple[str, str]:
+        """What documents that are not independent share, such as a document and its translation."""
+        return (self.task, str(self.doc_id))
+
 
 class JudgeGrade(Model):
     """A grade by a judge."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
 
@@ -107,3 +107,11 @@ def names_schema(line: bytes, schema: str) -> bool:
     """
     mark = rb'schema\\{0,3}"\s{0,9}:\s{0,9}\\{0,3}"' + re.escape(schema.encode())
     return re.search(mark, line) is not None
+
+
+def of_task(run: RunOf[R], task: str | None) -> RunOf[R] | None:
+    """The part of a run that belongs to a task (None: all of it); None if there is no such part."""
+    if task is None:
+        return run
+    kept = tuple(each for each in run.responses if each.instance.task == task)
+    return replace(run, responses=kept) if kept else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lmms_rpts.runs.record import field_of
 from lmms_rpts.runs.rounds import NONE, Figure
@@ -73,12 +73,14 @@ class Breakdown:
 class Column(NamedTuple):
     """A column of numbers: its heading, a model's text, and whether it is informative.
 
-    It is shown if it is informative for any model.
+    It is shown if it is informative for any model. ``best``: the models whose values are
+    emphasized.
     """
 
     head: str
     text: Callable[[Figures], str]
     speaks: Callable[[Figures], bool] = lambda figures: True
+    best: Callable[[Sequence[Figures]], Collection[str]] = lambda models: ()
 
 
 def cell_text(value: Any) -> str:
@@ -145,9 +147,13 @@ class Grading:
         places: order of values; other values come after them.
         settings: names of settings that must be the same in all runs.
         counts: predicates by name; the records for which one is true are counted.
+        kinds: what a metric is, by its name: a share of responses, the mean of a score in [0, 1],
+            or a mean count. Without: a share if all values are 0 or 1.
         more: further metrics and counts of some responses, for a name and value of a breakdown.
         asked: further questions to a judge, each with a function that returns why it failed.
+        notes: further warnings about a run.
         columns: columns of a model between the number of questions and its tokens.
+        groups: the columns of all metrics, by the title of their table; empty: ``columns``.
         explained: what the columns mean.
         sentence: a sentence about each model below the tables.
         sheets: further tables of the models, after the first.
@@ -168,9 +174,12 @@ class Grading:
     places: Sequence[str] = ()
     settings: Sequence[str] = ()
     counts: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
+    kinds: Mapping[str, Literal["share", "score", "count"]] = field(default_factory=dict)
     more: Callable[[Rounds, str, str | None], tuple[Mapping[str, Figure], Counts]] | None = None
     asked: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
+    notes: Callable[[AnyRun], Iterable[str]] | None = None
     columns: Sequence[Column] = ()
+    groups: Mapping[str, Sequence[Column]] = field(default_factory=dict)
     explained: str = ""
     sentence: Callable[[Figures], str] | None = None
     sheets: Callable[[Sequence[Figures]], Iterable[Sheet]] | None = None

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.escaping import shorten
+from lmms_rpts.escaping import did_you_mean, listed, shorten
 from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.rounds import (
     differing_coverage,
@@ -18,7 +18,7 @@ from lmms_rpts.runs.rounds import (
     rounds_of,
     same_rounds,
 )
-from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.grade_types import Breakdown, Figures, Grading, Group, Rounds, Subject
 from lmms_rpts.tasks.groups import figure_columns, figure_over, grouped, numeric_frame
@@ -123,7 +123,7 @@ class GradeSummary:
 
 
 def summarize_grades(
-    grading: Grading, runs: Sequence[AnyRun], by: Sequence[str] = ()
+    grading: Grading, runs: Sequence[AnyRun], by: Sequence[str] = (), task: str | None = None
 ) -> GradeSummary:
     """Summarize runs side by side; runs of one model on the same questions are its rounds.
 
@@ -134,16 +134,26 @@ def summarize_grades(
 
     Args:
         by: names of breakdowns.
+        task: only the responses to this task.
 
     Raises:
-        RunError: if there is no run, or no such breakdown.
+        RunError: if there is no run, none that has the task, or no such breakdown.
     """
     if not runs:
         raise RunError("No run to summarize")
+    others = [run.label for run in runs if of_task(run, task) is None]
+    if len(others) == len(runs):
+        known = sorted({name for run in runs for name in run.tasks})
+        raise RunError(
+            f"No run has the task {task}.{did_you_mean(str(task), known)} Tasks of the runs: "
+            f"{', '.join(known) or 'none'}"
+        )
+    runs = [part for run in runs if (part := of_task(run, task)) is not None]
     for name in by:
         if name not in grading.breakdowns:
-            known = ", ".join(grading.breakdowns)
-            raise RunError(f"Unknown breakdown {name!r}; known breakdowns: {known}")
+            raise RunError(
+                f"Unknown breakdown {name!r}; known breakdowns: {', '.join(grading.breakdowns)}"
+            )
     parts = _parts(grading, runs)
     tasks = {task: rounds_of(each) for task, each in parts.items()}
     subjects = {
@@ -171,7 +181,10 @@ def summarize_grades(
             for option, listing in grading.lists.items()
         },
         trees=tuple(grading.tree(*each) for each in subjects.items()) if grading.tree else (),
-        warnings=tuple(_warnings(grading, runs, parts, tasks)),
+        warnings=(
+            *([f"{listed(others)}: no responses to the task {task}"] if others else []),
+            *_warnings(grading, runs, parts, tasks),
+        ),
     )
 
 
@@ -217,7 +230,10 @@ def _figures(
 ) -> Figures:
     responses = [record for records in rounds for record in records]
     scored = next(iter(grading.metrics.values()))
-    metrics = {name: figure_over(rounds, of) for name, of in grading.metrics.items()}
+    metrics = {
+        name: figure_over(rounds, of, grading.kinds.get(name))
+        for name, of in grading.metrics.items()
+    }
     counts: dict[str, Any] = {
         name: sum(map(wanted, responses)) for name, wanted in grading.counts.items()
     }
@@ -258,9 +274,10 @@ def _warnings(
             for task, of in tasks.items()
         }
         yield from differing_coverage("tasks", covered, grading.questions)
-    for task, of_task in parts.items():
-        for run in of_task:
+    for task, own in parts.items():
+        for run in own:
             yield from _left_out(grading, run, f" to {task}" * bool(task))
+            yield from grading.notes(run) if grading.notes else ()
 
 
 def _left_out(grading: Grading, run: AnyRun, where: str) -> Iterator[str]:

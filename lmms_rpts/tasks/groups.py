@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.stats.intervals import Indices, estimate_mean
+from lmms_rpts.stats.intervals import estimate_mean, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,9 +54,7 @@ def grouped(
 def figure_over(
     rounds: Sequence[Sequence[R]],
     value_of: Callable[[R], float | None],
-    clusters: Indices | None = None,
-    share: bool | None = None,
-    bounded: bool = True,
+    kind: str | None = None,
 ) -> Figure:
     """The mean over questions, each with the mean of its responses that have a value.
 
@@ -64,9 +62,8 @@ def figure_over(
     the sample standard deviation of their means.
 
     Args:
-        clusters: as for ``estimate_mean``, of the questions in their order.
-        share: whether the mean is a share; None: it is one if all values are 0 or 1.
-        bounded: as for ``estimate_mean``.
+        kind: ``share``, ``score`` or ``count``, as in `Grading`; None: a share if all values are 0
+            or 1.
     """
     means = [
         document_means((each.instance.key, value_of(each)) for each in responses)
@@ -74,8 +71,10 @@ def figure_over(
     ]
     values = [there(each) for each in means]
     if len(rounds) == 1:
-        shares = all(each in (0, 1) for each in values[0]) if share is None else share
-        found = estimate_mean(means[0], clusters, shares, bounded)
+        share = all(each in (0, 1) for each in values[0]) if kind is None else kind == "share"
+        instances = {each.instance.key: each.instance for each in rounds[0]}
+        clusters = numbered([each.cluster for each in instances.values()])
+        found = estimate_mean(means[0], clusters, share, kind != "count")
         return Figure(found.value, None, found.low, found.high, found.n)
     return over_rounds([math.fsum(each) / len(each) if each else None for each in values])
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import columns, printable, shorten
 from lmms_rpts.runs.rounds import NONE, figure_text, token_text
 from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Group
@@ -13,6 +15,10 @@ from lmms_rpts.tasks.graded import GradeSummary
 
 NOT_GIVEN = "(not given)"
 """The name of a group without a value in the data."""
+
+
+class Best(str):
+    """The text of a cell with the best value of its column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +36,44 @@ class Sheet:
     texts: int
     sections: Sequence[Sequence[Sequence[str]]]
 
+    @staticmethod
+    def is_best(cell: str) -> bool:
+        """Whether a cell is emphasized."""
+        return isinstance(cell, Best)
 
-def summary_sheets(summary: GradeSummary) -> list[Sheet]:
+
+def summary_sheets(
+    summary: GradeSummary, wanted: Sequence[str] = (), every: bool = False
+) -> list[Sheet]:
     """The tables of a summary: the default breakdown, its related tables, then the others.
 
     Columns that are uninformative for all models are left out.
+
+    Args:
+        wanted: headings of the columns to show, in this order; empty: the benchmark's.
+        every: all metrics, in one table for each of the benchmark's groups.
+
+    Raises:
+        UserError: for an unknown column.
     """
     grading = summary.grading
-    shown = _Columns(summary)
     others = list(summary.tables)
     first = others.pop(0) if grading.first else Breakdown("", ())
+    title = grading.title
+    if summary.overall and len(first.groups) == 1:
+        title += f" of {shorten(first.groups[0].value or NOT_GIVEN, 40)}"
+        first = Breakdown("", ())
     further = grading.sheets(summary.models) if grading.sheets else ()
-    return [shown.sheet(first, summary.overall), *further, *map(shown.sheet, others)]
+    sets = {"": _chosen(summary, wanted) if wanted else _shown(summary, grading.columns)}
+    if every and grading.groups and not wanted:
+        sets = {f": {of}": _shown(summary, columns) for of, columns in grading.groups.items()}
+    tables = [(first, summary.overall), *((each, None) for each in others)]
+    made = [
+        _sheet(summary, columns, table, overall, f"{title}{of}")
+        for table, overall in tables
+        for of, columns in sets.items()
+    ]
+    return [*made[: len(sets)], *further, *made[len(sets) :]]
 
 
 def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None:
@@ -59,52 +91,79 @@ def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None
     return Sheet(title, list(rows[0]), texts, [cells])
 
 
-def explanation(summary: GradeSummary) -> str:
-    """What the shown columns mean."""
-    hidden = tuple(f"{each.head}: " for each in _Columns(summary).hidden)
+def explanation(summary: GradeSummary, sheets: Sequence[Sheet] = ()) -> str:
+    """What the columns mean that the sheets show; without sheets, those of ``summary_sheets``."""
+    shown = {head for sheet in sheets or summary_sheets(summary) for head in sheet.heads}
+    hidden = tuple(f"{each.head}: " for each in _known(summary) if each.head not in shown)
     sentences = re.split(r"(?<=\.) (?=[^.:]{1,40}: )", summary.grading.explained)
     return " ".join(each for each in sentences if not each.startswith(hidden))
 
 
-class _Columns:
-    """The columns of the tables of a summary; ``hidden``: columns without a value for any model."""
+_N = Column("n", lambda each: str(each.questions))
+_ROUNDS = Column("rounds", lambda each: str(each.rounds), lambda each: each.rounds > 1)
+_TOKENS = Column(
+    "tokens", lambda each: token_text(each.tokens), lambda each: each.tokens.value is not None
+)
+_UNSCORED = Column("unscored", lambda each: str(each.unscored), lambda each: bool(each.unscored))
 
-    def __init__(self, summary: GradeSummary) -> None:
-        self._grading = summary.grading
-        self._tasks = len({each.task for each in summary.models}) > 1
-        self._models = len({each.model for each in summary.models}) > 1
-        columns = (
-            Column("n", lambda each: str(each.questions)),
-            *self._grading.columns,
-            Column(
-                "tokens",
-                lambda each: token_text(each.tokens),
-                lambda each: each.tokens.value is not None,
-            ),
-            Column("unscored", lambda each: str(each.unscored), lambda each: bool(each.unscored)),
-        )
-        self._numbers = [each for each in columns if any(map(each.speaks, summary.models))]
-        self.hidden = [each for each in columns if each not in self._numbers]
 
-    def sheet(self, table: Breakdown, overall: Group | None = None) -> Sheet:
-        """A breakdown as texts, with the rows over all questions at the end."""
-        tasks = self._tasks and table.by != "task"
-        names = [table.by or self._grading.questions, *["task"] * tasks, *["model"] * self._models]
-        groups = [*table.groups, *([overall] if overall else [])]
-        sections = []
-        for group in groups:
-            value = NOT_GIVEN if group.value is None else shorten(group.value, 40)
-            rows = [self._row(each, tasks) for each in group.models]
-            rows[0][0] = f"all {self._grading.questions}" if group is overall else value
-            sections.append(rows)
-        by = f" by {table.by}" if table.by else ""
-        heads = [*names, *(each.head for each in self._numbers)]
-        return Sheet(f"{self._grading.title}{by}", heads, len(names), sections)
+def _known(summary: GradeSummary) -> list[Column]:
+    """All columns that can be shown."""
+    grading = summary.grading
+    metrics = chain.from_iterable(grading.groups.values())
+    return [_N, _ROUNDS, *grading.columns, *metrics, _TOKENS, _UNSCORED]
 
-    def _row(self, figures: Figures, tasks: bool) -> list[str]:
-        names = [figures.task] * tasks + [figures.model] * self._models
-        numbers = (each.text(figures) for each in self._numbers)
-        return ["", *(shorten(name, 40) for name in names), *numbers]
+
+def _shown(summary: GradeSummary, columns: Sequence[Column]) -> list[Column]:
+    """The informative columns of a table."""
+    every = (_N, _ROUNDS, *columns, _TOKENS, _UNSCORED)
+    return [each for each in every if any(map(each.speaks, summary.models))]
+
+
+def _chosen(summary: GradeSummary, wanted: Sequence[str]) -> list[Column]:
+    known = {each.head: each for each in _known(summary)}
+    if unknown := next((name for name in wanted if name not in known), None):
+        raise UserError(f"Unknown column {unknown!r}; columns: {', '.join(known)}")
+    return [known[name] for name in wanted]
+
+
+def _sheet(
+    summary: GradeSummary,
+    columns: Sequence[Column],
+    table: Breakdown,
+    overall: Group | None,
+    title: str,
+) -> Sheet:
+    """A breakdown as texts, with the rows over all questions at the end."""
+    grading = summary.grading
+    tasks = table.by != "task" and len({each.task for each in summary.models}) > 1
+    groups = [*table.groups, *([overall] if overall else [])]
+    # The only group needs no name.
+    named = len(groups) > 1 or bool(table.by)
+    models = not named or len({each.model for each in summary.models}) > 1
+    sections = []
+    for group in groups:
+        value = NOT_GIVEN if group.value is None else shorten(group.value, 40)
+        name = f"all {grading.questions}" if group is overall else value
+        rows = [
+            [
+                *[name if at == 0 else ""] * named,
+                *[shorten(each.task, 40)] * tasks,
+                *[shorten(each.model, 40)] * models,
+                *(_cell(column, each, group) for column in columns),
+            ]
+            for at, each in enumerate(group.models)
+        ]
+        sections.append(rows)
+    names = [*[table.by or grading.questions] * named, *["task"] * tasks, *["model"] * models]
+    by = f" by {table.by}" if table.by else ""
+    heads = [*names, *(each.head for each in columns)]
+    return Sheet(f"{title}{by}", heads, len(names), sections)
+
+
+def _cell(column: Column, figures: Figures, group: Group) -> str:
+    text = column.text(figures)
+    return Best(text) if figures.model in column.best(group.models) else text
 
 
 def metric_column(metric: str, head: str = "") -> Column:

@@ -16,7 +16,6 @@ from lmms_rpts.analysis.dataframes import (
     responses_frame,
     steps_frame,
 )
-from lmms_rpts.analysis.export import rating_frame
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 from tests.support.guarded import guarded_record, old_record
@@ -60,7 +59,7 @@ def test_one_run_or_several(tmp_path: Path) -> None:
     for name, scores in (("a", [[0.9, 0.2], [1.0, 1.0]]), ("b", [[0.5, 0.5]])):
         write_run(tmp_path / name, dict(enumerate(map(make_record, scores))))
     one, other = read_runs([f"one={tmp_path / 'a'}", f"other={tmp_path / 'b'}"])
-    for frame in (responses_frame, steps_frame, rating_frame):
+    for frame in (responses_frame, steps_frame):
         pd.testing.assert_frame_equal(frame(one), frame([one]))
         assert len(frame(iter([one, other]))) == len(frame(one)) + len(frame(other))
     alone, both = documents_frame(one), documents_frame([one, other])

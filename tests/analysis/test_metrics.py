@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lmms_rpts.analysis.metrics import GROUPS, NEITHER_IS_BETTER
 from lmms_rpts.report.terms import METRIC_WORDS
 from lmms_rpts.tasks.rpts_eval.results import COUNTS, LOWER_IS_BETTER, METRICS
+from lmms_rpts.tasks.rpts_eval.summary import GROUPS, NEITHER_IS_BETTER
 
 
 def test_each_metric_is_in_one_group_and_has_its_words() -> None:

@@ -8,20 +8,25 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary, summarize
 from lmms_rpts.report.plots import points_of
 from lmms_rpts.report.view import make_view
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean
+from lmms_rpts.tasks.grade_types import Figures
+from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
+from lmms_rpts.tasks.rpts_eval.summary import best as best_of
+from lmms_rpts.tasks.rpts_eval.summary import summarize
 from tests.analysis.test_sweeping import judged
 from tests.support.runs import make_record, scoring_with, write_run
 from tests.support.tables import table
 
 
-def summary_of(folder: Path, task: str | None = None, **rounds: list[dict[int, Any]]) -> Summary:
+def summary_of(
+    folder: Path, task: str | None = None, **rounds: list[dict[int, Any]]
+) -> GradeSummary:
     """A summary of runs by model name; each model has a list of rounds."""
     for model, each in rounds.items():
         for number, records in enumerate(each):
@@ -31,7 +36,7 @@ def summary_of(folder: Path, task: str | None = None, **rounds: list[dict[int, A
                 model_args=f"pretrained=lab/{model}",
                 tokens=dict.fromkeys(records, 100 * (number + 1)),
             )
-    return summarize(read_runs([folder]), task)
+    return summarize(read_runs([folder]), task=task)
 
 
 def scores(*values: float | None) -> dict[int, Any]:
@@ -42,9 +47,8 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
     found = summary_of(
         tmp_path, a=[scores(0.0, 0.5), scores(0.5, 0.5), scores(1.0, 0.5)], b=[scores(0.5, 0.75)]
     )
-    (table,) = found.tables
-    a, b = table.models
-    assert (a.model, a.rounds, a.documents) == ("a", 3, 2)
+    a, b = found.models
+    assert (a.model, a.rounds, a.questions) == ("a", 3, 2)
     # The rounds' means are 0.25, 0.5 and 0.75: their squared distances sum to 0.125.
     assert a.metrics["rpts"] == Figure(0.5, pytest.approx(math.sqrt(0.125 / 2)), n=3)
     assert a.tokens == Figure(200.0, pytest.approx(100.0), n=3)
@@ -58,16 +62,15 @@ def test_the_frame_has_a_row_a_task_and_model(tmp_path: Path) -> None:
     for task, value in (("rpts_eval_en", 1.0), ("rpts_eval_zh", 0.5)):
         write_run(tmp_path, scores(value, value, *[0.0] * (task == "rpts_eval_zh")), task=task)
     found = summarize(read_runs([tmp_path]))
-    frame = found.frame().set_index("task")
-    assert list(frame.index) == ["rpts_eval_en", "rpts_eval_zh", ""]
-    assert list(frame["rpts"]) == pytest.approx([1.0, 1 / 3, 0.6])  # of 2, of 3, of all 5
-    assert list(frame["rpts_n"]) == [2, 3, 5]
+    frame = found.frame().set_index("group")
+    assert list(frame.index) == ["", "rpts_eval_en", "rpts_eval_zh"]
+    assert list(frame["rpts"]) == pytest.approx([0.6, 1.0, 1 / 3])  # of all 5, of 2, of 3
+    assert list(frame["rpts_n"]) == [5, 2, 3]
     assert frame["rpts_sd"].isna().all()
     assert frame["rpts_sd"].dtype == float
-    assert found.overall.task is None
-    only = summarize(read_runs([tmp_path]), "rpts_eval_en")
-    assert [table.task for table in only.tables] == ["rpts_eval_en"]
-    assert only.overall.models[0].metrics["rpts"].value == 1.0
+    only = summarize(read_runs([tmp_path]), task="rpts_eval_en")
+    assert [group.value for group in only.tables[0].groups] == ["rpts_eval_en"]
+    assert only.models[0].metrics["rpts"].value == 1.0
 
 
 def test_a_task_that_no_run_has(tmp_path: Path) -> None:
@@ -79,12 +82,12 @@ def test_a_task_that_no_run_has(tmp_path: Path) -> None:
 
 def test_a_round_without_a_value_is_no_round_of_that_metric(tmp_path: Path) -> None:
     found = summary_of(tmp_path, a=[scores(None), scores(0.25)])
-    (model,) = found.overall.models
+    (model,) = found.models
     assert model.rounds == 2
     assert model.metrics["rpts"] == Figure(0.25, n=1)
     assert model.metrics["judge_coverage"].value == 0.5
     (told,) = found.warnings
-    assert "a (1): 1 of 1 responses were not judged (judge_coverage 0.000)" in told
+    assert "a (1): 1 of 1 responses have no score" in told
 
 
 def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_path: Path) -> None:
@@ -94,10 +97,10 @@ def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_pa
     failed = judged(None, right=None) | {"reason": "the model request failed: busy"}
     records = {0: [judged(1.0), undecided], 1: judged(0.0, right=False), 2: undecided, 3: failed}
     found = summary_of(tmp_path, a=[records])
-    assert found.overall.models[0].metrics["accuracy"].value == 0.5
+    assert found.models[0].metrics["accuracy"].value == 0.5
     assert found.warnings == (
-        "a: 1 of 5 responses were not judged (judge_coverage 0.800) and are left out of the means "
-        "(most often: the model request failed: busy)",
+        "a: 1 of 5 responses have no score, and are left out of rpts (most often: the model "
+        "request failed: busy)",
         "a: 2 of 5 answers are neither right nor wrong, and are left out of accuracy, which is "
         "from 0.167 (all of them wrong) to 0.667 (all right)",
     )
@@ -107,7 +110,7 @@ def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_pa
 def test_runs_of_other_documents_are_no_rounds(tmp_path: Path) -> None:
     """A standard deviation between a whole run and a part of it would mean nothing."""
     found = summary_of(tmp_path, a=[scores(1.0, 1.0, 1.0), scores(1.0)])
-    assert [(each.model, each.rounds) for each in found.overall.models] == [
+    assert [(each.model, each.rounds) for each in found.models] == [
         ("a (1)", 1),
         ("a (2)", 1),
     ]
@@ -119,7 +122,7 @@ def test_models_of_one_name_and_other_judges_are_no_rounds(tmp_path: Path) -> No
     for at, (source, judge) in enumerate((("x/m", "j"), ("y/m", "j"), ("x/m", "k"))):
         records = {0: make_record([0.5, 0.5], judge=f"openai:{judge}")}
         write_run(tmp_path / str(at), records, model_args=f"pretrained={source}")
-    models = summarize(read_runs([tmp_path])).overall.models
+    models = summarize(read_runs([tmp_path])).models
     assert [each.rounds for each in models] == [1, 1, 1]
     assert len({each.model for each in models}) == 3
 
@@ -152,15 +155,12 @@ def test_other_judges_and_settings_are_told(tmp_path: Path, change: Any, told: s
     assert told in warning
 
 
-def task_of(name: str, *values: float | None, **more: Any) -> TaskSummary:
+def models_of(name: str, *values: float | None, tokens: float | None = None) -> list[Figures]:
     blank = dict.fromkeys(METRICS, Figure(None))
-    models = [
-        ModelSummary(
-            f"m{at}", 1, 1, {**blank, name: Figure(value)}, more.get("tokens", Figure(None))
-        )
+    return [
+        Figures("", f"m{at}", 1, 1, 1, 0, {}, {**blank, name: Figure(value)}, Figure(tokens))
         for at, value in enumerate(values)
     ]
-    return TaskSummary(None, tuple(models))
 
 
 @table(
@@ -173,17 +173,17 @@ def task_of(name: str, *values: float | None, **more: Any) -> TaskSummary:
     ("rpts", (None, None), set()),
 )
 def test_best(name: str, values: tuple[float | None, ...], best: set[str]) -> None:
-    assert task_of(name, *values).best(name) == best
+    assert best_of(name, models_of(name, *values)) == best
 
 
 def test_points_and_their_bars(tmp_path: Path) -> None:
     found = summary_of(tmp_path, a=[scores(0.25), scores(0.75)], b=[scores(0.0, 1.0)])
-    a, b = points_of(found.overall, "rpts")
+    a, b = points_of(found.models, "rpts")
     sd = math.sqrt(0.125)  # distances of 0.25 to the mean, twice, over n - 1 = 1
     assert a[:3] == ("a", 150.0, 0.5)
     assert a.ends == pytest.approx((0.5 - sd, 0.5 + sd))
     interval = estimate_mean([0.0, 1.0])
     assert b == ("b", 100.0, 0.5, (interval.low, interval.high))
-    assert points_of(task_of("rpts", 0.5), "rpts") == []
-    assert points_of(task_of("rpts", None, tokens=Figure(9.0)), "rpts") == []
-    assert points_of(task_of("rpts", 0.5, tokens=Figure(9.0)), "rpts") == [("m0", 9.0, 0.5, ())]
+    assert points_of(models_of("rpts", 0.5), "rpts") == []
+    assert points_of(models_of("rpts", None, tokens=9.0), "rpts") == []
+    assert points_of(models_of("rpts", 0.5, tokens=9.0), "rpts") == [("m0", 9.0, 0.5, ())]

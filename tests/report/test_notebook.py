@@ -86,7 +86,7 @@ def test_lines_are_short(shown: dict[str, Any]) -> None:
     assert lines["run"].endswith(
         ": 3 responses to 3 documents of rpts_eval_en, scored by openai:oracle>"
     )
-    assert lines["summary"].startswith("<Summary of rpts_eval_en: <img src=x")
+    assert lines["summary"].startswith("<GradeSummary of RPTS: <img src=x")
     assert lines["comparison"].endswith(" and b: 3 shared documents, 0 flips>")
     assert lines["rome record"] == "<RomeRecord rome_geo 0: score 1.000>"
 
@@ -113,12 +113,12 @@ def drawn_in(html: str) -> str:
 def test_what_is_shown(shown: dict[str, Any]) -> None:
     html = {name: each._repr_html_() for name, each in shown.items()}
     # (0.9 + 0.9 * 0.2) / 1.9
-    assert re.search(r"<td[^>]*>rpts</td><td[^>]*>0\.568", html["run"])
+    assert re.search(r"<th[^>]*>rpts</th>.*<td[^>]*>0\.568", html["run"], re.DOTALL)
     assert "Text 7" in drawn_in(html["tree"])
     assert "The shop is closed." in drawn_in(html["record"])
     assert re.search(r"<th[^>]*>difference</th>", html["comparison"])
-    assert "ROME by subtask" in html["rome run"]
-    assert "ROME by subtask" in html["rome summary"]
+    assert "ROME of geo" in html["rome run"]
+    assert "ROME of geo" in html["rome summary"]
 
 
 def test_saved_runs_and_empty_ones() -> None:

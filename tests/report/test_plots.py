@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_rpts.analysis.summary import Figure, ModelSummary, TaskSummary
 from lmms_rpts.analysis.sweeping import QUANTITIES
 from lmms_rpts.report.plots import BLUES, WHITE_FROM, draw_heatmaps, draw_scatter
+from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.tasks.grade_types import Figures, Group
+from lmms_rpts.tasks.graded import GradeSummary
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
 from tests.support.pictures import labels_of_svg, parts_of_svg, texts_of_svg
 
 
@@ -55,8 +58,8 @@ def heatmap(runs: dict[str, list[float]]) -> str:
     return draw_heatmaps({label: frame_of(each) for label, each in runs.items()}, 0.5).decode()
 
 
-def scatter(*models: ModelSummary) -> str:
-    return draw_scatter(TaskSummary(None, models)).decode()
+def scatter(*models: Figures) -> str:
+    return draw_scatter(GradeSummary(GRADING, Group(None, models), (), {}, (), ())).decode()
 
 
 labels = st.text(max_size=60)
@@ -106,9 +109,10 @@ def test_a_large_grid_is_no_picture_of_gigabytes() -> None:
     assert max(int.from_bytes(png[at : at + 4], "big") for at in (16, 20)) <= 8200
 
 
-def model(name: str, tokens: float | None, value: float | None, *ends: float) -> ModelSummary:
+def model(name: str, tokens: float | None, value: float | None, *ends: float) -> Figures:
     low, high = ends or (None, None)
-    return ModelSummary(name, 1, 1, {"rpts": Figure(value, None, low, high, 1)}, Figure(tokens))
+    figure = Figure(value, None, low, high, 1)
+    return Figures("", name, 1, 1, 1, 0, {}, {"rpts": figure}, Figure(tokens))
 
 
 @settings(max_examples=5)
