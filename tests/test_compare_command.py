@@ -18,6 +18,7 @@ from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
 from tests.support.lmms import forked
+from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, scoring_with, write_run
 from tests.support.tables import table
 
@@ -272,6 +273,20 @@ def test_written_files_hold_the_same(
     assert {len(each) for each in cells} == {9}
     assert [each[0] for each in cells[2:]] == [each.metric for each in comparison.metrics]
     assert cells[2][1:4] == ["0.367", "0.500", "+0.133"]
+
+
+def test_graded_runs_are_compared(command: Command, tmp_path: Path, pair: Any) -> None:
+    for name, scores in (("one", (1.0, 0.0)), ("two", (0.0, 0.0)), ("rome", (1.0,))):
+        write_rome_run(tmp_path / name, {"geo": [make_rome_record(each) for each in scores]})
+    one, two = pair
+    output = command(one, two, "--benchmark", "rome", "--task", "rome_geo").output
+    assert "2 shared documents" in output
+    assert row(output, "accuracy")[1:4] == ["0.500", "0.000", "-0.500"]
+    assert "1 of 2 documents flipped: 1 from right to wrong" in output
+    assert "choose one with --benchmark rpts or --benchmark rome" in command(one, two).output
+    lacking = command(one, tmp_path / "rome", "--benchmark", "rpts").output
+    assert f"no benchmark in common: {one} has rpts, rome, {tmp_path / 'rome'} has rome" in lacking
+    assert "no task x in common" in command(one, two, "--benchmark", "rome", "--task", "x").output
 
 
 def test_a_label_survives_csv(command: Command, pair: tuple[Path, Path], tmp_path: Path) -> None:

@@ -161,7 +161,6 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
 
 @table(
     "arguments",
-    ["compare", "RUN", "RUN"],
     ["sweep", "RUN"],
     ["export", "RUN", "-o", "out.csv"],
     ["agreement", "RUN", "RUN"],

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from lmms_rpts.analysis.document_values import document_values
 from lmms_rpts.escaping import count, shorten
-from lmms_rpts.filters.record import DIAGNOSTICS, RptsRecord
 from lmms_rpts.notebook import html_of
+from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
-from lmms_rpts.tasks.rpts_eval.results import COUNTS, METRICS
-from lmms_rpts.tasks.rpts_eval.runs import Run
+from lmms_rpts.tasks.grade_types import Grading
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_ASKED = ("context", "textual_clue", "visual_clue", "reasoning", "answer")
-
-Category = Literal["right, sound reasoning", "right for the wrong reason", "wrong", "unscored"]
-Pairs = Mapping[tuple[str, int], tuple[list[RptsRecord], list[RptsRecord]]]
-
-
-UNTESTED = (*DIAGNOSTICS, "guarded_coverage")
-"""Metrics without p-values: each tested metric raises the corrected p-values of the others."""
+Category = Literal[
+    "right, sound reasoning", "right for the wrong reason", "right", "wrong", "unscored"
+]
+Pairs = Mapping[tuple[str, int], tuple[list[Any], list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,10 @@ class MetricDifference:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Result of one run on a document: means over its responses, None if there is no value."""
+    """Result of one run on a document: means over its responses, None if there is no value.
+
+    ``accuracy`` is the first metric of benchmarks without ``rpts``.
+    """
 
     category: Category
     accuracy: float | None
@@ -104,7 +103,7 @@ class Comparison:
     Attributes:
         documents: number of shared documents; ``only_a``, ``only_b``: documents of one run
             only.
-        changed: shared documents whose clues, context or gold answer differ between the runs.
+        changed: shared documents whose data differ between the runs, such as clues or gold answer.
         metrics: in the order of the results table.
         flips: the largest change first.
     """
@@ -138,7 +137,11 @@ class Comparison:
 
 
 def compare_runs(
-    a: Run, b: Run, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
+    a: AnyRun,
+    b: AnyRun,
+    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
+    grading: Grading = GRADING,
 ) -> Comparison:
     """Compare two runs over their shared documents, second minus first.
 
@@ -155,6 +158,7 @@ def compare_runs(
     Args:
         resamples: bootstrap resamples.
         permutations: random swaps, if there are too many to enumerate.
+        grading: how the benchmark of the runs is summarized.
 
     Raises:
         RunError: if the runs share no document, or a shared document differs between them.
@@ -167,8 +171,8 @@ def compare_runs(
             "document: compare runs of the same tasks and documents"
         )
     pairs = {key: (ours[key], theirs[key]) for key in shared}
-    changed = _count_changed(pairs)
-    values = [document_values(run) for run in (a, b)]
+    changed = _count_changed(pairs, grading)
+    values = [document_values(run, grading.metrics) for run in (a, b)]
     first, second = (np.vstack([each[key] for key in shared]) for each in values)
     clusters = intervals.numbered([ours[key][0].instance.cluster for key in shared])
     return Comparison(
@@ -178,13 +182,18 @@ def compare_runs(
         only_a=len(ours) - len(shared),
         only_b=len(theirs) - len(shared),
         changed=changed,
-        metrics=_differences(first, second, clusters, resamples, permutations),
-        flips=_flips(pairs, first, second),
+        metrics=_differences(first, second, clusters, resamples, permutations, grading),
+        flips=_flips(pairs, first, second, grading),
     )
 
 
 def _differences(
-    first: Floats, second: Floats, clusters: Indices, resamples: int, permutations: int
+    first: Floats,
+    second: Floats,
+    clusters: Indices,
+    resamples: int,
+    permutations: int,
+    grading: Grading,
 ) -> tuple[MetricDifference, ...]:
     n, m = first.shape
 
@@ -199,16 +208,18 @@ def _differences(
     observed = np.vstack(difference(np.ones((1, n))))
     p_values = [
         None
-        if metric in UNTESTED
+        if metric in grading.untested
         else swap_test(first[:, at], second[:, at], permutations, clusters)
-        for at, metric in enumerate(METRICS)
+        for at, metric in enumerate(grading.metrics)
     ]
     adjusted, found = holm(p_values), []
-    for at, metric in enumerate(METRICS):
+    for at, metric in enumerate(grading.metrics):
         known_a, known_b = ~np.isnan(first[:, at]), ~np.isnan(second[:, at])
         size = min(len(set(clusters[known].tolist())) for known in (known_a, known_b))
         low, high = intervals.interval(drawn[:, at], size) if size > 1 else (None, None)
-        if low is None and size > 1 and metric not in COUNTS:  # all resamples are equal
+        if (
+            low is None and size > 1 and grading.kinds.get(metric) != "count"
+        ):  # all resamples are equal
             low, high = _of_equal_differences(first[:, at], second[:, at], clusters)
         a, b, change = map(_value, observed[:, at])
         n_both, n_either = int((known_a & known_b).sum()), int((known_a | known_b).sum())
@@ -231,50 +242,63 @@ def _value(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
 
 
-def _flips(pairs: Pairs, first: Floats, second: Floats) -> tuple[Flip, ...]:
-    columns = [METRICS.index(name) for name in ("rpts", "accuracy", "accuracy_rpts")]
+def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tuple[Flip, ...]:
+    names = list(grading.metrics)
+    scored = "accuracy_rpts" in names
+    columns = [names.index(each) for each in ("accuracy", "rpts", "accuracy_rpts")] if scored else 0
     found = []
-    for (task, doc_id), one, other in zip(
-        pairs, first[:, columns], second[:, columns], strict=True
+    for key, (ours, theirs), one, other in zip(
+        pairs, pairs.values(), first[:, columns], second[:, columns], strict=True
     ):
-        responses_a, responses_b = pairs[task, doc_id]
-        instance = responses_a[0].instance
-        asked = (task, doc_id, instance.id, instance.statement, instance.answer)
-        a, b = _side(responses_a, one), _side(responses_b, other)
-        flip = Flip(*asked, a, b, size=float(np.nansum(np.abs(other - one)[:2])))
+        question = grading.display.question(ours[0])
+        a, b = (
+            _side(
+                [grading.display.answer(each).final for each in responses], *np.atleast_1d(values)
+            )
+            for responses, values in ((ours, one), (theirs, other))
+        )
+        size = float(np.nansum(np.abs(np.atleast_1d(other - one))[:2]))
+        asked = (*key, str(ours[0].instance.id), question.text, " | ".join(question.gold))
+        flip = Flip(*asked, a, b, size)
         if a.category != b.category or flip.to_right is not None:
             found.append(flip)
     return tuple(sorted(found, key=lambda flip: (-flip.size, flip.task, flip.doc_id)))
 
 
-def _side(responses: Sequence[RptsRecord], values: Floats) -> Side:
-    rpts, accuracy, both = (_value(value) for value in values)
+def _side(answers: Sequence[str | None], right: float, *reasoned: float) -> Side:
+    """The result of a run; ``reasoned``: RPTS, and whether answer and reasoning are right."""
+    accuracy = _value(right)
+    rpts, both = map(_value, reasoned) if reasoned else (None, None)
     category: Category
-    if rpts is None or accuracy is None:
+    if accuracy is None or (reasoned and rpts is None):
         category = "unscored"
     elif accuracy < 0.5:
         category = "wrong"
+    elif not reasoned:
+        category = "right"
     elif both is None or both < 0.5:
         category = "right for the wrong reason"
     else:
         category = "right, sound reasoning"
-    return Side(category, accuracy, rpts, tuple(each.answer.value for each in responses))
+    return Side(category, accuracy, rpts, tuple(answers))
 
 
-def _count_changed(pairs: Pairs) -> int:
-    """Number of shared documents with different clues or a different gold answer.
+def _count_changed(pairs: Pairs, grading: Grading) -> int:
+    """Number of shared documents whose data differ.
 
     Raises:
         RunError: if they are different documents.
     """
     changed = 0
     for (task, doc_id), (ours, theirs) in pairs.items():
-        one, other = ours[0].instance, theirs[0].instance
-        if (one.id, one.statement) != (other.id, other.statement):
+        one, other = (
+            (each[0].instance.id, grading.display.question(each[0]).text) for each in (ours, theirs)
+        )
+        if one != other:
             raise RunError(
-                f"Document {doc_id} of {task} differs between the runs: id {one.id!r}, "
-                f"{one.statement[:60]!r}, and id {other.id!r}, {other.statement[:60]!r}. The runs "
-                "used different data and cannot be compared"
+                f"Document {doc_id} of {task} differs between the runs: id {one[0]!r}, "
+                f"{one[1][:60]!r}, and id {other[0]!r}, {other[1][:60]!r}. The runs used different "
+                "data and cannot be compared"
             )
-        changed += any(getattr(one, name) != getattr(other, name) for name in _ASKED)
+        changed += ours[0].instance != theirs[0].instance
     return changed

@@ -18,6 +18,7 @@ from lmms_rpts.reasoning.metric import step_weights
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,7 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
     rows = [
         ((run.label, *document), values)
         for run in each_run(runs)
-        for document, values in document_values(run).items()
+        for document, values in document_values(run, GRADING.metrics).items()
     ]
     first = 1 if isinstance(runs, RunOf) else 0
     index = pd.MultiIndex.from_tuples(

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
+from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.stats.intervals import Floats
-from lmms_rpts.tasks.rpts_eval.results import METRICS
-from lmms_rpts.tasks.rpts_eval.runs import Run
+from lmms_rpts.tasks.results import Metrics
 
 Key = tuple[str, int]
 """A document: its task and ``doc_id``."""
 
 
-def document_values(run: Run) -> dict[Key, Floats]:
+def document_values(run: AnyRun, metrics: Metrics) -> dict[Key, Floats]:
     """The value of each metric for each document, by task and ``doc_id``.
 
     Returns:
-        Arrays of the shape (len(METRICS),): means over a document's responses, NaN if there is no
+        Arrays of the shape (len(metrics),): means over a document's responses, NaN if there is no
         value.
     """
-    of: dict[Key, list[Mapping[str, float | None]]] = {}
-    for response in run.responses:
-        of.setdefault(response.instance.key, []).append(response.metrics)
+    of = run.documents()
     return {
-        key: np.array([_mean(each[name] for each in of[key]) for name in METRICS])
+        key: np.array([_mean(map(value_of, of[key])) for value_of in metrics.values()])
         for key in sorted(of)
     }
 

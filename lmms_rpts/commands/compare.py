@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -20,6 +22,7 @@ from lmms_rpts.commands.common import (
     Validities,
     check_suffixes,
     csv_of,
+    fail,
     read_validities,
     spare,
     told,
@@ -30,14 +33,11 @@ from lmms_rpts.escaping import escape_markdown, markdown_table, printable, short
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference, Side
     from lmms_rpts.analysis.validity import ValidityNote
-    from lmms_rpts.tasks.rpts_eval.runs import Run
+    from lmms_rpts.runs.run import AnyRun
+    from lmms_rpts.tasks.grade_types import Grading
 
 SUFFIXES = (".csv", ".json", ".md")
 _COLUMNS = ("metric", "A", "B", "B - A", "95% interval", "p", "p (Holm)", "n both", "n either")
-_SETTINGS = (
-    *("judge", "prompt_version", "judge_samples", "temperature", "jury", "partial_jury"),
-    *("decay", "focus_height"),
-)
 
 
 def compare(
@@ -55,6 +55,11 @@ def compare(
     run_b: Annotated[
         str, typer.Argument(metavar="RUN_B", help="The other run.", show_default=False)
     ],
+    benchmark: Annotated[
+        str | None,
+        typer.Option("--benchmark", help="The benchmark, if the runs have several."),
+    ] = None,
+    task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
     flips: Annotated[
         int, typer.Option("--flips", min=0, help="Number of flipped documents to show.")
     ] = 10,
@@ -73,32 +78,34 @@ def compare(
 ) -> None:
     """Compare two runs on their shared documents: differences B - A, and documents that flipped.
 
+    Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval, ...).
+
     Each difference has a 95% bootstrap interval and the p-value of a paired permutation test.
     """
     from lmms_rpts.analysis.comparison import compare_runs
     from lmms_rpts.analysis.validity import validity_lines, validity_notes
-    from lmms_rpts.tasks.rpts_eval.runs import read_run
+    from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
     files = check_suffixes(output, SUFFIXES)
     with told():
         with Console(stderr=True).status("Reading and comparing the runs ..."):
-            # Read separately: together, two runs without shared documents would be merged into one.
-            a, b = _told_apart(read_run(run_a), read_run(run_b))
+            grading, *pair = _read(run_a, run_b, benchmark, task)
+            a, b = _told_apart(*pair)
             known = read_validities(validity)
             spare([a, b], files, *(each.path for each in known))
-            comparison = compare_runs(a, b)
-            judges = validity_notes([a, b], known)
+            comparison = compare_runs(a, b, grading=grading)
+            judges = validity_notes([a, b], known) if grading is GRADING else []
         warnings = [
             *_same_run(a, b),
-            *_other_settings(a, b),
+            *_other_settings(a, b, grading.settings),
             *_judges_to_doubt(a, b),
             *_other_data(comparison),
         ]
     for path in files:
         # Written before anything is printed: a pipe may be closed (| head).
-        write_text(path, _written(comparison, warnings, judges, path.suffix.lower()))
+        write_text(path, _written(comparison, warnings, judges, path.suffix.lower(), grading))
     console = Console()
-    _show_metrics(comparison, console)
+    _show_metrics(comparison, console, grading)
     for warning in warnings:
         console.print(
             Text(f"Warning: {printable(warning)}", style="yellow"),
@@ -109,7 +116,41 @@ def compare(
     _show_flips(comparison, flips, console)
 
 
-def _told_apart(a: Run, b: Run) -> tuple[Run, Run]:
+def _read(
+    run_a: str, run_b: str, benchmark: str | None, task: str | None
+) -> tuple[Grading, AnyRun, AnyRun]:
+    """The two runs of one benchmark, and how it is summarized."""
+    from lmms_rpts.runs.run import of_task
+    from lmms_rpts.tasks.all_runs import read_all_runs
+    from lmms_rpts.tasks.benchmark import get_benchmark
+    from lmms_rpts.tasks.rpts_eval.runs import only_run
+    from lmms_rpts.tasks.rpts_eval.summary import GRADING
+
+    # Read separately: together, two runs without shared documents would be merged into one.
+    found = [read_all_runs([path]) for path in (run_a, run_b)]
+    one, other = ({**({"rpts": each.rpts} if each.rpts else {}), **each.graded} for each in found)
+    wanted = get_benchmark(benchmark).name if benchmark else None
+    shared = [name for name in one if name in other and wanted in (None, name)]
+    if not shared:
+        fail(
+            f"The runs have no benchmark in common: {run_a} has {', '.join(one)}, {run_b} has "
+            f"{', '.join(other)}"
+        )
+    if len(shared) > 1:
+        names = " or ".join(f"--benchmark {name}" for name in shared)
+        fail(f"There are runs of several benchmarks: choose one with {names}")
+    (name,) = shared
+    a, b = (
+        of_task(only_run(path, runs), task)
+        for path, runs in ((run_a, one[name]), (run_b, other[name]))
+    )
+    if a is None or b is None:
+        fail(f"The runs have no task {task} in common")
+    grades = get_benchmark(name).grades
+    return (resolve_name(grades) if grades else GRADING), a, b
+
+
+def _told_apart(a: AnyRun, b: AnyRun) -> tuple[AnyRun, AnyRun]:
     """The runs with distinct labels: equal labels become the parts of the paths that differ."""
     if a.label != b.label:
         return a, b
@@ -126,13 +167,13 @@ def _told_apart(a: Run, b: Run) -> tuple[Run, Run]:
     return replace(a, label=labels[0]), replace(b, label=labels[1])
 
 
-def _other_settings(a: Run, b: Run) -> Iterator[str]:
+def _other_settings(a: AnyRun, b: AnyRun, names: Sequence[str]) -> Iterator[str]:
     ours, theirs = a.documents(), b.documents()
     shared = set(ours) & set(theirs)
     parts = []
-    for name in _SETTINGS:
+    for name in names:
         used = [
-            {key: {getattr(each.settings, name) for each in found[key]} for key in shared}
+            {key: {getattr(each.scoring, name) for each in found[key]} for key in shared}
             for found in (ours, theirs)
         ]
         other = sum(used[0][key] != used[1][key] for key in shared)
@@ -147,12 +188,13 @@ def _other_settings(a: Run, b: Run) -> Iterator[str]:
         )
 
 
-def _judges_to_doubt(a: Run, b: Run) -> Iterator[str]:
+def _judges_to_doubt(a: AnyRun, b: AnyRun) -> Iterator[str]:
     from lmms_rpts.judging import NO_JUDGE
 
     found: dict[str, list[str]] = {}
     for name, run in (("A", a), ("B", b)):
-        for judge in dict.fromkeys(each.judge for each in run.scorings if not each.comparable):
+        doubtful = (each for each in run.scorings if not getattr(each, "comparable", True))
+        for judge in dict.fromkeys(each.judge for each in doubtful):
             found.setdefault(judge, []).append(name)
     for judge, names in found.items():
         runs = " and ".join(names)
@@ -165,7 +207,7 @@ def _judges_to_doubt(a: Run, b: Run) -> Iterator[str]:
             )
 
 
-def _same_run(a: Run, b: Run) -> Iterator[str]:
+def _same_run(a: AnyRun, b: AnyRun) -> Iterator[str]:
     if {file.resolve() for file in a.files} == {file.resolve() for file in b.files}:
         yield "both runs are the same files: the run is compared with itself."
 
@@ -174,13 +216,11 @@ def _other_data(comparison: Comparison) -> Iterator[str]:
     if comparison.changed:
         yield (
             f"the data changed between the runs: {comparison.changed} of {comparison.documents} "
-            "shared documents have another context, other clues or another gold answer."
+            "shared documents have other data, such as the clues or the gold answer."
         )
 
 
-def _show_metrics(comparison: Comparison, console: Console) -> None:
-    from lmms_rpts.tasks.rpts_eval.summary import GROUPS
-
+def _show_metrics(comparison: Comparison, console: Console, grading: Grading) -> None:
     for line in _heading(comparison):
         console.print(Text(printable(line)), soft_wrap=not console.is_terminal)
     roomy = console.width >= 100
@@ -190,13 +230,14 @@ def _show_metrics(comparison: Comparison, console: Console) -> None:
         justify: Literal["right", "left"] = "right" if at else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=at in (0, 1, 2, 3, 5))
     found = {metric.metric: metric for metric in comparison.metrics}
-    for names in GROUPS.values():
+    groups = [[each.head for each in columns] for columns in grading.groups.values()]
+    for names in groups or [list(grading.metrics)]:
         for name in names:
             *figures, n_both, n_either = _figures(found[name])
             table.add_row(*figures, f"{n_both}/{n_either}")
         table.add_section()
     console.print("", table, "")
-    console.print(Text(_explained(comparison)), soft_wrap=not console.is_terminal)
+    console.print(Text(_explained(comparison, grading)), soft_wrap=not console.is_terminal)
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
@@ -228,16 +269,13 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else format(round(value, 9) + 0.0, form)
 
 
-def _explained(comparison: Comparison) -> str:
-    from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
-
+def _explained(comparison: Comparison, grading: Grading) -> str:
     tested = sum(metric.p is not None for metric in comparison.metrics)
-    lower = ", ".join(each.metric for each in comparison.metrics if each.metric in LOWER_IS_BETTER)
     return (
         "Means over the shared documents for which the run has a value. Interval: bootstrap over "
         "documents. p: two-sided permutation test that swaps the runs within documents; p (Holm): "
         f"adjusted for the {tested} metrics tested. n: documents with a value in both runs / in at "
-        f"least one. Lower is better: {lower}."
+        "least one." + " ".join(["", *re.findall(r"\w+: lower is better\.", grading.explained)])
     )
 
 
@@ -294,7 +332,11 @@ def _category(side: Side) -> str:
 
 
 def _written(
-    comparison: Comparison, warnings: list[str], judges: Sequence[ValidityNote], suffix: str
+    comparison: Comparison,
+    warnings: list[str],
+    judges: Sequence[ValidityNote],
+    suffix: str,
+    grading: Grading,
 ) -> str:
     from lmms_rpts.analysis.validity import validity_lines
 
@@ -307,7 +349,7 @@ def _written(
         return json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     table = "\n".join(markdown_table(_COLUMNS, map(_figures, comparison.metrics)))
     notes = [
-        _explained(comparison),
+        _explained(comparison, grading),
         *(f"Warning: {warning}" for warning in warnings),
         *(f"Judge: {line}" for line in validity_lines(judges)),
     ]

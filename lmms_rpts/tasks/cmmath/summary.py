@@ -170,6 +170,7 @@ DISPLAY = Display(
 GRADING = Grading(
     title="CMMaTH",
     metrics=METRICS,
+    untested=("undecided_rate", "grader_coverage", "accuracy_if_wrong", "accuracy_if_right"),
     breakdowns={
         "task": by_field("instance.task"),
         "category": by_field("instance.category"),

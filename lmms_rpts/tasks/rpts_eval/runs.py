@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import read_runs_of
+from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.benchmark import record_types
@@ -34,7 +35,11 @@ def read_run(path: str | Path) -> Run:
     Raises:
         RunError: as ``read_runs``, and if there are several runs.
     """
-    runs = read_runs([path])
+    return only_run(path, read_runs([path]))
+
+
+def only_run(path: str | Path, runs: Sequence[RunOf[R]]) -> RunOf[R]:
+    """The only run of those in ``path``; raises RunError if there are several."""
     if len(runs) > 1:
         files = "\n  ".join(str(run.files[0]) for run in runs)
         raise RunError(f"{path} contains {len(runs)} runs; pass one of:\n  {files}")

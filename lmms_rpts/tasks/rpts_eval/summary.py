@@ -12,6 +12,7 @@ from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import undecided_note
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.tasks.display import Display, ShownAnswer
 from lmms_rpts.tasks.grade_types import Column, Figures, Grading
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.groups import by_field
@@ -96,6 +97,7 @@ def _columns(names: Sequence[str]) -> tuple[Column, ...]:
 GRADING = Grading(
     title="RPTS",
     metrics={each.name: _cached(each.name) for each in METRICS},
+    untested=(*GROUPS[_TITLES["diagnostic"]], "guarded_coverage"),
     kinds={each.name: each.kind for each in METRICS},
     breakdowns={
         "task": by_field("instance.task"),
@@ -111,6 +113,7 @@ GRADING = Grading(
     notes=undecided_notes,
     columns=_columns(_HEADLINE),
     groups={title: _columns(names) for title, names in GROUPS.items()},
+    display=Display(answer=lambda record: ShownAnswer(final=record.answer.value)),
     explained="n: documents. tokens: per response. [ ]: 95% interval over documents, for a single "
     "round. ±: sample standard deviation over rounds. "
     + " ".join(f"{name}: lower is better." for name in _LOWER),
