@@ -76,7 +76,7 @@ def _mean_of_steps(modality: Modality) -> Callable[[RptsRecord], float | None]:
     return value
 
 
-def _diagnosed(read: Callable[[Diagnosis], float]) -> Callable[[RptsRecord], float | None]:
+def _diagnosed(read: Callable[[Diagnosis], float | None]) -> Callable[[RptsRecord], float | None]:
     """A figure of the chain's diagnosis; None without a chain."""
 
     def value(record: RptsRecord) -> float | None:
@@ -136,7 +136,11 @@ METRICS = (
         kind="share",
         better="neither",
     ),
-    Metric("evidence_coverage", _diagnosed(lambda found: found.coverage), "diagnostic"),
+    Metric(
+        "evidence_coverage",
+        _diagnosed(lambda found: found.coverage if found.needed else None),
+        "diagnostic",
+    ),
     Metric(
         "restating_steps",
         lambda record: (

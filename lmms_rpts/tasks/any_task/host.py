@@ -39,7 +39,7 @@ from lmms_rpts.tasks.any_task.names import WrappedName
 from lmms_rpts.tasks.any_task.processes import Exchange
 from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
 from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER, METRICS, process_results
+from lmms_rpts.tasks.rpts_eval.results import HIGHER_IS_BETTER, METRICS, process_results
 from lmms_rpts.tasks.visuals import visuals_of
 
 FILTER = "rpts"
@@ -423,7 +423,7 @@ def add_metrics(task: Any) -> list[str]:
     for metric in METRICS:
         name = metric_name(metric, own)
         task._aggregation_list[name] = mean_of_scored
-        task._higher_is_better[name] = metric not in LOWER_IS_BETTER
+        task._higher_is_better[name] = HIGHER_IS_BETTER[metric]
     return own
 
 

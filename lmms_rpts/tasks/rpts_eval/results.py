@@ -25,10 +25,14 @@ OF_ANSWERS = frozenset(each.name for each in RPTS_METRICS if each.needs_answer)
 
 LOWER_IS_BETTER = tuple(each.name for each in RPTS_METRICS if each.better == "less")
 
+HIGHER_IS_BETTER = {
+    each.name: None if each.better == "neither" else each.better == "more" for each in RPTS_METRICS
+}
+"""As for lmms-eval; None if neither more nor less is better: its table then has no arrow."""
+
 METRIC_LIST = [
-    # lmms-eval requires a direction also where neither more nor less is better.
-    {"metric": name, "aggregation": mean_of_scored, "higher_is_better": name not in LOWER_IS_BETTER}
-    for name in METRICS
+    {"metric": name, "aggregation": mean_of_scored, "higher_is_better": better}
+    for name, better in HIGHER_IS_BETTER.items()
 ]
 """``metric_list`` of the task files."""
 
