@@ -13,9 +13,17 @@ from pathlib import Path
 from lmms_rpts.escaping import shorten
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.runs.validity import ValidatedSet
-from lmms_rpts.runs.validity_figures import decimal, doubt_of, figure_of, percent, title_of
-from lmms_rpts.runs.validity_files import Judging, ValidityFile, validity_in
+from lmms_rpts.runs.validity import (
+    Judging,
+    ValidatedSet,
+    ValidityFile,
+    decimal,
+    doubt_of,
+    figure_of,
+    percent,
+    set_title,
+    validity_in,
+)
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.prevalence import THRESHOLD, Corrected, Rates, Tally, corrected, rates, tally
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -238,7 +246,7 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
         if told:
             created = f", {shorten(note.created, 20)}" if note.created else ""
             yield (
-                f"{judge} on {title_of(shorten(each.name, _LONGEST), each.blind)} "
+                f"{judge} on {set_title(shorten(each.name, _LONGEST), each.blind)} "
                 f"({each.n_steps:,} labelled steps; {note.file}{created}): {'; '.join(told)}"
             )
 
@@ -255,7 +263,7 @@ def _share_line(note: ValidityNote) -> str | None:
 
 
 def _share_by(found: SetNote, share: Corrected) -> str:
-    name = title_of(shorten(found.name, _LONGEST), found.blind)
+    name = set_title(shorten(found.name, _LONGEST), found.blind)
     if share.refused:
         return f"not corrected by {name} ({share.refused})"
     return f"corrected by {name} {percent(share)}"

@@ -31,7 +31,7 @@ from lmms_rpts.runs.rounds import figure_parts, figure_text, token_text
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.summary import ModelSummary, Summary, TaskSummary
-    from lmms_rpts.runs.validity_files import ValidityFile
+    from lmms_rpts.runs.validity import ValidityFile
     from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _SUFFIXES = (".csv", ".md", ".tex", *PLOTS)

@@ -15,14 +15,11 @@ from lmms_rpts.commands.common import (
     check_outputs,
     check_suffixes,
     complain,
-    csv_of,
     fail,
     spare,
     spare_pages,
     told,
-    write_text,
 )
-from lmms_rpts.commands.known_sets import show_sets, uncounted
 from lmms_rpts.escaping import printable
 from lmms_rpts.settings import load_settings
 
@@ -115,6 +112,8 @@ def validate(
 
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
     """
+    from lmms_rpts.commands.blocks import show
+    from lmms_rpts.commands.validity_tables import known_sets
     from lmms_rpts.rows import ReadError
     from lmms_rpts.validation.layouts import LAYOUTS
 
@@ -134,7 +133,7 @@ def validate(
             complain(error)
             raise typer.Exit(_UNUSABLE) from None
         if show_list:
-            show_sets(LAYOUTS, sets if data else [], Console())
+            show(known_sets(LAYOUTS, sets if data else []), Console())
             return
         chains = None if whole else limit or (LIMIT if data else None)
         plan = _plan(sets, judge, chains, seed, premises, usable=not dry_run)
@@ -239,6 +238,8 @@ def _announce(plan: Plan) -> None:
 
 
 def _set_line(planned: PlannedSet) -> str:
+    from lmms_rpts.commands.validity_tables import uncounted
+
     loaded = planned.loaded
     layout = "" if loaded.name == loaded.layout.name else f" (layout {loaded.layout.name})"
     parts = [
@@ -272,18 +273,17 @@ def _kept() -> str:
 
 
 def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None:
-    from lmms_rpts.commands.validity_tables import frame_of, markdown_of, show
+    from lmms_rpts.commands.blocks import show, write_files
+    from lmms_rpts.commands.validity_tables import frame_of, validity_blocks
     from lmms_rpts.report.validity_page import write_validity_page
 
     validity = found.validity
-    for path in files:
-        match path.suffix.lower():
-            case ".json":
-                write_text(path, validity.model_dump_json(indent=1) + "\n")
-            case ".md":
-                write_text(path, markdown_of(validity))
-            case _:
-                write_text(path, csv_of(frame_of(validity)))
+    write_files(
+        files,
+        validity_blocks(validity),
+        lambda: frame_of(validity),
+        lambda: validity.model_dump(mode="json"),
+    )
     if not files and html is None:
         typer.echo(
             "Not saved. -o validity.json saves the metrics, --html validity.html writes a page. "
@@ -294,7 +294,7 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
         size = write_validity_page(found, html)
         typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)
     # Printed last: "| head" closes the output, and the files must be written before.
-    show(found, Console())
+    show(validity_blocks(validity, found.stopped), Console())
     if found.stopped:
         fail(
             f"Judging stopped: {printable(found.stopped)}. Steps without a request count as "
@@ -303,17 +303,14 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
 
 
 def _compare(first: Path, second: Path, files: Sequence[Path]) -> None:
-    from lmms_rpts.commands import validity_differences as tables
-    from lmms_rpts.runs.validity import read_validity
+    import pandas as pd
+
+    from lmms_rpts.commands import validity_tables as tables
+    from lmms_rpts.commands.blocks import show, write_files
+    from lmms_rpts.runs.validity import read_validity_file
     from lmms_rpts.validation.comparison import compare_judges
 
-    found = compare_judges(read_validity(first), read_validity(second))
-    tables.show_differences(found, Console())
-    for path in files:
-        match path.suffix.lower():
-            case ".json":
-                write_text(path, tables.differences_json(found))
-            case ".md":
-                write_text(path, tables.differences_markdown(found))
-            case _:
-                write_text(path, csv_of(tables.differences_frame(found)))
+    found = compare_judges(*(read_validity_file(each).validity for each in (first, second)))
+    blocks, rows = tables.differences_blocks(found), tables.difference_rows(found)
+    show(blocks, Console())
+    write_files(files, blocks, lambda: pd.DataFrame(rows), lambda: tables.differences_plain(found))

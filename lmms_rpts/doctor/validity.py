@@ -5,9 +5,16 @@ from __future__ import annotations
 from lmms_rpts.escaping import shorten
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.runs.validity import ValidatedSet, Validity, ValidityError
-from lmms_rpts.runs.validity_figures import decimal, doubt_of, figure_of, title_of
-from lmms_rpts.runs.validity_files import Judging, read_validity_file
+from lmms_rpts.runs.validity import (
+    Judging,
+    Validity,
+    ValidityError,
+    decimal,
+    doubt_of,
+    figure_of,
+    read_validity_file,
+    set_title,
+)
 from lmms_rpts.settings import Settings
 from lmms_rpts.tasks.data_checks import Check, problem
 
@@ -50,15 +57,11 @@ def _judging(settings: Settings) -> Judging | None:
     return Judging(settings.judge, prompts.version, settings.judge_samples, settings.jury)
 
 
-def _doubt(found: ValidatedSet) -> str:
-    doubt = doubt_of(found)
-    return f" ({doubt})" if doubt else ""
-
-
 def _told(validity: Validity) -> str:
     on = f" on {shorten(validity.created, _LONGEST)}" if validity.created else ""
     sets = [
-        f"{title_of(shorten(each.name, _LONGEST), each.blind)} AUC {decimal(auc)}{_doubt(each)}"
+        f"{set_title(shorten(each.name, _LONGEST), each.blind)} AUC {decimal(auc)}"
+        + (f" ({doubt})" if (doubt := doubt_of(each)) else "")
         for each in validity.sets
         if (auc := figure_of(each, "auc"))
     ]

@@ -12,8 +12,7 @@ from lmms_rpts.escaping import printable
 from lmms_rpts.report.charts import estimate_bar, reliability_diagram
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.writing import write_page
-from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
-from lmms_rpts.runs.validity_figures import best_rival
+from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity, best_rival, doubt_of
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.run import Miss, SetResult, Validation
 
@@ -65,7 +64,7 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
         title_of=terms.title_of,
         why_missing=terms.why_missing,
         value_of=terms.value_of,
-        beaten=terms.beaten,
+        beaten=doubt_of,
         doubts=terms.doubts,
         counted=terms.counted,
         baseline_help=terms.BASELINE_HELP,
