@@ -130,7 +130,7 @@ def _blocks(found: Agreement, worst: int) -> list[Block]:
         ]
         for each in found.groups
     ]
-    blocks = [*map(Line, lines), Grid(_HEADS, rows), *map(Line, _remarks(found))]
+    blocks: list[Block] = [*map(Line, lines), Grid(_HEADS, rows), *map(Line, _remarks(found))]
     if pairs := found.worst(worst):
         heads = ["id", "step", *found.names, "conclusion", "judge's reply"]
         steps = [_worst_row(found, pair) for pair in pairs]
