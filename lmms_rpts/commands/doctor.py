@@ -17,7 +17,7 @@ from rich.text import Text
 from lmms_rpts.commands.common import Judge, fail
 
 if TYPE_CHECKING:
-    from lmms_rpts.doctor.checks import Stage
+    from lmms_rpts.doctor.examination import Stage
     from lmms_rpts.tasks.data_checks import Check
 
 _STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
@@ -78,16 +78,14 @@ def doctor(
 
 def _plan(offline: bool, load: bool, quick: bool, include_path: Path | None) -> list[Stage]:
     try:
-        from lmms_rpts.doctor.examination import plan, plan_own_tasks
+        from lmms_rpts.doctor.examination import plan
     except Exception as error:  # a broken package may raise anything when it is imported
         fail(
             f"Cannot load lmms-rpts ({type(error).__name__}: {error}). A package that it needs is "
             "missing, broken or has the wrong version: pip install --upgrade lmms-rpts (in a "
             "checkout: pip install .)"
         )
-    if include_path is not None:
-        return plan_own_tasks(include_path, offline=offline, load=load, tell=_tell)
-    return plan(offline=offline, load=load, quick=quick, tell=_tell)
+    return plan(include_path, offline=offline, load=load, quick=quick, tell=_tell)
 
 
 def _tell(note: str) -> None:
