@@ -59,6 +59,14 @@ class Part:
     limit: int | None
     repeats: int
 
+    def arguments(self) -> list[str]:
+        """Arguments of lmms-eval."""
+        return [
+            *(["--offset", str(self.offset)] if self.offset else []),
+            *(["--limit", str(self.limit)] if self.limit is not None else []),
+            *(["--repeats", str(self.repeats)] if self.repeats > 1 else []),
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Rescoring:
@@ -276,26 +284,14 @@ def plan_parts(extents: Sequence[Extent], name: str | None = None) -> tuple[Part
         extents: of all tasks.
         name: the requested task or group.
     """
-    together = _together(extents, name or _name_of([each.task for each in extents]))
-    return (together,) if together else tuple(_alone(each) for each in extents)
-
-
-def _together(extents: Sequence[Extent], name: str) -> Part | None:
     first, size = extents[0], max(each.stop - each.start for each in extents)
-    if all(each.stop == each.total for each in extents):
-        limit = None
-    elif all(each.stop == min(each.start + size, each.total) for each in extents):
-        limit = size
-    else:
-        return None
-    if any((each.start, each.repeats) != (first.start, first.repeats) for each in extents):
-        return None
-    return Part(name, first.start, limit, first.repeats)
-
-
-def _alone(extent: Extent) -> Part:
-    limit = None if extent.stop == extent.total else extent.stop - extent.start
-    return Part(extent.task, extent.start, limit, extent.repeats)
+    whole = all(each.stop == each.total for each in extents)
+    alike = all((each.start, each.repeats) == (first.start, first.repeats) for each in extents)
+    cut = all(whole or each.stop == min(each.start + size, each.total) for each in extents)
+    if len(extents) == 1 or (alike and cut):
+        name = name or _name_of([each.task for each in extents])
+        return (Part(name, first.start, None if whole else size, first.repeats),)
+    return tuple(part for each in extents for part in plan_parts([each], each.task))
 
 
 def _name_of(tasks: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from lmms_rpts.commands.common import IncludePath, Judge, fail, told
 from lmms_rpts.settings import environment_without, load_settings, options_given
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.rescoring import Part, Rescoring
+    from lmms_rpts.analysis.rescoring import Rescoring
     from lmms_rpts.commands.evaluation import Written
     from lmms_rpts.runs.task_grades import Grades
 
@@ -139,7 +139,7 @@ def _score(
             environment = environment_without()
         stopped = None
         for number, part in enumerate(rescoring.parts):
-            more = [*_extent(part), *host.arguments()]
+            more = [*part.arguments(), *host.arguments()]
             place = Path(folder) / str(number)
             command = replay_command(merged, part.tasks, place, name=model, more=more)
             written = _run(command, place, environment, verbose)
@@ -251,14 +251,6 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
     typer.echo(f"Scoring {model}, judge: {judge or rescoring.default_judge}")
 
 
-def _extent(part: Part) -> list[str]:
-    return [
-        *(["--offset", str(part.offset)] if part.offset else []),
-        *(["--limit", str(part.limit)] if part.limit is not None else []),
-        *(["--repeats", str(part.repeats)] if part.repeats > 1 else []),
-    ]
-
-
 def _run(
     command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool
 ) -> Written:
@@ -266,11 +258,12 @@ def _run(
 
     sys.stdout.flush()
     if verbose:
-        return evaluation.find_written(output, *evaluation.run_shown(command, environment))
+        return evaluation.find_written(output, evaluation.run(command, environment))
     typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
     log = output.with_suffix(".log")
-    code, said = evaluation.run_quietly(command, environment, log)
-    for warning in evaluation.own_warnings(log):
+    code = evaluation.run(command, environment, log)
+    said = evaluation.read_log(log)
+    for warning in evaluation.own_warnings(said):
         typer.echo(f"Warning: {warning}", err=True)
     written = evaluation.find_written(output, code, said)
     typer.echo(evaluation.results_table(said))

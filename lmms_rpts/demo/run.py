@@ -15,7 +15,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command
+from lmms_rpts.commands.evaluation import (
+    EvaluationError,
+    find_written,
+    read_log,
+    replay_command,
+)
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.settings import CONFIG, environment_without
 from lmms_rpts.tasks.benchmark import settings_tables
@@ -105,7 +110,7 @@ def _finish(model: str, process: subprocess.Popen[str], folder: Path) -> None:
         process.kill()
         raise DemoError(f"lmms-eval took over {_TIME_LIMIT} s; see {log}") from None
     try:
-        find_written(folder, code, log.read_text(encoding="utf-8", errors="replace"))
+        find_written(folder, code, read_log(log))
     except EvaluationError as error:
         raise DemoError(f"{model}: {error}") from None
 

@@ -9,7 +9,6 @@ import lmms_eval.models
 import lmms_eval.tasks
 import pytest
 
-from lmms_rpts.models.evaluate import _named
 from lmms_rpts.models.wanted_tasks import only_tasks, wanted_tasks
 from lmms_rpts.tasks.benchmark import benchmark_of
 from tests.support.tables import table
@@ -89,4 +88,3 @@ def test_only_tasks_ends_with_its_block() -> None:
     with only_tasks(["a"]):
         assert wanted_tasks() == ("a",)
     assert wanted_tasks() is None
-    assert _named(["x", "--tasks", "a,b", "--limit", "1"]) == ["a", "b"]
