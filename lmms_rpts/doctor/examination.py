@@ -207,13 +207,13 @@ def _figures(validity: Validity) -> str:
 def _data_stages() -> Iterator[Stage]:
     """A stage for the data of each benchmark."""
     try:
-        known = benchmarks().values()
+        known = [*benchmarks().values()]
         broken = [
             problem("benchmarks", each, "fix that package, or uninstall it")
             for each in broken_benchmarks()
         ]
     except SettingError as error:
-        known, broken = (), [problem("benchmarks", error)]
+        known, broken = [], [problem("benchmarks", error)]
     if broken:
         yield Stage("benchmarks", "listing benchmarks", lambda: broken)
     for each in known:
