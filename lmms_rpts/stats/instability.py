@@ -12,13 +12,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
 
 from lmms_rpts.stats.intervals import (
     RESAMPLES,
     Estimate,
     Floats,
-    interval,
+    bootstrapped,
     numbered,
     resampled,
     resampled_means,
@@ -159,7 +158,7 @@ def wording_statistics(
     counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
     draws = np.concatenate(drawn).T
     return {
-        name: _estimate(float(value), column, int(n))
+        name: bootstrapped(float(value), column, int(n))
         for name, value, column, n in zip(
             (*BY_SAMPLE, *BY_WORDING), whole, draws, counts, strict=True
         )
@@ -202,14 +201,19 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
         tuple((wanted / n).tolist()),
         float(np.abs(seen - wanted).sum()) / (2 * n),
         statistic,
-        float(chi2.sf(statistic, size - 1)) if enough else math.nan,
+        _chi_square_p(statistic, size - 1) if enough else math.nan,
         n,
     )
 
 
+def _chi_square_p(statistic: float, freedom: int) -> float:
+    from scipy.special import chdtrc  # scipy.stats takes a second to import
+
+    return float(chdtrc(freedom, statistic))
+
+
 def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Rounds:
-    """Accuracy per round, its correlation with the round, and its slope.
-    Intervals are over dialogues.
+    """Accuracy per round, its correlation with the round, and its slope; over dialogues.
 
     Args:
         turns: in any order; several answers to one round of a dialogue are averaged.
@@ -237,8 +241,8 @@ def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Round
     n = len(values)
     return Rounds(
         dict(zip(rounds, _means(values, resamples), strict=True)),
-        _estimate(float(correlation), drawn[0], n),
-        _estimate(float(slope), drawn[1], n),
+        bootstrapped(float(correlation), drawn[0], n),
+        bootstrapped(float(slope), drawn[1], n),
     )
 
 
@@ -296,15 +300,9 @@ def _means(values: Floats, resamples: int) -> list[Estimate]:
     whole = resampled_means(values, np.ones((1, len(values))))[0]
     counts = (~np.isnan(values)).sum(axis=0)
     return [
-        _estimate(float(value), column, int(n))
+        bootstrapped(float(value), column, int(n))
         for value, column, n in zip(whole, draws.T, counts, strict=True)
     ]
-
-
-def _estimate(value: float, draws: Floats, n: int) -> Estimate:
-    if math.isnan(value):
-        return Estimate(None, None, None, n)
-    return Estimate(value, *(interval(draws, n) if n > 1 else (None, None)), n)
 
 
 def _chance(answer: Answer, accuracy: float, size: int) -> list[float]:

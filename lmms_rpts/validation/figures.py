@@ -81,13 +81,7 @@ def scored_steps(chains: Sequence[LabelledChain | JudgedChain], scores: Scores) 
         chains: with their texts or without.
         scores: for each chain, by step; None: not judged, or no score. Scores of unlabelled steps
             are ignored.
-
-    Raises:
-        ValueError: the number of scores of a chain differs from its number of steps.
     """
-    for chain, own in zip(chains, scores, strict=True):
-        if len(own) != len(chain.labels):
-            raise ValueError(f"{chain.id!r} has {len(chain.labels)} steps, but {len(own)} scores")
     rows = [
         (at, step, chain, chain.labels[step], scores[at][step])
         for at, chain in enumerate(chains)

@@ -481,19 +481,6 @@ def test_solutions() -> None:
     assert location_measures(found, 0.65)["acc_ok"].of(np.ones((1, 6))).tolist() == [0.5]
 
 
-@table(
-    "changed, message",
-    ({"score": np.zeros(3)}, "Arrays of steps"),
-    ({"half": np.zeros(3)}, "Arrays of chains"),
-    ({"chain": np.array([0, 1])}, "does not exist"),
-    ({"chain": np.array([-1, 0])}, "does not exist"),
-    ({"score": np.array([0, np.inf])}, "infinite"),
-)
-def test_arrays_that_do_not_fit(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        replace(steps_of([judged("+-", 0.9, 0.1)]), **changed)
-
-
 def test_an_error_without_a_step_is_never_found() -> None:
     """Arrays from other code: the first wrong step is not among them."""
     steps = replace(steps_of([judged("++", 0.9, 0.8)]), first_error=np.array([7.0]))
