@@ -114,7 +114,9 @@ def validate(
     """
     from lmms_rpts.commands.blocks import show
     from lmms_rpts.commands.validity_tables import known_sets
+    from lmms_rpts.judging import choices
     from lmms_rpts.rows import ReadError
+    from lmms_rpts.validation import run
     from lmms_rpts.validation.layouts import LAYOUTS
 
     files = check_suffixes(output, _SUFFIXES)
@@ -128,21 +130,43 @@ def validate(
             _compare(*compare, files)
             return
         try:
-            sets = _load(data or [])
+            named = list(map(_named, data or []))
+            sets = _load(named)
         except ReadError as error:
             complain(error)
             raise typer.Exit(_UNUSABLE) from None
         if show_list:
             show(known_sets(LAYOUTS, sets if data else []), Console())
             return
-        chains = None if whole else limit or (LIMIT if data else None)
-        plan = _plan(sets, judge, chains, seed, premises, usable=not dry_run)
+        settings = load_settings(judge=judge)
+        if not settings.judge:
+            fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
+        plan = run.plan_validation(
+            sets,
+            settings.judge,
+            settings,
+            limit=None if whole else limit or (LIMIT if data else None),
+            seed=seed,
+            premises=premises,
+            usable=not dry_run,
+        )
         _announce(plan)
-        if not dry_run:
-            check_outputs((*files, *pages))
-            spare([], (*files, *pages), *_files_of(data or [], sets))
-            spare_pages("validate", pages)
-            _finish(_run(plan), files, html)
+        if dry_run:
+            return
+        check_outputs((*files, *pages))
+        inner = [
+            path / name
+            for (_, path), each in zip(named, sets, strict=False)
+            for name in each.sha256
+        ]
+        spare([], (*files, *pages), *(path for _, path in named), *inner)
+        spare_pages("validate", pages)
+        try:
+            found = run.validate(plan)
+        except KeyboardInterrupt:
+            complain(f"Interrupted. {_kept()}")
+            raise typer.Exit(_INTERRUPTED) from None
+        _finish(found, files, html)
 
 
 def _refuse(option: str, others: Mapping[str, object]) -> None:
@@ -152,14 +176,7 @@ def _refuse(option: str, others: Mapping[str, object]) -> None:
         fail(f"{option} cannot be combined with {', '.join(given)}")
 
 
-def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
-    """The files that labelled steps were read from."""
-    paths = [_named(text)[1] for text in data]
-    inner = [path / name for path, each in zip(paths, sets, strict=False) for name in each.sha256]
-    return [*paths, *inner]
-
-
-def _load(data: Sequence[str]) -> list[LoadedSet]:
+def _load(data: Sequence[tuple[str | None, Path]]) -> list[LoadedSet]:
     from lmms_rpts.rows import ReadError
     from lmms_rpts.validation.layouts import LAYOUTS
     from lmms_rpts.validation.loading import load_set
@@ -170,8 +187,7 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
     known = {layout.name for layout in LAYOUTS}
     sets: list[LoadedSet] = []
     with Console(stderr=True).status("Reading labelled steps ..."):
-        for text in data:
-            name, path = _named(text)
+        for name, path in data:
             found = load_set(path, name)
             if name in known and name != found.layout.name:
                 raise ReadError(
@@ -195,26 +211,6 @@ def _named(text: str) -> tuple[str | None, Path]:
     if not name.strip() or not path:
         fail(f"--data {text}: expected NAME=PATH or a path")
     return printable(name), Path(os.path.expanduser(path))
-
-
-def _plan(
-    sets: Sequence[LoadedSet],
-    judge: str | None,
-    limit: int | None,
-    seed: int,
-    premises: Literal["given", "all"],
-    usable: bool,
-) -> Plan:
-    from lmms_rpts.judging import choices
-    from lmms_rpts.validation.run import plan_validation
-
-    settings = load_settings(judge=judge)
-    chosen = settings.judge
-    if not chosen:
-        fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
-    return plan_validation(
-        sets, chosen, settings, limit=limit, seed=seed, premises=premises, usable=usable
-    )
 
 
 def _announce(plan: Plan) -> None:
@@ -251,16 +247,6 @@ def _set_line(planned: PlannedSet) -> str:
     if planned.blind:
         parts.append("without their images")
     return "; ".join([*parts, *uncounted(loaded)])
-
-
-def _run(plan: Plan) -> Validation:
-    from lmms_rpts.validation.run import validate as run_validation
-
-    try:
-        return run_validation(plan)
-    except KeyboardInterrupt:
-        complain(f"Interrupted. {_kept()}")
-        raise typer.Exit(_INTERRUPTED) from None
 
 
 def _kept() -> str:
