@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -154,12 +154,7 @@ def validate(
         if dry_run:
             return
         check_outputs((*files, *pages))
-        inner = [
-            path / name
-            for (_, path), each in zip(named, sets, strict=False)
-            for name in each.sha256
-        ]
-        spare([], (*files, *pages), *(path for _, path in named), *inner)
+        spare([], (*files, *pages), *_read_files(named, sets))
         spare_pages("validate", pages)
         try:
             found = run.validate(plan)
@@ -167,6 +162,14 @@ def validate(
             complain(f"Interrupted. {_kept()}")
             raise typer.Exit(_INTERRUPTED) from None
         _finish(found, files, html)
+
+
+def _read_files(
+    named: Sequence[tuple[str | None, Path]], sets: Sequence[LoadedSet]
+) -> Iterator[Path]:
+    for (_, path), each in zip(named, sets, strict=False):
+        yield path
+        yield from (path / name for name in each.sha256)
 
 
 def _refuse(option: str, others: Mapping[str, object]) -> None:
