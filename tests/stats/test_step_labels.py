@@ -15,13 +15,10 @@ from sklearn import metrics as sk
 from lmms_rpts.stats.intervals import Floats
 from lmms_rpts.stats.score_curves import auc, fitted_thresholds
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
-from lmms_rpts.stats.step_measures import (
-    estimate_all,
-    location_measures,
-    step_measures,
-)
+from lmms_rpts.stats.step_measures import location_measures, step_measures
 from tests.support.labelled import (
     Judged,
+    estimate_all,
     judged,
     question_name,
     simulated,
