@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from contextlib import nullcontext
@@ -177,11 +176,9 @@ def _read(place: Path) -> list[Answer]:
 
 def _place(folder: Path | None) -> Path:
     if folder is not None:
-        place = os.path.expanduser(folder)
-        if not os.path.isdir(place):
-            reason = "is not a folder" if os.path.lexists(place) else "does not exist"
-            fail(f"--folder: {folder} {reason}")
-        return Path(place)
+        if not folder.expanduser().is_dir():
+            fail(f"--folder: {folder} is not a folder")
+        return folder.expanduser()
     with told():
         found = load_settings().cache
     if found is None:

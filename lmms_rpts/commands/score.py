@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmms_rpts.commands.common import IncludePath, Judge, fail, told
+from lmms_rpts.files import check_writable
 from lmms_rpts.settings import environment_without, load_settings, options_given
 
 if TYPE_CHECKING:
@@ -211,9 +212,7 @@ def _check_output(output: Path, samples: list[Path]) -> None:
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=output):
-            pass
+        check_writable(output / "results.json")
     except OSError as error:
         fail(f"Cannot write to {output}: {error.strerror}")
 

@@ -5,9 +5,8 @@ Nothing here imports lmms-eval or torch: where one of them is broken, a subproce
 
 from __future__ import annotations
 
-import contextlib
+import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -254,18 +253,8 @@ def _check_cache(settings: Settings) -> list[Check]:
 
 def _unwritable(folder: Path) -> str | None:
     """Why no file can be written to a folder, or to the parent in which it would be created."""
-    there = next(each for each in (folder, *folder.absolute().parents) if _exists(each))
+    # os.path: also False below a file, or without permission.
+    there = next(each for each in (folder, *folder.absolute().parents) if os.path.exists(each))
     if not there.is_dir():
         return f"{there} is not a folder"
-    try:
-        with tempfile.TemporaryFile(dir=there):
-            return None
-    except OSError as error:
-        return error.strerror or str(error)
-
-
-def _exists(path: Path) -> bool:
-    """Whether a path exists; also False below a file, or without permission."""
-    with contextlib.suppress(OSError):
-        return path.exists()
-    return False
+    return None if os.access(there, os.W_OK) else f"{there} cannot be written"
