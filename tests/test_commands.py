@@ -70,7 +70,6 @@ def test_clear_deletes_what_was_named(command: Command, tmp_path: Path) -> None:
     assert unknown.exit_code == 1
     assert "No cached replies of hf:x " in unknown.output
     assert "3 replies deleted" in command("cache", "clear", "--judge", "hf:b", "--yes").output
-    assert "0 replies deleted" in command("cache", "clear", "--older-than", "1", "--yes").output
     assert command("cache", "clear").exit_code == 1, "without --yes it asks first"
     assert "3 replies, from" in command("cache", "info").output
     assert "3 replies deleted" in command("cache", "clear", "--yes").output
@@ -103,16 +102,11 @@ def test_a_folder_that_is_not_there_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
-    (tmp_path / "loop").symlink_to("loop")
-    for folder, reason in {
-        "nofolder": "does not exist",
-        "~nobody-of-this-name": "does not exist",
-        "file": "is not a folder",
-        "loop": "is not a folder",
-    }.items():
+    for folder in ("nofolder", "file"):
         for arguments in (("info",), ("export",), ("clear", "--yes")):
             said = command("cache", *arguments, "--folder", folder)
-            assert (said.exit_code, said.output) == (1, f"--folder: {folder} {reason}\n"), arguments
+            told = f"--folder: {folder} is not a folder\n"
+            assert (said.exit_code, said.output) == (1, told), arguments
     # Nothing was cached yet: no mistake of the user.
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "later"))
     said = command("cache", "info")
@@ -152,15 +146,13 @@ def test_an_estimate_is_ordered_and_costs_what_tokens_cost(
 ) -> None:
     monkeypatch.setenv("LMMS_RPTS_PRICE", "1000/3000")
     said = command("estimate", "rpts_demo").output
-    kept, free, most = (figures(said, row) for row in ("requested format", "free text", "at most"))
+    kept, free, most = (figures(said, row) for row in ("requested format", "free text", "95% "))
     for less, more in ((kept, free), (free, most)):
         assert all(a < b for a, b in zip(less, more, strict=True))
     calls, read, written, cost = kept
     assert cost == pytest.approx((read * 1000 + written * 3000) / 1e6, rel=0.01)
     assert free[0] == calls + 14, "each of the 14 responses is rewritten"
-    # Maximum: 64 steps with two questions each, and rewriting the chain and finding the answer;
-    # each of them up to three times.
-    assert most[0] == 14 * (64 * 2 + 3) * 3
+    assert max(most[:2]) < 2 * max(free[:2]), "an amount to plan with, not the worst case"
 
 
 def test_several_opinions_cost_several_times_as_much(
@@ -181,7 +173,9 @@ def test_an_estimate_of_saved_responses(command: Command, tmp_path: Path) -> Non
     saved.write_text("\n".join(json.dumps(row) for row in rows))
     said = command("estimate", "rpts_demo", "--samples", str(saved)).output
     assert "rpts_demo (2)" in said
-    assert figures(said, "these responses")[0] >= 2
+    these, likely = figures(said, "these responses"), figures(said, "95% ")
+    assert these[0] >= 2
+    assert all(a < b for a, b in zip(these, likely, strict=True)), "the two responses differ"
 
 
 @table(
@@ -222,8 +216,8 @@ def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.Mo
     assert needs.saved is not None
     assert needs.saved.calls == pytest.approx(server.calls, rel=0.3)
     assert needs.saved.usage.input_tokens == pytest.approx(sent, rel=0.3)
-    assert server.calls < needs.most.calls
-    assert sent < needs.most.usage.input_tokens
+    assert server.calls < needs.likely.calls
+    assert sent < needs.likely.usage.input_tokens
 
 
 @table(

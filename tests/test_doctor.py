@@ -22,8 +22,7 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
 from lmms_rpts.doctor import installation
-from lmms_rpts.doctor.checks import Stage
-from lmms_rpts.doctor.examination import plan
+from lmms_rpts.doctor.examination import Stage, plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
 from lmms_rpts.judging.prompts import PROMPT_VERSION
@@ -570,7 +569,7 @@ def test_a_copy_that_was_never_installed() -> None:
         raise PackageNotFoundError(name)
 
     found = installation.check_packages(installed)
-    assert (found[-1].name, found[-1].state) == ("lmms-rpts", "problem")
+    assert [(each.name, each.state) for each in found] == [("lmms-rpts", "problem")]
 
 
 @table(

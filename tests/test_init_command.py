@@ -1,4 +1,4 @@
-"""``lmms-rpts init``: an example, users' files with and without a terminal, hostile files."""
+"""``lmms-rpts init``: an example, users' files, hostile files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.commands import init as command
 from lmms_rpts.tasks.own.data import FORMS, Source, load
 from tests.support.tables import table
 
@@ -29,9 +28,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def init(*arguments: str, says: str | None = None) -> tuple[int, str]:
-    """The exit status and the output; ``says`` is the typed input."""
-    done = CliRunner().invoke(app, ["init", *arguments], input=says)
+def init(*arguments: str) -> tuple[int, str]:
+    """The exit status and the output."""
+    done = CliRunner().invoke(app, ["init", *arguments])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.output
 
@@ -197,28 +196,10 @@ def test_what_is_not_found_is_mapped() -> None:
     (("--map", "question=zzz"), "unknown field zzz in my.jsonl. Fields: ask, say"),
     (("--images", "nowhere"), "--images: nowhere is not a folder"),
 )
-def test_without_a_terminal_one_message_says_all(options: tuple[str, ...], said: str) -> None:
+def test_a_missing_field_is_one_message_with_all(options: tuple[str, ...], said: str) -> None:
     code, found = init("shop", "--from", save("my.jsonl", [{"ask": "?", "say": "x"}]), *options)
     assert code == 1
     assert said in found
-    assert not Path("shop").exists()
-
-
-def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_is_terminal", lambda: True)
-    rows = [{"ask": "What is it?", "said": "bar", "pic": "a.png"}]
-    code, said = init("shop", "--from", save("my.jsonl", rows), says="\nasc\nask\nsaid\npic\n")
-    assert code == 0, said
-    assert said.count("Which one is the task's 'question':") == 3
-    assert "Unknown field 'asc'." in said
-    assert "Which one is the task's 'answer', or nothing if there is none:" in said
-    assert instances("shop") == [{"question": "What is it?", "answer": "bar", "images": ["a.png"]}]
-
-
-def test_a_terminal_that_ends_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_is_terminal", lambda: True)
-    code, _ = init("shop", "--from", save("my.jsonl", [{"ask": "?"}]), says="")
-    assert code == 1
     assert not Path("shop").exists()
 
 

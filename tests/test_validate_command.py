@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from lmms_rpts.runs.validity import ValidatedSet, read_validity
+from lmms_rpts.runs.validity import ValidatedSet, read_validity_file
 from tests.support.judge_server import Answer, JudgeServer, ServerReply, constant
 from tests.support.labelled_rows import knowing, make_row, make_rows, share_of, write_rows
 from tests.support.tables import table
@@ -52,7 +52,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def figures(path: Path) -> ValidatedSet:
-    (found,) = read_validity(path).sets
+    (found,) = read_validity_file(path).validity.sets
     return found
 
 
@@ -250,7 +250,7 @@ def test_what_was_read_is_not_overwritten(command: Command, data: Path, tmp_path
     assert command("--judge", "lexical", "--data", data, "-o", out).exit_code == 0
     done = command("--compare", out, out, "-o", out)
     assert done.exit_code == 1
-    assert read_validity(out).judge == "lexical"
+    assert read_validity_file(out).validity.judge == "lexical"
 
 
 def test_names_of_files_need_not_be_unicode(command: Command, tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_several_samples_and_judges_are_joined(
     out = tmp_path / "v.json"
     done = command("--judge", "openai:a+openai:b", "--data", data, "--limit", "5", "-o", out)
     assert done.exit_code == 0, done.output
-    validity = read_validity(out)
+    validity = read_validity_file(out).validity
     assert (validity.judge, validity.judge_samples) == ("openai:a+openai:b", 2)
     assert server.calls == 4 * validity.sets[0].n_steps
     assert values(validity.sets[0])["auc"] == 1

@@ -13,8 +13,7 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
 from lmms_rpts.judging.prompts import PROMPT_VERSION
-from lmms_rpts.runs.validity import Validity
-from lmms_rpts.runs.validity_files import read_validity_file
+from lmms_rpts.runs.validity import Validity, read_validity_file
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 from tests.support.saved_runs import SAVED

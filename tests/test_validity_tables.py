@@ -6,8 +6,9 @@ import io
 
 from rich.console import Console
 
+from lmms_rpts.commands.blocks import markdown_of, show
 from lmms_rpts.commands.common import csv_of
-from lmms_rpts.commands.validity_tables import FRAME_TYPES, frame_of, markdown_of, show
+from lmms_rpts.commands.validity_tables import FRAME_TYPES, frame_of, validity_blocks
 from lmms_rpts.escaping import columns
 from lmms_rpts.runs.validity import Interval, PublishedFigure, Usage
 from lmms_rpts.validation.run import SetResult, Validation
@@ -20,8 +21,13 @@ HOSTILE = "[red]x[/red] \x1b[31m\u202e <b>|*`{{ 1 }} " + "y" * 300
 
 def shown(validation: Validation, width: int = 100) -> str:
     out = io.StringIO()
-    show(validation, Console(file=out, width=width, color_system=None))
+    console = Console(file=out, width=width, color_system=None, force_terminal=True)
+    show(validity_blocks(validation.validity, validation.stopped), console)
     return out.getvalue()
+
+
+def markdown(validation: Validation) -> str:
+    return markdown_of(validity_blocks(validation.validity))
 
 
 def of_set(**fields: object) -> Validation:
@@ -74,13 +80,13 @@ def test_a_row_shows_judge_interval_and_baselines() -> None:
 def test_what_is_said(fields: dict[str, object], said: str) -> None:
     validation = of_set(**fields)
     assert said in " ".join(shown(validation).split())
-    assert said.replace("_", "\\_") in markdown_of(validation.validity)
+    assert said.replace("_", "\\_") in markdown(validation)
 
 
 @table("metric", *METRICS)
 def test_metrics_without_a_value(metric: str) -> None:
     validation = of_set(metrics=without(metric))
-    assert "None" not in shown(validation) + markdown_of(validation.validity)
+    assert "None" not in shown(validation) + markdown(validation)
     frame = frame_of(validation.validity)
     row = frame[(frame["metric"] == metric) & (frame["source"] == "judge")]
     assert row[["value", "low", "high"]].isna().all(axis=None)
@@ -97,16 +103,16 @@ def test_hostile_texts() -> None:
     text = shown(hostile())
     assert "[red]x[/red]" in text
     assert not set("\x1b\u202e") & set(text)
-    markdown = markdown_of(hostile().validity)
-    assert "<b>" not in markdown
-    assert not set("\x1b\u202e") & set(markdown)
+    written = markdown(hostile())
+    assert "<b>" not in written
+    assert not set("\x1b\u202e") & set(written)
 
 
 def test_a_stopped_validation_and_one_without_sets() -> None:
     assert "Judging stopped early: no money" in shown(make_validation(stopped="no money"))
     validity = make_validation().validity.model_copy(update={"sets": ()})
     assert "No data set was validated." in shown(Validation(validity, ()))
-    assert "No data set was validated." in markdown_of(validity)
+    assert "No data set was validated." in markdown(Validation(validity, ()))
     assert list(frame_of(validity)) == list(FRAME_TYPES)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.sweeping import sweep
     from lmms_rpts.analysis.validity import validity_notes
     from lmms_rpts.runs.samples import RunError
-    from lmms_rpts.runs.validity_files import read_validity_files
+    from lmms_rpts.runs.validity import read_validity_files
     from lmms_rpts.stats.intervals import estimate_mean
     from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
     from lmms_rpts.tasks.cmmath.record import CmmathRun, read_cmmath_runs
@@ -43,7 +43,7 @@ _MODULES = {
     "analysis.sweeping": ("sweep",),
     "analysis.validity": ("validity_notes",),
     "runs.samples": ("RunError",),
-    "runs.validity_files": ("read_validity_files",),
+    "runs.validity": ("read_validity_files",),
     "stats.intervals": ("estimate_mean",),
     "tasks.cmmath.knowledge_tree": ("tree_frame",),
     "tasks.cmmath.record": ("CmmathRun", "read_cmmath_runs"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmms_rpts.analysis.ratings import Ratings
+from lmms_rpts.escaping import count
 from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, Scoring, cluster_of
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.runs.samples import RunError
@@ -55,9 +56,8 @@ class GroupAgreement:
     """Agreement over all steps, or over those of one modality.
 
     Values are None where they are undefined; intervals are also None if there is only one
-    document. See ``concordance.statistics_of`` for the formulas; ``bias`` is positive if the
-    run's
-    judge gives higher scores.
+    document. See ``stats.agreement.statistics_of`` for the formulas; ``bias`` is positive if the
+    run's judge gives higher scores.
     """
 
     group: str
@@ -90,9 +90,7 @@ class Agreement:
     reliability: Reliability | None = None
 
     def worst(self, count: int) -> tuple[StepPair, ...]:
-        """The steps with the strongest disagreement, in descending order; steps that agree are left
-        out.
-        """
+        """The steps with the strongest disagreement first; steps that agree are left out."""
         apart = [pair for pair in self.pairs if pair.score != pair.other]
         return tuple(sorted(apart, key=lambda pair: -abs(pair.score - pair.other))[:count])
 
@@ -100,31 +98,23 @@ class Agreement:
         """One row per group: its counts, and each statistic with ``_low`` and ``_high``."""
         import pandas as pd
 
-        frame: pd.DataFrame = pd.DataFrame([_flat(group) for group in self.groups])
+        rows = []
+        for group in self.groups:
+            counts = {"steps": group.steps, "responses": group.responses, "documents": group.mae.n}
+            row: dict[str, Any] = {"group": group.group, **counts}
+            for name in STATISTICS:
+                found: Estimate = getattr(group, name)
+                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+            rows.append({key: math.nan if each is None else each for key, each in row.items()})
+        frame: pd.DataFrame = pd.DataFrame(rows)
         return frame
-
-
-def _flat(group: GroupAgreement) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "group": group.group,
-        "steps": group.steps,
-        "responses": group.responses,
-        "documents": group.mae.n,
-    }
-    for name in STATISTICS:
-        found: Estimate = getattr(group, name)
-        values = {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-        row |= {key: math.nan if value is None else value for key, value in values.items()}
-    return row
 
 
 def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES) -> Agreement:
     """Compare a judge's step scores with human ratings; several raters of a step are averaged.
 
-    Steps whose judge failed, and steps scored by a rule without a judge, are left out.
-    Intervals
-    are 95% percentile bootstrap intervals over documents, with ``resamples`` resamples and a
-    fixed
+    Steps whose judge failed, and steps scored by a rule without a judge, are left out. Intervals
+    are 95% percentile bootstrap intervals over documents, with ``resamples`` resamples and a fixed
     seed. ``run`` must be the run for which the ratings were read.
 
     Raises:
@@ -143,8 +133,8 @@ def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES
             pairs.append(_pair(response, rated.step, step.score, rated.score, None))
     if not pairs:
         raise RunError(f"{ratings.source}: nothing to compare with {run.label}: {_told(left)}")
-    raters = _counted(len(ratings.raters), "rater")
-    blank = f", {_counted(ratings.unrated, 'blank score')}" if ratings.unrated else ""
+    raters = count(len(ratings.raters), "rater")
+    blank = f", {count(ratings.unrated, 'blank score')}" if ratings.unrated else ""
     return Agreement(
         names=("judge", "human"),
         sources=(_described(run), f"{ratings.source} ({raters}{blank})"),
@@ -273,21 +263,14 @@ def _described(run: Run) -> str:
 
 
 def _judged(by: Scoring) -> str:
+    replies = "1 reply" if by.judge_samples == 1 else f"{by.judge_samples} replies"
     comparable = "" if by.comparable else "; not comparable with other judges"
     return (
-        f"{by.judge} (prompts {by.prompt_version}, {_replies(by.judge_samples)} at "
-        f"temperature {by.temperature:g}{comparable})"
+        f"{by.judge} (prompts {by.prompt_version}, {replies} at temperature {by.temperature:g}"
+        f"{comparable})"
     )
-
-
-def _counted(count: int, name: str) -> str:
-    return f"{count:,} {name}{'s' * (count != 1)}"
-
-
-def _replies(count: int) -> str:
-    return "1 reply" if count == 1 else f"{count:,} replies"
 
 
 def _told(left: Counter[str]) -> str:
     """Reasons why steps were left out, the most frequent first."""
-    return "; ".join(f"{reason}: {count}" for reason, count in (+left).most_common()) or "no steps"
+    return "; ".join(f"{reason}: {n}" for reason, n in (+left).most_common()) or "no steps"

@@ -6,10 +6,12 @@ estimated from the length of the texts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
+from statistics import stdev
 from typing import Any, TypeVar
 
 from lmms_rpts.filters.aligned_documents import images_of
@@ -24,16 +26,13 @@ from lmms_rpts.filters.score import (
     repaired,
     root_query,
 )
-from lmms_rpts.judging import Dialogue, JudgeRequest, Reply, Usage, Verdict
-from lmms_rpts.judging.budget import guess_image_tokens, guess_input_tokens
-from lmms_rpts.judging.client import ASKED_AGAIN
+from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
+from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import root_request
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.reasoning import RootQuery, plan_steps
+from lmms_rpts.reasoning import plan_steps
 from lmms_rpts.reasoning.evidence import Evidence
-from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.settings import TransformMode
 
 T = TypeVar("T")
@@ -55,8 +54,9 @@ SAID = {
 }
 """Typical number of tokens in a judge's reply."""
 
-_LABEL = 8
-"""Tokens of the number and the fence of a premise."""
+_ONE_SIDED = 1.645
+"""Standard deviations above the mean that 95% of a normal distribution are below."""
+
 _CLAIM = "what is said here is as long as one sentence of ninety letters of an argument often is."
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
 _WORDS = {"en": {}, "zh": {"agree": "同意", "disagree": "不同意"}}
@@ -86,14 +86,15 @@ class Estimate:
         instances: number of judged responses.
         typical: if the model writes its steps in the requested format.
         rewritten: if it does not, and the judge rewrites each response into steps.
-        most: upper bound; failed calls are not counted.
+        likely: exceeded in one of 20 cases: by the spread between the responses, or without any,
+            if each inference is judged twice and each reply is as long as its prompt allows.
         saved: for existing responses; None if there are none.
     """
 
     instances: int
     typical: Need
     rewritten: Need
-    most: Need
+    likely: Need
     saved: Need | None = None
 
 
@@ -103,14 +104,12 @@ def estimate_need(
     responses: Sequence[str] | None = None,
     prompts: Prompts | None = None,
     opinions: int = 1,
-    max_new_tokens: int = 2048,
     mode: TransformMode = "auto",
     evidence: Evidence | None = None,
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
 
-    For a document without gold reasoning, a typical argument makes one claim about each image
-    and
+    For a document without gold reasoning, a typical argument makes one claim about each image and
     draws two conclusions.
 
     Args:
@@ -118,60 +117,73 @@ def estimate_need(
         responses: one for each of ``docs``, if there are any yet.
         prompts: prompt templates; None: the built-in ones.
         opinions: judges times samples: number of replies per request for a score.
-        max_new_tokens: maximum number of tokens that the model may write.
         mode: how saved responses are parsed, as in the setting ``transform``.
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
     """
-    prompts = prompts or Prompts()
-    told = [_gold(doc) for doc in docs]
+    gold = [_gold(doc) for doc in docs]
+
+    def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
+        tally = _Tally(prompts or Prompts(), opinions, evidence, longest)
+        return [tally.need(doc, text, mode) for doc, text in zip(docs, texts, strict=True)]
+
+    found = None if responses is None else needs(responses, mode)
     return Estimate(
         instances=len(docs),
-        typical=_need(docs, told, prompts, "rule", opinions, evidence),
-        rewritten=_need(docs, told, prompts, "llm", opinions, evidence),
-        most=sum((_most(doc, prompts, opinions, max_new_tokens, evidence) for doc in docs), Need()),
-        saved=(
-            None if responses is None else _need(docs, responses, prompts, mode, opinions, evidence)
+        typical=sum(needs(gold, "rule"), Need()),
+        rewritten=sum(needs(gold, "llm"), Need()),
+        likely=(
+            sum(needs(gold, "rule" if mode == "rule" else "llm", longest=True), Need())
+            if found is None
+            else _by_spread(found)
         ),
+        saved=None if found is None else sum(found, Need()),
     )
 
 
-def _need(
-    docs: Sequence[Doc],
-    responses: Sequence[str],
-    prompts: Prompts,
-    mode: TransformMode,
-    opinions: int,
-    evidence: Evidence | None,
-) -> Need:
-    tally = _Tally(opinions)
-    for doc, response in zip(docs, responses, strict=True):
-        reading = _reading(doc, mode, prompts)
-        transformed = tidied(tally.hold(reading.read(response, doc), doc), MAX_STEPS)
-        chain = repaired(transformed, doc)
-        for query in plan_steps(chain, doc, evidence_for(doc, evidence)):
-            tally.hold(ask_about_step(query, doc["language"], prompts, images_of(doc)), doc)
-        if has_root_question(transformed, chain):
-            root = root_query(chain, doc, evidence_for(doc, evidence))
-            answer = transformed.answer or ""
-            tally.hold(ask_about_root(root, answer, doc, prompts, images_of(doc)), doc)
-    return tally.need
+def _by_spread(needs: Sequence[Need]) -> Need:
+    """What the same number of such responses needs in 95% of the cases."""
 
+    def upper(values: Sequence[int]) -> int:
+        spread = stdev(values) if len(values) > 1 else 0.0
+        return math.ceil(sum(values) + _ONE_SIDED * spread * math.sqrt(len(values)))
 
-def _reading(doc: Doc, mode: TransformMode, prompts: Prompts) -> Reading:
-    kind = Reading if doc["answer"] in STANCES else QuestionReading
-    return kind(mode, can_ask=True, prompts=prompts)
+    read = upper([each.usage.input_tokens for each in needs])
+    said = upper([each.usage.output_tokens for each in needs])
+    return Need(upper([each.calls for each in needs]), Usage(read, said))
 
 
 class _Tally:
-    """Builds the requests of a run without sending them, and counts them."""
+    """Builds the requests of a run without sending them, and counts them.
 
-    def __init__(self, opinions: int) -> None:
-        self.need = Need()
-        self._opinions = opinions
+    ``longest``: each inference is doubted, and each reply is as long as its prompt allows.
+    """
+
+    def __init__(
+        self, prompts: Prompts, opinions: int, evidence: Evidence | None, longest: bool
+    ) -> None:
+        self._prompts, self._opinions, self._evidence = prompts, opinions, evidence
+        self._longest = longest
+        self._need = Need()
         self._inferences = count(1)
 
-    def hold(self, dialogue: Dialogue[T], doc: Doc) -> T:
+    def need(self, doc: Doc, response: str, mode: TransformMode) -> Need:
+        """What one response takes."""
+        self._need = Need()
+        prompts, images = self._prompts, images_of(doc)
+        kind = Reading if doc["answer"] in STANCES else QuestionReading
+        reading = kind(mode, can_ask=True, prompts=prompts)
+        transformed = tidied(self._hold(reading.read(response, doc), doc), MAX_STEPS)
+        chain, evidence = repaired(transformed, doc), evidence_for(doc, self._evidence)
+        for query in plan_steps(chain, doc, evidence):
+            self._hold(ask_about_step(query, doc["language"], prompts, images), doc)
+        if has_root_question(transformed, chain):
+            root = root_query(chain, doc, evidence)
+            answer = transformed.answer or ""
+            self._hold(ask_about_root(root, answer, doc, prompts, images), doc)
+        return self._need
+
+    def _hold(self, dialogue: Dialogue[T], doc: Doc) -> T:
         try:
             request = next(dialogue)
             first = True
@@ -186,8 +198,9 @@ class _Tally:
         for image in request.images:
             with suppress(ImageError):
                 _ = image.size  # once the size is known, the image's tokens are counted
-        need = Need(1, Usage(guess_input_tokens(request), SAID[request.kind]))
-        self.need += need.times(self._opinions) if request.kind in SCORED else need
+        said = request.most_tokens if self._longest else SAID[request.kind]
+        need = Need(1, Usage(guess_input_tokens(request), said))
+        self._need += need.times(self._opinions) if request.kind in SCORED else need
         if request.kind in ("transform", "question_steps"):
             return Verdict("", "\n".join(_typical_chain(doc)))
         if request.kind == "answer":
@@ -197,7 +210,7 @@ class _Tally:
 
     def _is_doubted(self) -> bool:
         at = next(self._inferences)
-        return int(at * DOUBTED) > int((at - 1) * DOUBTED)
+        return self._longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
 
 
 def _gold(doc: Doc) -> str:
@@ -216,65 +229,3 @@ def _typical_chain(doc: Doc) -> list[str]:
     cited = " + ".join([f"Conclusion{at}" for at in range(images)] or ["Context"])
     first = f"{cited} -> Conclusion{images}: {_CLAIM}"
     return [*claims, first, f"Conclusion{images} + Context -> Conclusion{images + 1}: {_CLAIM}"]
-
-
-def _most(
-    doc: Doc, prompts: Prompts, opinions: int, max_new_tokens: int, evidence: Evidence | None
-) -> Need:
-    """Upper bound: steps cite all that is before them, are judged twice, and no reply is valid."""
-    seen = evidence_for(doc, evidence) != "facts"
-    shown = _image_tokens(doc) if seen else 0
-    scored = _worst_questions(doc, prompts, max_new_tokens, shown).times(opinions)
-    fields = {"statement": doc["statement"], "response": ""}
-    rewriting = prompts.request(
-        "transform",
-        doc["language"],
-        n_images=len(doc["visual_clue"]),
-        clues=list(doc["textual_clue"]),
-        context=doc["context"],
-        **fields,
-    )
-    answering = prompts.request("answer", doc["language"], **fields)
-    known = gold_facts(doc["reasoning"]).values()
-    evidence_texts = (*(fact for facts in known for fact in facts), *doc["textual_clue"])
-    query = RootQuery(evidence_texts, (), "")
-    root = root_request(prompts, doc["language"], doc["context"], doc["statement"], "", query)
-    said = shown + max_new_tokens + _LABEL * MAX_STEPS
-    return (
-        scored
-        + _asked_in_vain(root, said).times(opinions)
-        + _asked_in_vain(rewriting, max_new_tokens)
-        + _asked_in_vain(answering, max_new_tokens)
-    )
-
-
-def _image_tokens(doc: Doc) -> int:
-    """Approximate tokens of all images of a document; 0 if the images are not available."""
-    images, total = images_of(doc), 0
-    if images is None:
-        return total
-    for at in range(len(doc["visual_clue"])):
-        with suppress(ImageError):
-            _ = images[at].size
-        total += guess_image_tokens(images[at])
-    return total
-
-
-def _worst_questions(doc: Doc, prompts: Prompts, max_new_tokens: int, shown: int) -> Need:
-    clues = list(doc["textual_clue"])
-    request = prompts.request(
-        "inference", doc["language"], context=doc["context"], premises=clues, conclusion=""
-    )
-    a_step = max_new_tokens / MAX_STEPS + _LABEL
-    premises = [shown + round((at + 1) * a_step) for at in range(MAX_STEPS)]
-    return _asked_in_vain(request, *premises).times(2)
-
-
-def _asked_in_vain(request: JudgeRequest, *more: int) -> Need:
-    """Requests and their retries after unreadable replies; ``more``: extra tokens of each."""
-    most, again = request.most_tokens, request.asked_again(Reply("x"))
-    first = guess_input_tokens(request)
-    retries = ASKED_AGAIN * (guess_input_tokens(again) + most)
-    calls = len(more) * (1 + ASKED_AGAIN)
-    read = len(more) * (first + retries) + sum(more) * (1 + ASKED_AGAIN)
-    return Need(calls, Usage(read, calls * most))

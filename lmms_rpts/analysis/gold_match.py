@@ -52,45 +52,40 @@ def match_steps(tree: ReasoningTree, gold: ReasoningTree) -> tuple[GoldMatch | N
     """
     if max(len(tree.heights), len(gold.heights)) > _MOST_STEPS:
         return (None,) * len(tree.heights)
-    theirs = evidence_sets(gold)
-    wanted = [step.conclusion for step in gold.chain.steps]
-    return tuple(
-        _match(own, len(missing), step.conclusion, theirs, wanted)
-        for own, missing, step in zip(
-            evidence_sets(tree), _missing_sets(tree), tree.chain.steps, strict=True
-        )
-    )
+    theirs = list(zip(evidence_sets(gold), gold.chain.steps, strict=True))
+    absent_at: list[set[Clue]] = [set() for _ in tree.heights]
+    for fault in tree.invalid:
+        absent_at[fault.step].add(fault.clue)
+    missing = _below(tree, absent_at)
+    matches = []
+    for own, absent, step in zip(evidence_sets(tree), missing, tree.chain.steps, strict=True):
+        overlaps = [_jaccard(own, other, len(absent)) for other, _ in theirs]
+        best = max(overlaps, default=0.0)
+        alike = [at for at, overlap in enumerate(overlaps) if overlap == best]
+        if len(alike) > 1:
+            words = [similarity(step.conclusion, theirs[at][1].conclusion) for at in alike]
+            nearest = [round(each, _DIGITS) for each in words]
+            alike = [at for at, each in zip(alike, nearest, strict=True) if each == max(nearest)]
+        matches.append(GoldMatch(tuple(alike), best) if best >= LEAST else None)
+    return tuple(matches)
 
 
 def evidence_sets(tree: ReasoningTree) -> tuple[frozenset[Clue], ...]:
     """For each step, the valid leaves below it, directly or through conclusions."""
     invalid = {(fault.step, fault.clue) for fault in tree.invalid}
-    return _below(
-        tree,
-        [
-            frozenset(
-                clue
-                for clue in step.premises
-                if clue.kind != "conclusion" and (at, clue) not in invalid
-            )
-            for at, step in enumerate(tree.chain.steps)
-        ],
-    )
+    leaves = [
+        {each for each in step.premises if each.kind != "conclusion" and (at, each) not in invalid}
+        for at, step in enumerate(tree.chain.steps)
+    ]
+    return _below(tree, leaves)
 
 
-def _missing_sets(tree: ReasoningTree) -> tuple[frozenset[Clue], ...]:
-    """For each step, the invalid references in it and in the conclusions below it."""
-    own: list[set[Clue]] = [set() for _ in tree.heights]
-    for fault in tree.invalid:
-        own[fault.step].add(fault.clue)
-    return _below(tree, [frozenset(each) for each in own])
-
-
-def _below(tree: ReasoningTree, own: Sequence[frozenset[Clue]]) -> tuple[frozenset[Clue], ...]:
+def _below(tree: ReasoningTree, own: Sequence[set[Clue]]) -> tuple[frozenset[Clue], ...]:
     """For each step, the union of ``own`` over the step and all conclusions below it."""
     found: list[frozenset[Clue]] = []
     for at, clues in enumerate(own):
-        found.append(clues.union(*(found[child] for child in cited_steps(tree.chain, at))))
+        cited = (found[child] for child in cited_steps(tree.chain, at))
+        found.append(frozenset(clues).union(*cited))
     return tuple(found)
 
 
@@ -100,24 +95,6 @@ def matched_by(matches: Sequence[GoldMatch | None], n_gold: int) -> tuple[tuple[
         tuple(at for at, match in enumerate(matches) if match and number in match.steps)
         for number in range(n_gold)
     )
-
-
-def _match(
-    own: frozenset[Clue],
-    missing: int,
-    text: str,
-    theirs: Sequence[frozenset[Clue]],
-    wanted: Sequence[str],
-) -> GoldMatch | None:
-    overlaps = [_jaccard(own, other, missing) for other in theirs]
-    best = max(overlaps, default=0.0)
-    if best < LEAST:
-        return None
-    alike = [at for at, overlap in enumerate(overlaps) if overlap == best]
-    if len(alike) > 1:
-        words = {at: round(similarity(text, wanted[at]), _DIGITS) for at in alike}
-        alike = [at for at in alike if words[at] == max(words.values())]
-    return GoldMatch(tuple(alike), best)
 
 
 def _jaccard(one: frozenset[Clue], other: frozenset[Clue], missing: int) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
@@ -83,17 +82,8 @@ def _in_turn(responses: Sequence[RptsRecord], generator: random.Random) -> Itera
     generator.shuffle(tasks)
     turns = [strata.get((*task, verdict), []) for task in tasks for verdict in (_BROKEN, _SOUND)]
     last = [strata.get((*task, _UNSCORED), []) for task in tasks]
-    return chain(_round_robin(turns), _round_robin(last))
-
-
-def _round_robin(lists: Sequence[Sequence[RptsRecord]]) -> Iterator[RptsRecord]:
-    waiting = deque(iter(each) for each in lists)
-    while waiting:
-        turn = waiting.popleft()
-        response = next(turn, None)
-        if response is not None:
-            yield response
-            waiting.append(turn)
+    rounds = chain(zip_longest(*turns), zip_longest(*last))
+    return (each for one in rounds for each in one if each is not None)
 
 
 def _verdict(response: RptsRecord) -> str:

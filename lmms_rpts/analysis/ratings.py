@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
 from lmms_rpts.escaping import did_you_mean, shorten
-from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.rows import ReadError, Row, read_objects
+from lmms_rpts.filters.record import JudgedStep
+from lmms_rpts.rows import ReadError, read_objects
 from lmms_rpts.runs.rating_file import REMEDY as PAGE_REMEDY
-from lmms_rpts.runs.rating_file import RatedItem, RatingFile, parse_rating_file
+from lmms_rpts.runs.rating_file import RatedItem, parse_rating_file
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.schema import FieldError, Model
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 StepKey = tuple[str, int, int, int]
 """A step of a run: task, doc_id, repeat, step."""
 
-_REMEDY = "docs/analysis.md shows the columns."
 _Number = Annotated[int, Field(ge=0, lt=2**63)]
 
 
@@ -39,16 +38,8 @@ class RatedRow(Model):
     step: _Number
     score: Annotated[float | None, Field(ge=0, le=1)] = None
     rater: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Rating:
-    """A score of one step; ``place``: file and line. ``rater``: "" if the file has none."""
-
-    step: StepKey
-    rater: str
-    score: float | None
-    place: str
+    conclusion: ClassVar[str] = ""
+    """Not read: a table is not checked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,26 +109,43 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
     ]
     if not paths:
         raise RunError("No rating file was passed")
-    named: list[_Rating] = []
+    steps_of = {(*each.instance.key, each.repeat): each.steps for each in run.responses}
+    steps: dict[StepKey, dict[str, float]] = {}
+    places: dict[tuple[StepKey, str], str] = {}
+    unrated = 0
     for path in paths:
         try:
-            found = list(_read(path, run))
+            found = list(_read(path))
         except ReadError as error:
             raise RunError(str(error)) from None
-        if not any(each.score is not None for each in found):
+        keys = [_key(where, rated, run, steps_of) for where, rated, _ in found]
+        blank = sum(rated.score is None for _, rated, _ in found)
+        if blank == len(found):
             raise RunError(f"{path}: no step is rated")
-        alone = "" if len(paths) == 1 else str(path)
-        named += (replace(each, rater=each.rater or alone) for each in found)
-    steps = (RatedStep(*key, scores) for key, scores in _merged(named).items())
-    unrated = sum(each.score is None for each in named)
-    return Ratings(tuple(paths), tuple(steps), unrated)
+        unrated += blank
+        for key, (where, rated, rater) in zip(keys, found, strict=True):
+            if rated.score is None:
+                continue
+            name = rater or ("" if len(paths) == 1 else str(path))
+            first = places.setdefault((key, name), where)
+            if first != where:
+                by = f" by {shorten(name)!r}" if name else ""
+                raise RunError(f"{where}: this step was already scored{by} in {first}")
+            steps.setdefault(key, {})[name] = rated.score
+    rated_steps = tuple(RatedStep(*key, scores) for key, scores in steps.items())
+    return Ratings(tuple(paths), rated_steps, unrated)
 
 
-def _read(path: Path, run: Run) -> Iterator[_Rating]:
-    responses = {(*each.instance.key, each.repeat): each for each in run.responses}
+def _read(path: Path) -> Iterator[tuple[str, RatedRow | RatedItem, str]]:
+    """The place of each rating, the rating, and the rater; "" if the file does not name one."""
     rows = list(read_objects(path))
     if len(rows) == 1 and "format" in rows[0].fields:
-        yield from _of_page(rows[0], responses, run)
+        try:
+            saved = parse_rating_file(rows[0].fields)
+        except FieldError as error:
+            raise RunError(f"{path} is not a rating file: {error}; {PAGE_REMEDY}") from None
+        for at, item in enumerate(saved.items):
+            yield f"{path}, items[{at}]", item, saved.rater.strip()
         return
     human = any("human" in row.fields for row in rows)
     if not human and any({"judge", "reply"} <= {*row.fields} for row in rows):
@@ -148,49 +156,21 @@ def _read(path: Path, run: Run) -> Iterator[_Rating]:
     for row in rows:
         score = row.fields.get("human" if human else "score")
         row = replace(row, fields={**row.fields, "score": score})
-        rated = row.parse(RatedRow, _REMEDY)
-        yield _Rating(_key(row, rated, run, responses), rated.rater, rated.score, row.where)
-
-
-def _of_page(
-    row: Row, responses: Mapping[tuple[str, int, int], RptsRecord], run: Run
-) -> Iterator[_Rating]:
-    """The ratings of a page, whose steps must match those of the run exactly."""
-    try:
-        saved: RatingFile = parse_rating_file(row.fields)
-    except FieldError as error:
-        raise RunError(f"{row.file} is not a rating file: {error}; {PAGE_REMEDY}") from None
-    for at, item in enumerate(saved.items):
-        place = f"{row.file}, items[{at}]"
-        if wrong := _not_of(item, responses):
-            raise RunError(
-                f"{place}: {wrong}: these ratings belong to another run than {run.label}"
-            )
-        yield _Rating(item.key, saved.rater.strip(), item.score, place)
-
-
-def _not_of(item: RatedItem, responses: Mapping[tuple[str, int, int], RptsRecord]) -> str:
-    """Why a step does not belong to the run; empty if it does."""
-    response = responses.get(item.key[:3])
-    document = f"document {item.doc_id} of {shorten(item.task)}"
-    if response is None:
-        return f"{document} has no response {item.repeat}"
-    if item.step >= len(response.steps):
-        return f"{document} has no step {item.step}"
-    if item.conclusion.split() != response.steps[item.step].conclusion.split():
-        said = shorten(item.conclusion, 60)
-        return f"step {item.step} of {document} does not have the conclusion “{said}”"
-    return ""
+        rated = row.parse(RatedRow, "docs/analysis.md shows the columns.")
+        yield row.where, rated, rated.rater
 
 
 def _key(
-    row: Row, rated: RatedRow, run: Run, responses: Mapping[tuple[str, int, int], Any]
+    where: str,
+    rated: RatedRow | RatedItem,
+    run: Run,
+    steps_of: Mapping[tuple[str, int, int], Sequence[JudgedStep]],
 ) -> StepKey:
-    """The step that a row rates."""
+    """The step that is rated."""
     task = rated.task or (run.tasks[0] if len(run.tasks) == 1 else "")
     if task not in run.tasks:
         hint = did_you_mean(task, run.tasks) or f" It has: {', '.join(run.tasks)}"
-        raise RunError(f"{row.where}: the run has no task {shorten(task)!r}.{hint}")
+        raise RunError(f"{where}: the run has no task {shorten(task)!r}.{hint}")
     doc_id = rated.doc_id
     if doc_id is None:
         named = {
@@ -200,33 +180,22 @@ def _key(
         }
         if len(named) != 1:
             many = f"{len(named)} documents" if named else "no document"
-            raise RunError(
-                f"{row.where}: the run has {many} of {task} with id {shorten(str(rated.id))!r}; "
-                "use doc_id"
-            )
+            said = shorten(str(rated.id))
+            raise RunError(f"{where}: the run has {many} of {task} with id {said!r}; use doc_id")
         (doc_id,) = named
-    response = responses.get((task, doc_id, rated.repeat))
-    if response is None:
+    key = (task, doc_id, rated.repeat)
+    found = steps_of.get(key)
+    document, ours = f"document {doc_id} of {task}", f"the run {run.label} has"
+    if found is None:
+        raise RunError(f"{where}: {ours} no response {rated.repeat} to {document}")
+    if rated.step >= len(found):
         raise RunError(
-            f"{row.where}: the run has no response {rated.repeat} to document {doc_id} of {task}"
+            f"{where}: {ours} no step {rated.step} in {document}: it has {len(found)} steps, from 0"
         )
-    if rated.step >= len(response.steps):
+    said = rated.conclusion
+    if said and said.split() != found[rated.step].conclusion.split():
         raise RunError(
-            f"{row.where}: document {doc_id} of {task} has no step {rated.step}: it has "
-            f"{len(response.steps)} steps, from 0"
+            f"{where}: step {rated.step} of {document} does not have the conclusion "
+            f"“{shorten(said, 60)}”: these ratings belong to another run than {run.label}"
         )
-    return (task, doc_id, rated.repeat, rated.step)
-
-
-def _merged(ratings: Iterable[_Rating]) -> dict[StepKey, dict[str, float]]:
-    steps: dict[StepKey, dict[str, float]] = {}
-    places: dict[tuple[StepKey, str], str] = {}
-    for each in ratings:
-        if each.score is None:
-            continue
-        first = places.setdefault((each.step, each.rater), each.place)
-        if first != each.place:
-            by = f" by {shorten(each.rater)!r}" if each.rater else ""
-            raise RunError(f"{each.place}: this step was already scored{by} in {first}")
-        steps.setdefault(each.step, {})[each.rater] = each.score
-    return steps
+    return (*key, rated.step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from lmms_rpts.models.responses import (
     read_responses,
 )
 from lmms_rpts.runs.reading import model_name, read_results
-from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.documents import answered_tasks, read_documents, scored_tasks
 from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
 
@@ -58,6 +57,14 @@ class Part:
     offset: int
     limit: int | None
     repeats: int
+
+    def arguments(self) -> list[str]:
+        """Arguments of lmms-eval."""
+        return [
+            *(["--offset", str(self.offset)] if self.offset else []),
+            *(["--limit", str(self.limit)] if self.limit is not None else []),
+            *(["--repeats", str(self.repeats)] if self.repeats > 1 else []),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,8 @@ def plan_rescoring(
     documents = {} if task is None else dict(read_documents(task))
     if task is not None:
         single = next(iter(documents)) if len(documents) == 1 else task
-        saved = read_responses(*paths, only={*documents, *_groups(documents)}, default_task=single)
+        groups = {name for name, tasks in _members().items() if tasks & {*documents}}
+        saved = read_responses(*paths, only={*documents, *groups}, default_task=single)
     elif saved is None:
         saved = read_own_responses(paths)
     passed_over = tuple(sorted(saved.passed_over))
@@ -123,7 +131,12 @@ def plan_rescoring(
     responses = {name: by_document(saved, name, docs) for name, docs in documents.items()}
     if _check_groups(saved, documents):
         responses = {name: found for name, found in responses.items() if found}
-    _refuse_empty(responses)
+    there = [name for name, found in responses.items() if found]
+    if len(there) < len(responses):
+        raise ResponsesError(
+            f"No responses to {' or '.join(responses.keys() - {*there})}, only to "
+            f"{' and '.join(there)}: score these alone (--task {there[0]})"
+        )
     extents = tuple(
         find_extent(name, {at: len(each) for at, each in found.items()}, len(documents[name]))
         for name, found in responses.items()
@@ -132,14 +145,12 @@ def plan_rescoring(
     return Rescoring(responses, extents, parts, tuple(saved.files), passed_over)
 
 
-def _groups(tasks: Iterable[str]) -> set[str]:
-    """The groups with these tasks."""
-    known = answered_tasks()
-    return {name for name, each in known.items() if {*_parts_of(each, name)} & {*tasks}}
-
-
-def _parts_of(benchmark: Benchmark, name: str) -> Sequence[str]:
-    return benchmark.scored.get(name) or benchmark.answered.get(name) or ()
+def _members() -> dict[str, set[str]]:
+    """The tasks of each group that can be scored."""
+    return {
+        name: {*(each.scored.get(name) or each.answered.get(name) or ())}
+        for name, each in answered_tasks().items()
+    }
 
 
 def _check_groups(
@@ -172,29 +183,17 @@ def _check_groups(
 def _nothing(saved: SavedResponses, tasks: Sequence[str], passed_over: Sequence[str]) -> str:
     if not passed_over:
         return f"{saved.path} contains no responses"
-    wanted = " or ".join(tasks) or "a task that can be scored"
-    text = (
-        f"{saved.path} contains no responses to {wanted}; tasks with responses: "
-        f"{', '.join(passed_over)}"
-    )
-    return text + (
-        '. To score them as another task, set "task" in each line'
+    advice = (
+        'To score them as another task, set "task" in each line'
         if tasks
-        else (
-            ". To score a custom task again, use lmms-eval: --model replay --model_args "
-            "samples=FOLDER --tasks NAME --include_path FOLDER"
-        )
+        else "To score a custom task again, use lmms-eval: --model replay --model_args "
+        "samples=FOLDER --tasks NAME --include_path FOLDER"
     )
-
-
-def _refuse_empty(responses: Mapping[str, ByDocument]) -> None:
-    empty = [task for task, found in responses.items() if not found]
-    if empty:
-        there = [task for task, found in responses.items() if found]
-        raise ResponsesError(
-            f"No responses to {' or '.join(empty)}, only to {' and '.join(there)}: score these "
-            f"alone (--task {there[0]})"
-        )
+    return (
+        f"{saved.path} contains no responses to "
+        f"{' or '.join(tasks) or 'a task that can be scored'}; tasks with responses: "
+        f"{', '.join(passed_over)}. {advice}"
+    )
 
 
 def by_document(
@@ -203,8 +202,7 @@ def by_document(
     """The responses to the documents of a task, by number.
 
     Raises:
-        ResponsesError: for a response to an unknown document, or if one document's responses
-            are
+        ResponsesError: for a response to an unknown document, or if one document's responses are
             under two names.
     """
     own_ids = [str(doc["id"]) for doc in documents]
@@ -276,33 +274,16 @@ def plan_parts(extents: Sequence[Extent], name: str | None = None) -> tuple[Part
         extents: of all tasks.
         name: the requested task or group.
     """
-    together = _together(extents, name or _name_of([each.task for each in extents]))
-    return (together,) if together else tuple(_alone(each) for each in extents)
-
-
-def _together(extents: Sequence[Extent], name: str) -> Part | None:
     first, size = extents[0], max(each.stop - each.start for each in extents)
-    if all(each.stop == each.total for each in extents):
-        limit = None
-    elif all(each.stop == min(each.start + size, each.total) for each in extents):
-        limit = size
-    else:
-        return None
-    if any((each.start, each.repeats) != (first.start, first.repeats) for each in extents):
-        return None
-    return Part(name, first.start, limit, first.repeats)
-
-
-def _alone(extent: Extent) -> Part:
-    limit = None if extent.stop == extent.total else extent.stop - extent.start
-    return Part(extent.task, extent.start, limit, extent.repeats)
-
-
-def _name_of(tasks: Sequence[str]) -> str:
-    """The group that consists of the tasks, otherwise the tasks."""
-    known = answered_tasks()
-    groups = [name for name, each in known.items() if {*_parts_of(each, name)} == {*tasks}]
-    return groups[0] if groups else ",".join(tasks)
+    whole = all(each.stop == each.total for each in extents)
+    alike = all((each.start, each.repeats) == (first.start, first.repeats) for each in extents)
+    cut = all(whole or each.stop == min(each.start + size, each.total) for each in extents)
+    if len(extents) == 1 or (alike and cut):
+        tasks = [each.task for each in extents]
+        groups = (group for group, members in _members().items() if members == {*tasks})
+        name = name or next(groups, ",".join(tasks))
+        return (Part(name, first.start, None if whole else size, first.repeats),)
+    return tuple(part for each in extents for part in plan_parts([each], each.task))
 
 
 def write_responses(path: Path, responses: Mapping[str, ByDocument]) -> None:

@@ -11,11 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmms_rpts.escaping import shorten
-from lmms_rpts.filters.record import RptsRecord, Scoring
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.runs.validity import ValidatedSet
-from lmms_rpts.runs.validity_figures import decimal, doubt_of, figure_of, percent, title_of
-from lmms_rpts.runs.validity_files import Judging, ValidityFile, validity_in
+from lmms_rpts.runs.validity import (
+    Judging,
+    ValidatedSet,
+    ValidityFile,
+    decimal,
+    doubt_of,
+    figure_of,
+    percent,
+    set_title,
+    validity_in,
+)
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.prevalence import THRESHOLD, Corrected, Rates, Tally, corrected, rates, tally
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -68,8 +76,7 @@ class ValidityNote:
         created: when it was created.
         mismatches: reasons why the files that were passed do not match this judge.
         called_wrong: share of the run's inference steps that scored below 0.5 in the first
-            judge
-            call; None without any.
+            judge call; None without any.
         n_steps: number of scored inference steps.
         sets: as in the file.
     """
@@ -118,49 +125,33 @@ def _notes(
 ) -> Iterator[ValidityNote]:
     own = validity_in(run.results)
     candidates = [*files, *([own] if own else [])]
-    if not candidates:
-        return
     responses: dict[Judging, list[RptsRecord]] = {}
-    for response in run.responses:
-        if response.settings.judge != NO_JUDGE:
-            responses.setdefault(_judging(response.settings), []).append(response)
+    for response in run.responses if candidates else ():
+        by = response.settings
+        if by.judge != NO_JUDGE:
+            judging = Judging(by.judge, by.prompt_version, by.judge_samples, by.jury)
+            responses.setdefault(judging, []).append(response)
     for judging, judged in responses.items():
         faults = [each.mismatch(judging) for each in candidates]
         matching = [file for file, fault in zip(candidates, faults, strict=True) if fault is None]
-        if files and any(file in files for file in matching):
-            matching = [file for file in matching if file in files]
-        if matching:
-            for file in matching if files else matching[:1]:
-                yield _matched(run.label, judging, judged, file, known)
-        else:
+        given = [file for file in matching if file in files]
+        called = _called_wrong(judged)
+        for file in given or matching:
+            yield ValidityNote(
+                run=run.label,
+                judging=judging,
+                file=str(file.path),
+                created=file.validity.created,
+                called_wrong=called.share,
+                n_steps=int(called.sizes.sum()),
+                sets=tuple(
+                    _set_note(each, called, (file.sha256, at), known)
+                    for at, each in enumerate(file.validity.sets)
+                ),
+            )
+        if not matching:
             mismatches = tuple(dict.fromkeys(filter(None, faults)))
             yield ValidityNote(run.label, judging, mismatches=mismatches)
-
-
-def _judging(scoring: Scoring) -> Judging:
-    return Judging(scoring.judge, scoring.prompt_version, scoring.judge_samples, scoring.jury)
-
-
-def _matched(
-    label: str,
-    judging: Judging,
-    responses: Iterable[RptsRecord],
-    file: ValidityFile,
-    known: dict[tuple[str, int], Rates],
-) -> ValidityNote:
-    called = _called_wrong(responses)
-    return ValidityNote(
-        run=label,
-        judging=judging,
-        file=str(file.path),
-        created=file.validity.created,
-        called_wrong=called.share,
-        n_steps=int(called.sizes.sum()),
-        sets=tuple(
-            _set_note(each, called, (file.sha256, at), known)
-            for at, each in enumerate(file.validity.sets)
-        ),
-    )
 
 
 def _called_wrong(responses: Iterable[RptsRecord]) -> Tally:
@@ -206,11 +197,8 @@ def _rates(found: ValidatedSet) -> Rates:
         for label, score in zip(chain.labels, chain.scores, strict=True)
         if label is not None and score is not None
     ]
-    return rates(
-        [question for question, _, _ in steps],
-        [label for _, label, _ in steps],
-        [score for _, _, score in steps],
-    )
+    questions, labels, scores = zip(*steps, strict=True) if steps else ((), (), ())
+    return rates(questions, labels, scores)
 
 
 def _complement(share: Estimate | None) -> Estimate | None:
@@ -224,38 +212,32 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
     judge = shorten(note.judging.judge, _LONGEST)
     for said in note.mismatches:
         yield f"{said}: the error rates of the judge of {note.run} are unknown"
+    created = f", {shorten(note.created, 20)}" if note.created else ""
     for each in note.sets:
-        faults = [
-            f"scores {percent(figure)} of the {what}"
-            for figure, what in (
-                (each.missed, "wrong steps as sound"),
-                (each.false_alarms, "sound steps as wrong"),
-            )
-            if figure
-        ]
-        auc = f"AUC {decimal(each.auc)}{', ' if each.doubt else ''}{each.doubt}"
-        told = [*faults, *([auc] if each.auc else [])]
-        if told:
-            created = f", {shorten(note.created, 20)}" if note.created else ""
-            yield (
-                f"{judge} on {title_of(shorten(each.name, _LONGEST), each.blind)} "
-                f"({each.n_steps:,} labelled steps; {note.file}{created}): {'; '.join(told)}"
-            )
+        doubt = f", {each.doubt}" if each.doubt else ""
+        figures = {
+            f"scores {percent(each.missed)} of the wrong steps as sound": each.missed,
+            f"scores {percent(each.false_alarms)} of the sound steps as wrong": each.false_alarms,
+            f"AUC {decimal(each.auc)}{doubt}": each.auc,
+        }
+        if told := "; ".join(said for said, figure in figures.items() if figure):
+            name = set_title(shorten(each.name, _LONGEST), each.blind)
+            source = f"{each.n_steps:,} labelled steps; {note.file}{created}"
+            yield f"{judge} on {name} ({source}): {told}"
 
 
 def _share_line(note: ValidityNote) -> str | None:
     """The corrected share of wrong steps; None if nothing can be said about it."""
-    told = [_share_by(each, each.corrected) for each in note.sets if each.corrected]
+    told = []
+    for each in note.sets:
+        name, share = set_title(shorten(each.name, _LONGEST), each.blind), each.corrected
+        if share is not None and share.refused:
+            told.append(f"not corrected by {name} ({share.refused})")
+        elif share is not None:
+            told.append(f"corrected by {name} {percent(share)}")
     if not told or note.called_wrong is None:
         return None
     return (
         f"{note.run}: {note.called_wrong:.1%} of {note.n_steps:,} inference steps scored below "
         f"{THRESHOLD:g} in the first call; {'; '.join(told)}"
     )
-
-
-def _share_by(found: SetNote, share: Corrected) -> str:
-    name = title_of(shorten(found.name, _LONGEST), found.blind)
-    if share.refused:
-        return f"not corrected by {name} ({share.refused})"
-    return f"corrected by {name} {percent(share)}"

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from lmms_rpts.commands.common import OneRun, check_suffixes, csv_of, fail, spare, told, write_text
-from lmms_rpts.escaping import escape_markdown, markdown_table, printable, shorten
+from lmms_rpts.commands.blocks import Block, Grid, Line, show, write_files
+from lmms_rpts.commands.common import OneRun, check_suffixes, fail, spare, told
+from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE
 
 if TYPE_CHECKING:
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".csv", ".json", ".md")
 _CONCLUSION, _REPLY = 80, 120
+_HEADS = ("kind of\nstep", "steps\nresponses", "MAE", "Spearman", "kappa", "bias")
 
 
 def agreement(
@@ -66,9 +64,9 @@ def agreement(
     files = check_suffixes(output, _SUFFIXES)
     with told():
         found = _compared(run, other, human or [], files)
-    _show(found, worst)
-    for path in files:
-        write_text(path, _written(found, worst, path.suffix.lower()))
+    blocks = _blocks(found, worst)
+    show(blocks, Console())
+    write_files(files, blocks, found.frame, lambda: _plain(found, worst))
 
 
 def _compared(
@@ -114,65 +112,34 @@ def _holds_ratings(other: str) -> bool:
     )
 
 
-def _show(found: Agreement, worst: int) -> None:
-    console = Console()
-    for line in _introduction(found):
-        console.print(Text(line), soft_wrap=not console.is_terminal)
-    # Four intervals of negative numbers just fit into 80 columns.
-    apart = 1 if console.width >= 90 else 0
-    table = Table(box=box.SIMPLE, padding=(0, apart, 0, 0), pad_edge=False, show_edge=False)
-    for at, name in enumerate(_headings()):
-        table.add_column(Text(name), justify="right" if at else "left", no_wrap=True)
-    for row in _rows(found):
-        table.add_row(*(Text(cell) for cell in row))
-    console.print("", table, "", sep="\n")
-    for line in _remarks(found):
-        console.print(Text(line), soft_wrap=not console.is_terminal)
-    if pairs := found.worst(worst):
-        console.print()
-        console.print(_worst_table(found, pairs))
-
-
-def _worst_table(found: Agreement, pairs: Sequence[StepPair]) -> Table:
-    table = Table(title="strongest disagreement", title_justify="left", box=box.SIMPLE)
-    for name in _worst_headings(found):
-        scores = name in found.names
-        table.add_column(Text(name), justify="right" if scores else "left", no_wrap=scores)
-    for pair in pairs:
-        table.add_row(*(Text(cell) for cell in _worst_row(found, pair)))
-    return table
-
-
-def _introduction(found: Agreement) -> list[str]:
-    lines = [
-        f"{name}: {printable(source)}"
-        for name, source in zip(found.names, found.sources, strict=True)
-    ]
+def _blocks(found: Agreement, worst: int) -> list[Block]:
+    sources = zip(found.names, found.sources, strict=True)
+    lines = [f"{name}: {source}" for name, source in sources]
     compared, lost = len(found.pairs), sum(found.left_out.values())
     if compared < lost:
         lines.append(
             f"Note: only {compared:,} of {compared + lost:,} steps are compared. The others are "
             "left out for the reasons below."
         )
-    return lines
-
-
-def _headings() -> list[str]:
-    return ["kind of\nstep", "steps\nresponses", "MAE", "Spearman", "kappa", "bias"]
-
-
-def _rows(found: Agreement) -> list[list[str]]:
-    return [
+    rows = [
         [
             each.group,
             f"{each.steps:,}\n{each.responses:,}",
-            _cell(each.mae),
-            _cell(each.spearman),
-            _cell(each.kappa),
+            *map(_cell, (each.mae, each.spearman, each.kappa)),
             _cell(each.bias, sign="+"),
         ]
         for each in found.groups
     ]
+    blocks: list[Block] = [*map(Line, lines), Grid(_HEADS, rows), *map(Line, _remarks(found))]
+    if pairs := found.worst(worst):
+        heads = ["id", "step", *found.names, "conclusion", "judge's reply"]
+        steps = [_worst_row(found, pair) for pair in pairs]
+        texts = {0, 4, 5}
+        if len({pair.task for pair in found.pairs}) > 1:
+            heads, texts = ["task", *heads], {0, 1, 5, 6}
+            steps = [[pair.task, *row] for pair, row in zip(pairs, steps, strict=True)]
+        blocks += [Line("strongest disagreement", "title"), Grid(heads, steps, texts)]
+    return blocks
 
 
 def _cell(estimate: Estimate, sign: str = "") -> str:
@@ -213,18 +180,12 @@ def _remarks(found: Agreement) -> list[str]:
     return lines
 
 
-def _worst_headings(found: Agreement) -> list[str]:
-    task = ["task"] if _several_tasks(found) else []
-    return [*task, "id", "step", *found.names, "conclusion", "judge's reply"]
-
-
 def _worst_row(found: Agreement, pair: StepPair) -> list[str]:
     repeat = f" (repeat {pair.repeat})" if pair.repeat else ""
     reply = shorten(pair.reply or "", _REPLY) or NONE
     if pair.other_reply is not None:
         reply = f"{reply} / {shorten(pair.other_reply, _REPLY)}"
     return [
-        *([pair.task] if _several_tasks(found) else []),
         shorten(pair.id, _CONCLUSION) + repeat,
         str(pair.step),
         f"{pair.score:.2f}",
@@ -232,18 +193,6 @@ def _worst_row(found: Agreement, pair: StepPair) -> list[str]:
         shorten(pair.conclusion, _CONCLUSION),
         reply,
     ]
-
-
-def _several_tasks(found: Agreement) -> bool:
-    return len({pair.task for pair in found.pairs}) > 1
-
-
-def _written(found: Agreement, worst: int, suffix: str) -> str:
-    if suffix == ".csv":
-        return csv_of(found.frame())
-    if suffix == ".md":
-        return _markdown(found, worst)
-    return json.dumps(_plain(found, worst), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def _plain(found: Agreement, worst: int) -> dict[str, Any]:
@@ -255,22 +204,3 @@ def _plain(found: Agreement, worst: int) -> dict[str, Any]:
         "raters": found.reliability and asdict(found.reliability),
         "worst": [asdict(pair) for pair in found.worst(worst)],
     }
-
-
-def _markdown(found: Agreement, worst: int) -> str:
-    blocks = [escape_markdown(line) for line in _introduction(found)]
-    header, *rows = [
-        [name, counts.replace("\n", " / "), *cells]
-        for name, counts, *cells in (_headings(), *_rows(found))
-    ]
-    blocks.append(_markdown_table(header, rows))
-    blocks += map(escape_markdown, _remarks(found))
-    if pairs := found.worst(worst):
-        rows = [_worst_row(found, pair) for pair in pairs]
-        blocks += ["Strongest disagreement:", _markdown_table(_worst_headings(found), rows)]
-    return "\n\n".join(blocks) + "\n"
-
-
-def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    heads, *cells = [[escape_markdown(cell) for cell in row] for row in (header, *rows)]
-    return "\n".join(markdown_table(heads, cells))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import time
 from collections import Counter
 from contextlib import nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -18,11 +16,18 @@ from rich.table import Table
 
 from lmms_rpts.commands.common import fail, told, with_settings
 from lmms_rpts.escaping import visible
+from lmms_rpts.judging.cache import (
+    FILE,
+    Answer,
+    CacheError,
+    LockedError,
+    count_answers,
+    delete_file,
+    read_answers,
+    remove_answers,
+)
 from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
-
-if TYPE_CHECKING:
-    from lmms_rpts.judging.cache import Answer
 
 app = typer.Typer(
     help="Show, clear or export the cache of judge replies.",
@@ -32,15 +37,12 @@ Folder = Annotated[
     Path | None,
     typer.Option("--folder", help="Folder of the cache. Default: LMMS_RPTS_CACHE."),
 ]
-_DAY = 86_400
 
 
 @app.command()
 @with_settings
 def info(folder: Folder = None) -> None:
     """Show the number of cached replies per judge, with their tokens."""
-    from lmms_rpts.judging.cache import FILE
-
     place = _place(folder)
     if (place / FILE).exists():
         _print_answers(place)
@@ -54,29 +56,26 @@ def info(folder: Folder = None) -> None:
 
 
 def _print_answers(place: Path) -> None:
-    from lmms_rpts.judging.cache import FILE
-
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
-    times: list[float] = []
-    for answer in _read(place):
+    found = _read(place)
+    for answer in found:
         group = (answer.judge, answer.kind, answer.prompt_version)
         answers[group] += 1
         tokens[group] += answer.usage.tokens if answer.usage else 0
-        times.append(answer.created)
     # A line, not the table's title: a title is wrapped to the width of the table.
     typer.echo(f"{place / FILE} ({(place / FILE).stat().st_size / 1e6:,.1f} MB)")
-    table = Table()
-    for name in ("judge", "question", "prompts"):
-        table.add_column(name)
+    table = Table("judge", "question", "prompts")
     for name in ("answers", "tokens"):
         table.add_column(name, justify="right")
     for group in sorted(answers):
         table.add_row(*group, f"{answers[group]:,}", f"{tokens[group]:,}")
     console = Console()
     console.print(table)
-    if times:
-        console.print(f"{len(times):,} replies, from {_day(min(times))} to {_day(max(times))}")
+    if found:
+        times = sorted(datetime.fromtimestamp(each.created).astimezone() for each in found)
+        first, last = (f"{each:%Y-%m-%d %H:%M}" for each in (times[0], times[-1]))
+        console.print(f"{len(found):,} replies, from {first} to {last}")
 
 
 @app.command()
@@ -86,75 +85,34 @@ def clear(
     judge: Annotated[
         str | None, typer.Option("--judge", help="Only replies of this judge, as shown by info.")
     ] = None,
-    days: Annotated[
-        float | None,
-        typer.Option("--older-than", min=0, help="Only replies older than this number of days."),
-    ] = None,
-    only_thumbnails: Annotated[
-        bool,
-        typer.Option("--thumbnails", help="Only the thumbnails of reports."),
-    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Delete cached replies. They will be requested, and paid for, again.
 
-    Without --judge and --older-than the thumbnails of reports are deleted as well.
+    Without --judge the thumbnails of reports are deleted as well.
     """
-    from lmms_rpts.judging.cache import (
-        FILE,
-        CacheError,
-        LockedError,
-        delete_file,
-        remove_answers,
-    )
-
     place = _place(folder)
-    everything = judge is None and days is None
-    if only_thumbnails and not everything:
-        fail("--thumbnails cannot be combined with --judge or --older-than")
-    if only_thumbnails or (everything and _holds_thumbnails_alone(place)):
-        _clear_thumbnails(place, quiet=False)
-        return
-    which = f" of {judge}" if judge else ""
-    which += f" older than {days:g} days" if days is not None else ""
-    before = None if days is None else time.time() - days * _DAY
     if judge is not None:
         _check_judge(place, judge)
     if not yes:
-        typer.confirm(
-            f"Delete {_count(place, judge, before)}replies{which} in {place}?", abort=True
-        )
+        which = f" of {judge}" if judge else ""
+        typer.confirm(f"Delete {_count(place, judge)}replies{which} in {place}?", abort=True)
     try:
-        deleted = remove_answers(place, judge, before)
+        pictures = 0 if judge else thumbnails.clear(place / thumbnails.FOLDER)
+        if pictures:
+            typer.echo(f"{pictures:,} thumbnails deleted")
+        if not pictures or (place / FILE).exists():
+            typer.echo(f"{remove_answers(place, judge):,} replies deleted")
+    except OSError as error:
+        fail(f"Cannot delete {error.filename or place}: {error.strerror or error}")
     except CacheError as error:
-        if not everything or not (place / FILE).is_file() or isinstance(error, LockedError):
+        if judge or not (place / FILE).is_file() or isinstance(error, LockedError):
             fail(error)
         try:
             delete_file(place)
         except OSError as fault:
             fail(f"Cannot delete {place / FILE}: {fault.strerror or fault}")
         typer.echo(f"{error}\nThe file was deleted.")
-    else:
-        typer.echo(f"{deleted:,} replies deleted")
-    if everything:
-        _clear_thumbnails(place, quiet=True)
-
-
-def _holds_thumbnails_alone(place: Path) -> bool:
-    from lmms_rpts.judging.cache import FILE
-
-    found = next(thumbnails.stored(place / thumbnails.FOLDER), None)
-    return found is not None and not (place / FILE).exists()
-
-
-def _clear_thumbnails(place: Path, *, quiet: bool) -> None:
-    """Delete the thumbnails; ``quiet``: print nothing if there are none."""
-    try:
-        deleted = thumbnails.clear(place / thumbnails.FOLDER)
-    except OSError as error:
-        fail(f"Cannot delete {error.filename or place}: {error.strerror or error}")
-    if deleted or not quiet:
-        typer.echo(f"{deleted:,} thumbnails deleted")
 
 
 @app.command()
@@ -195,28 +153,21 @@ def _as_json(answer: Answer) -> dict[str, object]:
 
 def _check_judge(place: Path, judge: str) -> None:
     """Fail with a list of the cached judges if there are no replies of this one."""
-    from lmms_rpts.judging.cache import FILE
-
     judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
-    if judge in judges:
-        return
-    known = ", ".join(map(visible, sorted(judges))) or "none"
-    fail(f"No cached replies of {judge} in {place}; judges with cached replies: {known}")
+    if judge not in judges:
+        known = ", ".join(map(visible, sorted(judges))) or "none"
+        fail(f"No cached replies of {judge} in {place}; judges with cached replies: {known}")
 
 
-def _count(place: Path, judge: str | None, before: float | None) -> str:
+def _count(place: Path, judge: str | None) -> str:
     """The number of replies, as part of a question; empty if it is unknown."""
-    from lmms_rpts.judging.cache import CacheError, count_answers
-
     try:
-        return f"{count_answers(place, judge, before):,} of {count_answers(place):,} "
+        return f"{count_answers(place, judge):,} of {count_answers(place):,} "
     except CacheError:
         return "all "
 
 
 def _read(place: Path) -> list[Answer]:
-    from lmms_rpts.judging.cache import CacheError, read_answers
-
     try:
         return list(read_answers(place))
     except CacheError as error:
@@ -225,17 +176,11 @@ def _read(place: Path) -> list[Answer]:
 
 def _place(folder: Path | None) -> Path:
     if folder is not None:
-        place = os.path.expanduser(folder)
-        if not os.path.isdir(place):
-            reason = "is not a folder" if os.path.lexists(place) else "does not exist"
-            fail(f"--folder: {folder} {reason}")
-        return Path(place)
+        if not folder.expanduser().is_dir():
+            fail(f"--folder: {folder} is not a folder")
+        return folder.expanduser()
     with told():
         found = load_settings().cache
     if found is None:
         fail("LMMS_RPTS_CACHE is off: set the folder with --folder")
     return found
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

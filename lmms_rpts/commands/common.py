@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lmms_rpts.runs.run import AnyRun
-    from lmms_rpts.runs.validity_files import ValidityFile
+    from lmms_rpts.runs.validity import ValidityFile
 
 Runs = Annotated[
     list[str],
@@ -141,7 +141,7 @@ def complain(reason: object) -> None:
 
 def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
     """The validity files that were passed, else that of the setting; call it within ``told``."""
-    from lmms_rpts.runs.validity_files import read_validity_files
+    from lmms_rpts.runs.validity import read_validity_files
     from lmms_rpts.settings import load_settings
 
     setting = None if paths else load_settings().validity

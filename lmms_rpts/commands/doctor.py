@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 
 from lmms_rpts.commands.common import Judge, fail
 
 if TYPE_CHECKING:
-    from lmms_rpts.doctor.checks import Stage
+    from lmms_rpts.doctor.examination import Stage
     from lmms_rpts.tasks.data_checks import Check
 
 _STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
@@ -57,16 +56,23 @@ def doctor(
     """
     from lmms_rpts.settings import options_given
 
-    stages = _plan(offline, load, quick, include_path)
-    console = Console(highlight=False, soft_wrap=True)
+    console, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True)
+    status = waiting.status("")
+
+    def tell(note: str) -> None:
+        status.update(escape(note))
+        if not waiting.is_terminal:
+            typer.echo(note, err=True)
+
     checks = []
-    for stage in stages:
-        with _shown(f"{stage.doing} ..."), options_given(judge=judge):
+    with status, options_given(judge=judge):
+        for stage in _plan(offline, load, quick, include_path, tell):
+            status.update(f"{stage.doing} ...")
             found = stage.perform()
-        checks += found
-        if not as_json:
-            for check in found:
-                console.print(_line(check))
+            checks += found
+            if not as_json:
+                for check in found:
+                    console.print(_line(check))
     problems = sum(check.state == "problem" for check in checks)
     if as_json:
         typer.echo(json.dumps([asdict(check) for check in checks], indent=2, ensure_ascii=False))
@@ -76,39 +82,22 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _plan(offline: bool, load: bool, quick: bool, include_path: Path | None) -> list[Stage]:
+def _plan(
+    offline: bool,
+    load: bool,
+    quick: bool,
+    include_path: Path | None,
+    tell: Callable[[str], None],
+) -> list[Stage]:
     try:
-        from lmms_rpts.doctor.examination import plan, plan_own_tasks
+        from lmms_rpts.doctor.examination import plan
     except Exception as error:  # a broken package may raise anything when it is imported
         fail(
             f"Cannot load lmms-rpts ({type(error).__name__}: {error}). A package that it needs is "
             "missing, broken or has the wrong version: pip install --upgrade lmms-rpts (in a "
             "checkout: pip install .)"
         )
-    if include_path is not None:
-        return plan_own_tasks(include_path, offline=offline, load=load, tell=_tell)
-    return plan(offline=offline, load=load, quick=quick, tell=_tell)
-
-
-def _tell(note: str) -> None:
-    """Show a note while something runs: on a terminal instead of the last one, else on a line."""
-    if sys.stderr is not None:
-        sys.stderr.write(f"\r\x1b[2K{note}" if sys.stderr.isatty() else f"{note}\n")
-        sys.stderr.flush()
-
-
-@contextmanager
-def _shown(note: str) -> Iterator[None]:
-    """Show a note on a terminal while something runs."""
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    if terminal:
-        _tell(note)
-    try:
-        yield
-    finally:
-        if terminal:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+    return plan(include_path, offline=offline, load=load, quick=quick, tell=tell)
 
 
 def _line(check: Check) -> Text:

@@ -40,10 +40,6 @@ def estimate(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only the first N documents of each task.")
     ] = None,
-    max_new_tokens: Annotated[
-        int,
-        typer.Option("--max-new-tokens", min=1, help="Maximum tokens per model response."),
-    ] = 2048,
 ) -> None:
     """Estimate the judge calls and tokens of tasks, without any judge call.
 
@@ -51,8 +47,7 @@ def estimate(
     """
     with told():
         settings = load_settings(judge=judge)
-        found = _gather(tasks, samples, limit, include_path)
-        _show(found, settings, max_new_tokens)
+        _show(_gather(tasks, samples, limit, include_path), settings)
 
 
 Found = dict[str, tuple[list[Mapping[str, Any]], list[str] | None]]
@@ -63,6 +58,7 @@ def _gather(
 ) -> Found:
     """Documents by task, and their responses if there are any."""
     from lmms_rpts.models.responses import read_responses
+    from lmms_rpts.tasks.any_task.documents import documents_of
     from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.data_errors import DataError
     from lmms_rpts.tasks.documents import scored_tasks
@@ -79,7 +75,7 @@ def _gather(
     found: Found = {}
     for name in tasks:
         elsewhere = name not in known and (include_path or split_name(name))
-        documents = _others(name, include_path) if elsewhere else _read(name)
+        documents = {name: documents_of(name, include_path)} if elsewhere else _read(name)
         for task, docs in documents.items():
             chosen, responses = list(docs[:limit]), None
             if saved is not None:
@@ -119,13 +115,6 @@ def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     return read_documents(name)
 
 
-def _others(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The documents of a task of another package, or of a custom task."""
-    from lmms_rpts.tasks.any_task.documents import documents_of
-
-    return {name: documents_of(name, include_path)}
-
-
 def _saved(
     saved: SavedResponses, task: str, at: int, doc: Mapping[str, Any]
 ) -> list[SavedResponse]:
@@ -137,8 +126,9 @@ def _saved(
     return found or (saved.responses(asked.base, at, doc.get("id")) if asked else [])
 
 
-def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
+def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
+    from lmms_rpts.judging import count_paid
     from lmms_rpts.judging.prompts import Prompts
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
@@ -146,7 +136,9 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     table.add_column("responses")
     for name in ("calls", "input tokens", "output tokens", *(["cost"] if settings.prices else [])):
         table.add_column(name, justify="right", no_wrap=True)
-    judges, mode = _judges(settings), settings.transform or "auto"
+    mode = settings.transform or "auto"
+    # No request is sent, so no API key is needed.
+    judges = count_paid(settings.judge) if settings.judge else 1
     if not judges:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return
@@ -156,7 +148,6 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
             responses=responses,
             prompts=Prompts(settings.prompts),
             opinions=judges * settings.judge_samples,
-            max_new_tokens=max_new_tokens,
             mode=mode,
             evidence=settings.evidence,
         )
@@ -164,7 +155,7 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
             "these responses": needs.saved,
             "typical, requested format": None if mode == "llm" else needs.typical,
             "typical, free text": None if mode == "rule" else needs.rewritten,
-            "at most": needs.most,
+            "95%": needs.likely,
         }
         title = f"{task} ({needs.instances})"
         for name, need in rows.items():
@@ -176,20 +167,13 @@ def _show(found: Found, settings: Settings, max_new_tokens: int) -> None:
     console.print(table)
     console.print(
         "Typical: 30% of inferences are judged a second time. A document without gold reasoning "
-        "counts as one claim about each image and two conclusions. At most: 64 steps per instance, "
-        "each judged twice, and every reply unreadable and requested three times. Cached replies "
-        "(LMMS_RPTS_CACHE) cost nothing. Reasoning judges use more output tokens. "
+        "counts as one claim about each image and two conclusions. 95%: not exceeded in 19 of 20 "
+        "cases, by the spread between saved responses (--samples); without these, if all "
+        "inferences are judged twice and all replies are as long as their prompts allow. Cached "
+        "replies (LMMS_RPTS_CACHE) cost nothing. Reasoning judges use more output tokens. "
         "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
         soft_wrap=not console.is_terminal,
     )
-
-
-def _judges(settings: Settings) -> int:
-    """Number of judges that cost money."""
-    from lmms_rpts.judging import count_paid
-
-    # No request is sent, so no API key is needed.
-    return count_paid(settings.judge) if settings.judge else 1
 
 
 def _figures(need: Any, settings: Settings) -> list[str]:

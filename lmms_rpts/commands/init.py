@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -135,7 +134,8 @@ def _from_file(
     if images is not None and not images.is_dir():
         fail(f"--images: {images} is not a folder")
     table = read_table(source)
-    mapping = _completed(map_names(table.names, _chosen(pairs, table)), table, answer)
+    mapping = map_names(table.names, _chosen(pairs, table))
+    _check_mapping(mapping, table, answer)
     rows = map_rows(table, mapping)
     form = answer or infer_form(rows)
     if form == "agree":
@@ -182,44 +182,20 @@ def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
     return chosen
 
 
-def _completed(mapping: dict[str, str], table: Table, answer: str | None) -> dict[str, str]:
-    """Add missing fields to the mapping: ask for them on a terminal, else fail with advice."""
+def _check_mapping(mapping: Mapping[str, str], table: Table, answer: str | None) -> None:
+    """Fail with advice if a field is missing in the mapping."""
     needed = [
         name
         for name in ("question", "answer")
         if name not in mapping and not (name == "answer" and answer == "none")
     ]
-    if needed and not _is_terminal():
+    if needed:
         options = " ".join(f"--map {name}=YOURS" for name in needed)
         none = ", or --answer none if there are no answers" if "answer" in needed else ""
         fail(
             f"{table.place}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
             f"{_names(table.names)}. Use {options}{none}"
         )
-    if _is_terminal():
-        optional = [] if "images" in mapping else ["images"]
-        for name in (*needed, *optional):
-            found = _asked(name, table.names, required=name == "question")
-            if found:
-                mapping[name] = found
-    return mapping
-
-
-def _asked(name: str, names: tuple[str, ...], required: bool) -> str:
-    """Ask for the user's field for a field of the task; empty for none."""
-    none = "" if required else ", or nothing if there is none"
-    typer.echo(f"Your fields: {_names(names)}")
-    while True:
-        said = str(
-            typer.prompt(f"Which one is the task's {name!r}{none}", default="", show_default=False)
-        )
-        if said in names or not (said or required):
-            return said
-        typer.echo(f"Unknown field {visible(said)!r}.")
-
-
-def _is_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _names(names: tuple[str, ...]) -> str:

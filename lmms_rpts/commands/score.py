@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmms_rpts.commands.common import IncludePath, Judge, fail, told
+from lmms_rpts.files import check_writable
 from lmms_rpts.settings import environment_without, load_settings, options_given
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.rescoring import Part, Rescoring
+    from lmms_rpts.analysis.rescoring import Rescoring
     from lmms_rpts.commands.evaluation import Written
     from lmms_rpts.runs.task_grades import Grades
 
@@ -87,17 +88,12 @@ def _what_is_kept(judge: str | None) -> str:
 
     settings = load_settings(judge=judge)
     again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"
-    name = settings.judge or NO_JUDGE
-    if not any(each.backend.kept for each in find_judges(name, settings)):
-        return f"To start again, {again}"
-    cache = settings.cache
-    if cache is None:
-        return (
-            "Judge replies are not cached (LMMS_RPTS_CACHE=off): the next run requests them again."
-        )
-    if not (cache / FILE).is_file():
-        return f"There are no judge replies yet. To start again, {again}"
-    return f"The judge replies so far are cached in {cache}. To request only the rest, {again}"
+    paid = any(each.backend.kept for each in find_judges(settings.judge or NO_JUDGE, settings))
+    if paid and settings.cache is None:
+        return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
+    if paid and settings.cache and (settings.cache / FILE).is_file():
+        return f"Judge replies are cached in {settings.cache}. To request only the rest, {again}"
+    return f"To start again, {again}"
 
 
 @contextmanager
@@ -126,30 +122,33 @@ def _score(
 ) -> None:
     from lmms_rpts.analysis.rescoring import guess_name, safe_name, write_responses
     from lmms_rpts.commands.evaluation import replay_command
+    from lmms_rpts.runs.task_grades import write_task_grades
 
     rescoring, grades = _plan(samples, task, host)
     chosen = _check_judge(judge, rescoring)
     model = safe_name(name or guess_name(rescoring.files))
     _check_output(output, samples)
     _announce(rescoring, model, chosen)
+    include = ["--include_path", str(host.include_path)] if host.include_path else []
+    stopped = None
     with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
-        merged = Path(folder) / "responses.jsonl"
+        merged, graded = (Path(folder) / name for name in ("responses.jsonl", "grades.jsonl"))
         write_responses(merged, rescoring.responses)
-        with options_given(judge=chosen, **host.options(grades, Path(folder))):
+        if grades:
+            write_task_grades(graded, grades)
+        given = {"correct": host.correct, "grades": str(graded) if grades else None}
+        with options_given(judge=chosen, **given):
             environment = environment_without()
-        stopped = None
         for number, part in enumerate(rescoring.parts):
-            more = [*_extent(part), *host.arguments()]
             place = Path(folder) / str(number)
+            more = [*part.arguments(), *include]
             command = replay_command(merged, part.tasks, place, name=model, more=more)
-            written = _run(command, place, environment, verbose)
-            kept = _keep(written, output)
+            kept = _keep(_run(command, place, environment, verbose), output)
             typer.echo(f"Results: {kept.results}")
             for file in kept.samples.values():
                 typer.echo(f"Samples: {file}")
             stopped = stopped or kept.stopped
-    look = ["lmms-rpts", "report", str(output), *host.arguments()]
-    typer.echo(f"To view them: {shlex.join(look)}")
+    typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
     if stopped:
         fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
 
@@ -160,19 +159,6 @@ class _Task:
 
     include_path: Path | None
     correct: str | None
-
-    def arguments(self) -> list[str]:
-        """Arguments of lmms-eval."""
-        return ["--include_path", str(self.include_path)] if self.include_path else []
-
-    def options(self, grades: Mapping[str, Grades], folder: Path) -> dict[str, str | None]:
-        """Settings of the run: the grades of responses, in a file of the folder."""
-        from lmms_rpts.runs.task_grades import write_task_grades
-
-        file = folder / "grades.jsonl"
-        if grades:
-            write_task_grades(file, grades)
-        return {"correct": self.correct, "grades": str(file) if grades else None}
 
 
 def _plan(
@@ -185,28 +171,27 @@ def _plan(
     from lmms_rpts.tasks.documents import answered_tasks
     from lmms_rpts.tasks.include_path import own_tasks
 
-    named = None
-    if task is not None and task not in answered_tasks():
+    ours, saved = task in answered_tasks(), None
+    if task is None:
+        # Files of other tasks are not read: they may contain no responses at all.
+        saved = read_own_responses(samples)
+        ours = bool(saved.tasks)
+        saved = saved if ours else None
+    elif not ours:
         # A file without task names may belong to any task.
-        named = read_responses(*samples, only=[task], default_task=task)
-        if task not in named.tasks:
+        saved = read_responses(*samples, only=[task], default_task=task)
+        if task not in saved.tasks:
             return plan_rescoring(samples, task), {}  # fails with a list of known tasks
-    # Files of other tasks are not read: they may contain no responses at all.
-    saved = read_own_responses(samples) if task is None else None
-    if (saved and saved.tasks) or (task is not None and named is None):
+    if ours:
         if host.correct:
             fail(
                 "--correct is only for tasks of other packages: the built-in tasks grade answers "
                 "themselves"
             )
         return plan_rescoring(samples, task, saved), {}
-    run = plan_any_run(
-        samples,
-        task,
-        own=own_tasks(host.include_path),
-        correct=load_settings(correct=host.correct).correct,
-        saved=named,
-    )
+    correct = load_settings(correct=host.correct).correct
+    own = own_tasks(host.include_path)
+    run = plan_any_run(samples, task, own=own, correct=correct, saved=saved)
     return run.rescoring, run.grades
 
 
@@ -227,9 +212,7 @@ def _check_output(output: Path, samples: list[Path]) -> None:
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=output):
-            pass
+        check_writable(output / "results.json")
     except OSError as error:
         fail(f"Cannot write to {output}: {error.strerror}")
 
@@ -251,14 +234,6 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
     typer.echo(f"Scoring {model}, judge: {judge or rescoring.default_judge}")
 
 
-def _extent(part: Part) -> list[str]:
-    return [
-        *(["--offset", str(part.offset)] if part.offset else []),
-        *(["--limit", str(part.limit)] if part.limit is not None else []),
-        *(["--repeats", str(part.repeats)] if part.repeats > 1 else []),
-    ]
-
-
 def _run(
     command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool
 ) -> Written:
@@ -266,11 +241,12 @@ def _run(
 
     sys.stdout.flush()
     if verbose:
-        return evaluation.find_written(output, *evaluation.run_shown(command, environment))
+        return evaluation.find_written(output, evaluation.run(command, environment))
     typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
     log = output.with_suffix(".log")
-    code, said = evaluation.run_quietly(command, environment, log)
-    for warning in evaluation.own_warnings(log):
+    code = evaluation.run(command, environment, log)
+    said = evaluation.read_log(log)
+    for warning in evaluation.own_warnings(said):
         typer.echo(f"Warning: {warning}", err=True)
     written = evaluation.find_written(output, code, said)
     typer.echo(evaluation.results_table(said))

@@ -29,7 +29,7 @@ from lmms_rpts.escaping import escape_markdown, printable
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
-    from lmms_rpts.runs.validity_files import ValidityFile
+    from lmms_rpts.runs.validity import ValidityFile
     from lmms_rpts.tasks.grade_types import Grading
     from lmms_rpts.tasks.graded import GradeSummary
     from lmms_rpts.tasks.sheets import Sheet

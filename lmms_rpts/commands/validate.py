@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,14 +15,11 @@ from lmms_rpts.commands.common import (
     check_outputs,
     check_suffixes,
     complain,
-    csv_of,
     fail,
     spare,
     spare_pages,
     told,
-    write_text,
 )
-from lmms_rpts.commands.known_sets import show_sets, uncounted
 from lmms_rpts.escaping import printable
 from lmms_rpts.settings import load_settings
 
@@ -115,7 +112,11 @@ def validate(
 
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
     """
+    from lmms_rpts.commands.blocks import show
+    from lmms_rpts.commands.validity_tables import known_sets
+    from lmms_rpts.judging import choices
     from lmms_rpts.rows import ReadError
+    from lmms_rpts.validation import run
     from lmms_rpts.validation.layouts import LAYOUTS
 
     files = check_suffixes(output, _SUFFIXES)
@@ -129,21 +130,46 @@ def validate(
             _compare(*compare, files)
             return
         try:
-            sets = _load(data or [])
+            named = list(map(_named, data or []))
+            sets = _load(named)
         except ReadError as error:
             complain(error)
             raise typer.Exit(_UNUSABLE) from None
         if show_list:
-            show_sets(LAYOUTS, sets if data else [], Console())
+            show(known_sets(LAYOUTS, sets if data else []), Console())
             return
-        chains = None if whole else limit or (LIMIT if data else None)
-        plan = _plan(sets, judge, chains, seed, premises, usable=not dry_run)
+        settings = load_settings(judge=judge)
+        if not settings.judge:
+            fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
+        plan = run.plan_validation(
+            sets,
+            settings.judge,
+            settings,
+            limit=None if whole else limit or (LIMIT if data else None),
+            seed=seed,
+            premises=premises,
+            usable=not dry_run,
+        )
         _announce(plan)
-        if not dry_run:
-            check_outputs((*files, *pages))
-            spare([], (*files, *pages), *_files_of(data or [], sets))
-            spare_pages("validate", pages)
-            _finish(_run(plan), files, html)
+        if dry_run:
+            return
+        check_outputs((*files, *pages))
+        spare([], (*files, *pages), *_read_files(named, sets))
+        spare_pages("validate", pages)
+        try:
+            found = run.validate(plan)
+        except KeyboardInterrupt:
+            complain(f"Interrupted. {_kept()}")
+            raise typer.Exit(_INTERRUPTED) from None
+        _finish(found, files, html)
+
+
+def _read_files(
+    named: Sequence[tuple[str | None, Path]], sets: Sequence[LoadedSet]
+) -> Iterator[Path]:
+    for (_, path), each in zip(named, sets, strict=False):
+        yield path
+        yield from (path / name for name in each.sha256)
 
 
 def _refuse(option: str, others: Mapping[str, object]) -> None:
@@ -153,14 +179,7 @@ def _refuse(option: str, others: Mapping[str, object]) -> None:
         fail(f"{option} cannot be combined with {', '.join(given)}")
 
 
-def _files_of(data: Sequence[str], sets: Sequence[LoadedSet]) -> list[Path]:
-    """The files that labelled steps were read from."""
-    paths = [_named(text)[1] for text in data]
-    inner = [path / name for path, each in zip(paths, sets, strict=False) for name in each.sha256]
-    return [*paths, *inner]
-
-
-def _load(data: Sequence[str]) -> list[LoadedSet]:
+def _load(data: Sequence[tuple[str | None, Path]]) -> list[LoadedSet]:
     from lmms_rpts.rows import ReadError
     from lmms_rpts.validation.layouts import LAYOUTS
     from lmms_rpts.validation.loading import load_set
@@ -171,8 +190,7 @@ def _load(data: Sequence[str]) -> list[LoadedSet]:
     known = {layout.name for layout in LAYOUTS}
     sets: list[LoadedSet] = []
     with Console(stderr=True).status("Reading labelled steps ..."):
-        for text in data:
-            name, path = _named(text)
+        for name, path in data:
             found = load_set(path, name)
             if name in known and name != found.layout.name:
                 raise ReadError(
@@ -198,26 +216,6 @@ def _named(text: str) -> tuple[str | None, Path]:
     return printable(name), Path(os.path.expanduser(path))
 
 
-def _plan(
-    sets: Sequence[LoadedSet],
-    judge: str | None,
-    limit: int | None,
-    seed: int,
-    premises: Literal["given", "all"],
-    usable: bool,
-) -> Plan:
-    from lmms_rpts.judging import choices
-    from lmms_rpts.validation.run import plan_validation
-
-    settings = load_settings(judge=judge)
-    chosen = settings.judge
-    if not chosen:
-        fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
-    return plan_validation(
-        sets, chosen, settings, limit=limit, seed=seed, premises=premises, usable=usable
-    )
-
-
 def _announce(plan: Plan) -> None:
     """The planned requests and their estimated cost."""
     from lmms_rpts.judging.budget import shared_cost
@@ -239,6 +237,8 @@ def _announce(plan: Plan) -> None:
 
 
 def _set_line(planned: PlannedSet) -> str:
+    from lmms_rpts.commands.validity_tables import uncounted
+
     loaded = planned.loaded
     layout = "" if loaded.name == loaded.layout.name else f" (layout {loaded.layout.name})"
     parts = [
@@ -252,16 +252,6 @@ def _set_line(planned: PlannedSet) -> str:
     return "; ".join([*parts, *uncounted(loaded)])
 
 
-def _run(plan: Plan) -> Validation:
-    from lmms_rpts.validation.run import validate as run_validation
-
-    try:
-        return run_validation(plan)
-    except KeyboardInterrupt:
-        complain(f"Interrupted. {_kept()}")
-        raise typer.Exit(_INTERRUPTED) from None
-
-
 def _kept() -> str:
     """What happens to the replies so far."""
     if load_settings().cache is None:
@@ -272,18 +262,17 @@ def _kept() -> str:
 
 
 def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None:
-    from lmms_rpts.commands.validity_tables import frame_of, markdown_of, show
+    from lmms_rpts.commands.blocks import show, write_files
+    from lmms_rpts.commands.validity_tables import frame_of, validity_blocks
     from lmms_rpts.report.validity_page import write_validity_page
 
     validity = found.validity
-    for path in files:
-        match path.suffix.lower():
-            case ".json":
-                write_text(path, validity.model_dump_json(indent=1) + "\n")
-            case ".md":
-                write_text(path, markdown_of(validity))
-            case _:
-                write_text(path, csv_of(frame_of(validity)))
+    write_files(
+        files,
+        validity_blocks(validity),
+        lambda: frame_of(validity),
+        lambda: validity.model_dump(mode="json"),
+    )
     if not files and html is None:
         typer.echo(
             "Not saved. -o validity.json saves the metrics, --html validity.html writes a page. "
@@ -294,7 +283,7 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
         size = write_validity_page(found, html)
         typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)
     # Printed last: "| head" closes the output, and the files must be written before.
-    show(found, Console())
+    show(validity_blocks(validity, found.stopped), Console())
     if found.stopped:
         fail(
             f"Judging stopped: {printable(found.stopped)}. Steps without a request count as "
@@ -303,17 +292,14 @@ def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None
 
 
 def _compare(first: Path, second: Path, files: Sequence[Path]) -> None:
-    from lmms_rpts.commands import validity_differences as tables
-    from lmms_rpts.runs.validity import read_validity
+    import pandas as pd
+
+    from lmms_rpts.commands import validity_tables as tables
+    from lmms_rpts.commands.blocks import show, write_files
+    from lmms_rpts.runs.validity import read_validity_file
     from lmms_rpts.validation.comparison import compare_judges
 
-    found = compare_judges(read_validity(first), read_validity(second))
-    tables.show_differences(found, Console())
-    for path in files:
-        match path.suffix.lower():
-            case ".json":
-                write_text(path, tables.differences_json(found))
-            case ".md":
-                write_text(path, tables.differences_markdown(found))
-            case _:
-                write_text(path, csv_of(tables.differences_frame(found)))
+    found = compare_judges(*(read_validity_file(each).validity for each in (first, second)))
+    blocks, rows = tables.differences_blocks(found), tables.difference_rows(found)
+    show(blocks, Console())
+    write_files(files, blocks, lambda: pd.DataFrame(rows), lambda: tables.differences_plain(found))

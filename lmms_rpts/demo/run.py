@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command
+from lmms_rpts.commands.evaluation import (
+    EvaluationError,
+    find_written,
+    read_log,
+    replay_command,
+)
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.settings import CONFIG, environment_without
 from lmms_rpts.tasks.benchmark import settings_tables
@@ -41,7 +47,7 @@ _CLEARED = ("LMMS_RPTS_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
 _TIME_LIMIT = 900
 # lmms-eval dates its files in the time of Singapore, and the demo's folder has a date as well. Only
 # UTC is sure to have a name that lmms-eval knows.
-_SAME_DATES = ("--timezone", "UTC")
+_DATES = ("--timezone", "UTC")
 
 
 class DemoError(RuntimeError):
@@ -60,10 +66,10 @@ def run_demo(output: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DemoError(f"Cannot write to {folder}: {error.strerror}") from None
-    with console.status("Running lmms-eval on both models (under a minute) ..."):
-        started = {model: _start(model, folder / model) for model in MODELS}
-        for model in MODELS:
-            _finish(model, *started[model])
+    doing = "Running lmms-eval on both models (under a minute) ..."
+    with console.status(doing), ThreadPoolExecutor() as pool:
+        for done in [pool.submit(_evaluate, model, folder / model) for model in MODELS]:
+            done.result()
     runs = _read(folder)
     console.print(_table(runs))
     _print_example(runs["lucky"], console)
@@ -77,37 +83,30 @@ def run_demo(output: Path) -> None:
     console.print(f"Report for a browser: {escape(str(report))}", soft_wrap=True)
 
 
-def _start(model: str, folder: Path) -> tuple[subprocess.Popen[str], Path]:
+def _evaluate(model: str, folder: Path) -> None:
     variables = [name for table in settings_tables() for name in table.variables()]
     environment = environment_without(*_CLEARED, *variables) | {
         CONFIG: os.devnull,
         "LMMS_RPTS_JUDGE": "lexical",
         "HF_HUB_OFFLINE": "1",
     }
-    samples = HERE / "responses" / f"{model}.jsonl"
-    try:
-        command = replay_command(samples, TASK, folder, more=_SAME_DATES)
-    except EvaluationError as error:
-        raise DemoError(str(error)) from None
-    log = folder.with_suffix(".log").open("w", encoding="utf-8")
-    with log:
-        process = subprocess.Popen(  # noqa: S603 - our own command, no shell
-            command, env=environment, stdout=log, stderr=subprocess.STDOUT, text=True
-        )
-    return process, folder
-
-
-def _finish(model: str, process: subprocess.Popen[str], folder: Path) -> None:
     log = folder.with_suffix(".log")
     try:
-        code = process.wait(_TIME_LIMIT)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise DemoError(f"lmms-eval took over {_TIME_LIMIT} s; see {log}") from None
-    try:
-        find_written(folder, code, log.read_text(encoding="utf-8", errors="replace"))
+        command = replay_command(HERE / "responses" / f"{model}.jsonl", TASK, folder, more=_DATES)
+        with log.open("w", encoding="utf-8") as out:
+            done = subprocess.run(  # noqa: S603 - our own command, no shell
+                command,
+                env=environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                timeout=_TIME_LIMIT,
+                check=False,
+            )
+        find_written(folder, done.returncode, read_log(log))
     except EvaluationError as error:
         raise DemoError(f"{model}: {error}") from None
+    except subprocess.TimeoutExpired:
+        raise DemoError(f"lmms-eval took over {_TIME_LIMIT} s; see {log}") from None
 
 
 def _read(folder: Path) -> dict[str, Run]:

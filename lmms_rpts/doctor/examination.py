@@ -1,21 +1,41 @@
-"""The stages of the checks, in order.
+"""The stages of the checks, in order, and those of settings, validity, data and cache.
 
 Nothing here imports lmms-eval or torch: where one of them is broken, a subprocess detects it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Callable, Sequence
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from lmms_rpts.doctor import installation
-from lmms_rpts.doctor.checks import Stage
-from lmms_rpts.doctor.judge import check_judges, silent
-from lmms_rpts.doctor.validity import check_validity
-from lmms_rpts.settings import FILE, SettingError, Settings, config_file, load_settings
+from lmms_rpts.doctor.judge import check_judges
+from lmms_rpts.escaping import shorten, visible
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.masking import mask
+from lmms_rpts.runs.validity import (
+    Judging,
+    Validity,
+    ValidityError,
+    decimal,
+    doubt_of,
+    figure_of,
+    read_validity_file,
+    set_title,
+)
+from lmms_rpts.settings import (
+    FILE,
+    SettingError,
+    Settings,
+    config_file,
+    environment_without,
+    load_settings,
+)
 from lmms_rpts.tasks.benchmark import (
     Benchmark,
     benchmarks,
@@ -25,65 +45,103 @@ from lmms_rpts.tasks.benchmark import (
 )
 from lmms_rpts.tasks.data_checks import Check, problem
 
+_SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
+_VALIDATE = "lmms-rpts validate --judge {} -o validity.json"
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Checks that run together; ``doing`` is the text shown while they run."""
+
+    name: str
+    doing: str
+    work: Callable[[], Sequence[Check]]
+
+    def perform(self) -> list[Check]:
+        """The checks, without secrets; one that crashes is a problem."""
+        try:
+            checks = list(self.work())
+        except Exception as error:  # the boundary: the other stages must still run
+            checks = [
+                problem(
+                    self.name,
+                    f"this check failed: {type(error).__name__}: {error}",
+                    "fix the named cause; if it is a bug of lmms-rpts, report it",
+                )
+            ]
+        return [
+            replace(each, said=_shown(each.said), remedy=each.remedy and _shown(each.remedy))
+            for each in checks
+        ]
+
+
+def _shown(text: str) -> str:
+    """``text`` without secrets, and without terminal control characters."""
+    environment = environment_without("LMMS_RPTS_").items()
+    secrets = " ".join(value for name, value in environment if _SECRET.search(name))
+    return "\n".join(map(visible, mask(text, secrets).split("\n")))
+
 
 def plan(
+    folder: Path | None = None,
     *,
     offline: bool = False,
     load: bool = False,
     quick: bool = False,
-    tell: Callable[[str], None] = silent,
+    tell: Callable[[str], None] = lambda note: None,
 ) -> list[Stage]:
     """The stages of the checks; runs none of them.
 
     Args:
+        folder: folder as passed to ``--include_path``: only its tasks are checked, and the judge
+            if one is chosen.
         offline: make no calls to judges.
         load: also ask judges that must be loaded into this process.
         quick: skip slow checks: those that import torch and lmms-eval.
         tell: called with a note on each judge before it is asked.
     """
-    judges = partial(check_judges, offline=offline, load=load, tell=tell)
+    judges = partial(
+        check_judges,
+        offline=offline,
+        load=load,
+        tell=lambda note: tell(_shown(note)),
+        needed=folder is None,
+    )
+    judge = ("judge", "asking the judge", judges)
+    if folder is not None:
+        own = partial(_check_own_tasks, folder)
+        return [Stage("own tasks", "checking tasks, data and images", own), _with_settings(*judge)]
     return [
         Stage("installation", "checking installed packages", installation.check_packages),
         Stage("torch", "detecting devices with torch", lambda: installation.check_torch(quick)),
         Stage("plugin", "looking for the entry point", installation.check_entry_point),
         Stage("tasks", "listing lmms-eval's tasks", lambda: installation.check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
-        _stage("judge", "asking the judge", judges),
-        _stage("validity", "reading the judge's validity", check_validity),
+        _with_settings(*judge),
+        _with_settings("validity", "reading the judge's validity", _check_validity),
         *_data_stages(),
-        _stage("cached replies", "counting cached replies", check_kept_answers),
+        _with_settings("cached replies", "counting cached replies", _check_cache),
     ]
 
 
-def plan_own_tasks(
-    folder: Path,
-    *,
-    offline: bool = False,
-    load: bool = False,
-    tell: Callable[[str], None] = silent,
-) -> list[Stage]:
-    """The stages for the tasks in a folder, and for the judge if one is chosen.
+def _with_settings(name: str, doing: str, work: Callable[[Settings], Sequence[Check]]) -> Stage:
+    """A stage that needs the settings."""
 
-    Args:
-        folder: folder as passed to ``--include_path``.
-        offline: make no calls to judges.
-        load: also ask judges that must be loaded into this process.
-        tell: called with a note on each judge before it is asked.
-    """
+    def checks() -> Sequence[Check]:
+        try:
+            settings = load_settings()
+        except SettingError:
+            return [Check(name, "not checked", "fix the settings first")]
+        return work(settings)
 
-    def judges(settings: Settings) -> Sequence[Check]:
-        asked = partial(check_judges, offline=offline, load=load, tell=tell)
-        return asked(settings) if settings.judge else []
+    return Stage(name, doing, checks)
 
-    def tasks() -> Sequence[Check]:
-        from lmms_rpts.tasks.own.files import examine_folder
 
-        return examine_folder(folder)
+def _check_own_tasks(folder: Path) -> Sequence[Check]:
+    from lmms_rpts.tasks.own.files import examine_folder
 
-    return [
-        Stage("own tasks", "checking tasks, data and images", tasks),
-        _stage("judge", "asking the judge", judges),
-    ]
+    return examine_folder(folder)
 
 
 def check_settings() -> list[Check]:
@@ -105,20 +163,60 @@ def check_settings() -> list[Check]:
     return [Check("settings", "ok", f"{order}; set:{''.join(found) or ' nothing'}")]
 
 
-def _data_stages() -> list[Stage]:
+def _check_validity(settings: Settings) -> list[Check]:
+    """The judge's figures on labelled steps; nothing without a judge.
+
+    A file about another judge, or one that cannot be read, is a problem.
+    """
+    name = "validity"
+    if not settings.judge or settings.judge == NO_JUDGE:
+        return []
+    try:
+        find_judges(settings.judge, settings)
+        prompts = Prompts(settings.prompts)
+    except JudgeConfigurationError:
+        return []  # the check of the judge reports that
+    judging = Judging(settings.judge, prompts.version, settings.judge_samples, settings.jury)
+    command = _VALIDATE.format(judging.judge)
+    if settings.validity is None:
+        said = f"the judge was not validated; to measure it on labelled steps: {command}"
+        return [Check(name, "not checked", f"{said} (docs/validation.md)")]
+    try:
+        file = read_validity_file(settings.validity)
+    except ValidityError as error:
+        return [problem(name, error, f"create it again ({command}), or unset LMMS_RPTS_VALIDITY")]
+    fault = file.mismatch(judging)
+    if fault:
+        remedy = f"measure this judge ({command}), or unset LMMS_RPTS_VALIDITY"
+        return [problem(name, fault, remedy)]
+    return [Check(name, "ok", _figures(file.validity))]
+
+
+def _figures(validity: Validity) -> str:
+    on = f" on {shorten(validity.created, _LONGEST)}" if validity.created else ""
+    sets = [
+        f"{set_title(shorten(each.name, _LONGEST), each.blind)} AUC {decimal(auc)}"
+        + (f" ({doubt})" if (doubt := doubt_of(each)) else "")
+        for each in validity.sets
+        if (auc := figure_of(each, "auc"))
+    ]
+    return f"validated{on}: {', '.join(sets) or 'no set has an AUC'}"
+
+
+def _data_stages() -> Iterator[Stage]:
     """A stage for the data of each benchmark."""
     try:
-        known = benchmarks().values()
+        known = [*benchmarks().values()]
+        broken = [
+            problem("benchmarks", each, "fix that package, or uninstall it")
+            for each in broken_benchmarks()
+        ]
     except SettingError as error:
-        fault = problem("benchmarks", error)
-        return [Stage("benchmarks", "listing benchmarks", lambda: [fault])]
-    doing = "checking data and images"
-    broken = [
-        problem("benchmarks", each, "fix that package, or uninstall it")
-        for each in broken_benchmarks()
-    ]
-    stages = [Stage("benchmarks", "listing benchmarks", lambda: broken)] if broken else []
-    return [*stages, *(_stage(each.title, doing, partial(_examine, each)) for each in known)]
+        known, broken = [], [problem("benchmarks", error)]
+    if broken:
+        yield Stage("benchmarks", "listing benchmarks", lambda: broken)
+    for each in known:
+        yield _with_settings(each.title, "checking data and images", partial(_examine, each))
 
 
 def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
@@ -130,7 +228,7 @@ def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
     return benchmark.data_checks()
 
 
-def check_kept_answers(settings: Settings) -> list[Check]:
+def _check_cache(settings: Settings) -> list[Check]:
     """Whether the cache of judges' answers is writable, and how many answers it has."""
     from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, count_answers
 
@@ -153,33 +251,10 @@ def check_kept_answers(settings: Settings) -> list[Check]:
         return [problem(name, error, remedy)]
 
 
-def _stage(name: str, doing: str, work: Callable[[Settings], Sequence[Check]]) -> Stage:
-    """A stage that needs the settings."""
-
-    def checks() -> Sequence[Check]:
-        try:
-            settings = load_settings()
-        except SettingError:
-            return [Check(name, "not checked", "fix the settings first")]
-        return work(settings)
-
-    return Stage(name, doing, checks)
-
-
 def _unwritable(folder: Path) -> str | None:
     """Why no file can be written to a folder, or to the parent in which it would be created."""
-    there = next(each for each in (folder, *folder.absolute().parents) if _exists(each))
+    # os.path: also False below a file, or without permission.
+    there = next(each for each in (folder, *folder.absolute().parents) if os.path.exists(each))
     if not there.is_dir():
         return f"{there} is not a folder"
-    try:
-        with tempfile.TemporaryFile(dir=there):
-            return None
-    except OSError as error:
-        return error.strerror or str(error)
-
-
-def _exists(path: Path) -> bool:
-    """Whether a path exists; also False below a file, or without permission."""
-    with contextlib.suppress(OSError):
-        return path.exists()
-    return False
+    return None if os.access(there, os.W_OK) else f"{there} cannot be written"

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.metadata import (
     EntryPoint,
     PackageNotFoundError,
@@ -18,10 +19,13 @@ from importlib.metadata import (
     version,
 )
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.escaping import listed
 from lmms_rpts.tasks.data_checks import Check, problem
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 OURS, THEIRS = "lmms-rpts", "lmms-eval"
 _TOLD = (THEIRS, "transformers", "datasets", "openai")
@@ -62,39 +66,42 @@ def check_packages(installed: Callable[[str], str] = version) -> list[Check]:
     Args:
         installed: returns the version of a package; raises ``PackageNotFoundError`` if missing.
     """
+    from packaging.specifiers import SpecifierSet
+
     try:
-        return list(_packages(installed))
+        own, wanted = installed(OURS), metadata(OURS)["Requires-Python"] or ""
     except PackageNotFoundError:
         fault = f"importable, but not installed for {sys.executable}"
         remedy = "pip install lmms-rpts (in a checkout: pip install .), in that environment"
         return [problem(OURS, fault, remedy)]
+    python = platform.python_version()
+    fits = SpecifierSet(wanted).contains(python, prereleases=True)
+    said = f"{python} ({sys.executable})"
+    first = Check("Python", "ok", said) if fits else problem("Python", said, f"use Python {wanted}")
+    return [first, Check(OURS, "ok", own), *_requirements(installed)]
 
 
-def _packages(installed: Callable[[str], str]) -> Iterator[Check]:
-    from packaging.requirements import Requirement
-    from packaging.specifiers import SpecifierSet
-
-    wanted, python = metadata(OURS)["Requires-Python"] or "", platform.python_version()
-    if SpecifierSet(wanted).contains(python, prereleases=True):
-        yield Check("Python", "ok", f"{python} ({sys.executable})")
-    else:
-        yield problem("Python", f"{python} ({sys.executable})", f"use Python {wanted}")
-    yield Check(OURS, "ok", installed(OURS))
-    for need in map(Requirement, requires(OURS) or ()):
+def _requirements(installed: Callable[[str], str]) -> Iterator[Check]:
+    for need in _needs():
         if need.marker is not None and not need.marker.evaluate({"extra": ""}):
             continue
-        remedy = f"pip install '{need}'"
         try:
             found = installed(need.name)
         except PackageNotFoundError:
-            yield problem(need.name, "not installed", remedy)
+            yield problem(need.name, "not installed", f"pip install '{need}'")
             continue
         if not need.specifier.contains(found, prereleases=True):
             fault = f"{found} is installed, but {OURS} needs {need.specifier}"
-            yield problem(need.name, fault, remedy)
+            yield problem(need.name, fault, f"pip install '{need}'")
         elif need.name in _TOLD:
             bound = f" (supported: {need.specifier})" if need.name == THEIRS else ""
             yield Check(need.name, "ok", f"{found}{bound}")
+
+
+def _needs() -> list[Requirement]:
+    from packaging.requirements import Requirement
+
+    return list(map(Requirement, requires(OURS) or ()))
 
 
 def check_torch(quick: bool = False) -> list[Check]:
@@ -165,13 +172,9 @@ def _stray_command() -> Check | None:
 
 
 def _wanted(name: str) -> str:
-    from packaging.requirements import Requirement
-
-    try:
-        needs = map(Requirement, requires(OURS) or ())
-        return next((str(need) for need in needs if need.name == name), name)
-    except PackageNotFoundError:
-        return name
+    with suppress(PackageNotFoundError):
+        return next((str(need) for need in _needs() if need.name == name), name)
+    return name
 
 
 def _ask_python(code: str, seconds: float) -> Any:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
-from lmms_rpts.doctor.checks import Stage, shown
 from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
@@ -52,38 +50,30 @@ _JUDGES_NOTHING = (
 )
 _NOT_COMPARABLE = "; its scores are not comparable with other judges'"
 
-_REMEDIES = (
-    (
-        ("(401)", "(403)"),
-        "check the key (OPENAI_API_KEY), and that it belongs to the server in OPENAI_BASE_URL",
-    ),
-    (
-        ("(404)",),
-        "check the model's name, and that OPENAI_BASE_URL ends as the server requires, often in "
-        "/v1",
-    ),
-    (("(402)", "(429)", "quota"), "check the credit and the limits of your account"),
-    (
-        ("no connection to https://api.openai.com",),
-        "check the internet connection or proxy; for your own server, set OPENAI_BASE_URL",
-    ),
-    (("no connection",), "check that the server runs and that OPENAI_BASE_URL is its address"),
-    (
-        ("too long", "no answer within"),
-        "check the server's state, or increase LMMS_RPTS_TIMEOUT",
-    ),
-    (("budget",), "increase LMMS_RPTS_MAX_JUDGE_TOKENS or LMMS_RPTS_MAX_JUDGE_COST"),
-    (
-        ("cannot be parsed as",),
-        "choose a model that follows instructions, or fix the prompts (setting prompts)",
-    ),
-)
+_KEY = "check the key (OPENAI_API_KEY), and that it belongs to the server in OPENAI_BASE_URL"
+_ACCOUNT = "check the credit and the limits of your account"
+_STATE = "check the server's state, or increase LMMS_RPTS_TIMEOUT"
+_REMEDIES = {
+    "(401)": _KEY,
+    "(403)": _KEY,
+    "(404)": "check the model's name, and that OPENAI_BASE_URL ends as the server requires, often "
+    "in /v1",
+    "(402)": _ACCOUNT,
+    "(429)": _ACCOUNT,
+    "quota": _ACCOUNT,
+    "no connection to https://api.openai.com": "check the internet connection or proxy; for your "
+    "own server, set OPENAI_BASE_URL",
+    "no connection": "check that the server runs and that OPENAI_BASE_URL is its address",
+    "too long": _STATE,
+    "no answer within": _STATE,
+    "budget": "increase LMMS_RPTS_MAX_JUDGE_TOKENS or LMMS_RPTS_MAX_JUDGE_COST",
+    "cannot be parsed as": "choose a model that follows instructions, or fix the prompts (setting "
+    "prompts)",
+    "": "fix the reported error, or choose another judge (docs/judging.md)",
+}
+"""What to do about an error with these words; the first one that fits counts."""
+
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
-_ANY_REMEDY = "fix the reported error, or choose another judge (docs/judging.md)"
-
-
-def silent(note: str) -> None:
-    """Show nothing."""
 
 
 def check_judges(
@@ -91,7 +81,8 @@ def check_judges(
     *,
     offline: bool = False,
     load: bool = False,
-    tell: Callable[[str], None] = silent,
+    tell: Callable[[str], None] = lambda note: None,
+    needed: bool = True,
 ) -> list[Check]:
     """Ask each judge in ``settings.judge`` two questions with obvious answers.
 
@@ -103,9 +94,10 @@ def check_judges(
         offline: only check whether they can be used.
         load: also ask judges whose model must be loaded into this process.
         tell: called with a note on each judge before it is asked.
+        needed: whether it is a problem if no judge is set.
     """
     if not settings.judge:
-        return [problem("judge", "no judge is set", choices())]
+        return [problem("judge", "no judge is set", choices())] if needed else []
     try:
         chosen = find_judges(settings.judge, settings)
         prompts = Prompts(settings.prompts)
@@ -113,63 +105,59 @@ def check_judges(
         return [problem("judge", error)]
     checks = []
     for each, price in zip(chosen, prices_of(chosen, settings), strict=True):
-        name = f"judge {each.name}"
-        work = partial(
-            _check, name, each, price, settings, prompts, offline=offline, load=load, tell=tell
-        )
-        checks += Stage(name, "", work).perform()
+        check = _unasked(each, settings, offline=offline, load=load)
+        checks += [check] if check else _ask(each, price, settings, prompts, tell)
     return checks
 
 
-def _check(
-    name: str,
+def _unasked(chosen: ChosenJudge, settings: Settings, *, offline: bool, load: bool) -> Check | None:
+    """The check of a judge that is not called; None if it is to be called."""
+    name, backend = f"judge {chosen.name}", chosen.backend
+    if backend is BACKENDS[NO_JUDGE]:
+        return Check(name, "ok", _JUDGES_NOTHING)
+    if _shows(settings) and not backend.sees(chosen.model, settings):
+        said = f"it has no vision, but LMMS_RPTS_EVIDENCE={settings.evidence} needs it"
+        return problem(name, said, _BLIND)
+    if backend is BACKENDS["lexical"]:
+        return Check(name, "ok", _COMPARES_WORDS + backend.caveat)
+    if offline:
+        return Check(name, "not checked", "its settings are valid; not called (--offline)")
+    if backend is BACKENDS["hf"] and not load:
+        said = "its settings are valid; use --load to load and call its model"
+        return Check(name, "not checked", said)
+    return None
+
+
+def _shows(settings: Settings) -> bool:
+    return settings.evidence in ("image", "both")
+
+
+def _ask(
     chosen: ChosenJudge,
     price: Price | None,
     settings: Settings,
     prompts: Prompts,
-    *,
-    offline: bool,
-    load: bool,
     tell: Callable[[str], None],
 ) -> list[Check]:
-    backend = chosen.backend
-    if backend is BACKENDS[NO_JUDGE]:
-        return [Check(name, "ok", _JUDGES_NOTHING)]
-    shows = settings.evidence in ("image", "both")
-    if shows and not backend.sees(chosen.model, settings):
-        said = f"it has no vision, but LMMS_RPTS_EVIDENCE={settings.evidence} needs it"
-        return [problem(name, said, _BLIND)]
-    if backend is BACKENDS["lexical"]:
-        return [Check(name, "ok", _COMPARES_WORDS + backend.caveat)]
-    if offline:
-        return [Check(name, "not checked", "its settings are valid; not called (--offline)")]
-    local = backend is BACKENDS["hf"]
-    if local and not load:
-        said = "its settings are valid; use --load to load and call its model"
-        return [Check(name, "not checked", said)]
-    budget = open_budget(settings)
-    limit = None if local else settings.timeout
+    name, budget = f"judge {chosen.name}", open_budget(settings)
+    limit = None if chosen.backend is BACKENDS["hf"] else settings.timeout
     questions = [
         inference_request(prompts, "en", SITUATION, PREMISES, each) for each in (VALID, INVALID)
     ]
-    if shows:
+    if _shows(settings):
         image = JudgeImage("Image 0", _drawn, settings.image_size)
         questions += [image_request(prompts, "en", (), each, (image,)) for each in (SEEN, UNSEEN)]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
-    tell(shown(f"Waiting for {len(questions)} replies of {chosen.name}{most} ..."))
+    tell(f"Waiting for {len(questions)} replies of {chosen.name}{most} ...")
     member, started = chosen.member(settings, price), time.monotonic()
-    valid, invalid, *seen = _ask(member, questions, budget, limit)
-    took = f"{time.monotonic() - started:.1f} s{_named(chosen, member)}"
-    check = _read(name, chosen, (valid, invalid), budget, took)
-    return [check, *([_read_seen(name, seen)] if seen else [])]
-
-
-def _named(chosen: ChosenJudge, member: Member) -> str:
-    """What the server calls its model; llama.cpp accepts any name and serves its only model."""
+    verdicts = _verdicts(member, questions, budget, limit)
+    took = f"{time.monotonic() - started:.1f} s"
+    # llama.cpp accepts any name and serves its only model.
     served = getattr(member.judge, "served_model", None)
-    if not served or served == chosen.model:
-        return ""
-    return f" (the server calls its model {served[:_SHOWN]!r})"
+    if served and served != chosen.model:
+        took += f" (the server calls its model {served[:_SHOWN]!r})"
+    check = _read(name, chosen, verdicts[:2], _used(budget), took)
+    return [check, *([_read_seen(f"{name}: images", verdicts[2:])] if _shows(settings) else [])]
 
 
 def _drawn() -> Any:
@@ -180,20 +168,7 @@ def _drawn() -> Any:
     return image
 
 
-def _read_seen(name: str, verdicts: Sequence[Verdict]) -> Check:
-    """The result of the questions about the drawn image."""
-    name = f"{name}: images"
-    failed = next((verdict for verdict in verdicts if not isinstance(verdict.value, float)), None)
-    if failed is not None:
-        return problem(name, f"it cannot judge by images: {failed.error}", _BLIND)
-    granted, other = (float(verdict.value or 0) for verdict in verdicts)
-    said = f"scores {granted:g} for what a drawn image shows, {other:g} for what it does not"
-    if granted >= PASSED > other:
-        return Check(name, "ok", f"it has vision: {said}")
-    return problem(name, f"it does not see the image: {said}", _BLIND)
-
-
-def _ask(
+def _verdicts(
     member: Member, questions: Sequence[JudgeRequest], budget: Budget, limit: float | None
 ) -> list[Verdict]:
     """The verdicts of one judge; errors after ``limit`` seconds per question, including retries.
@@ -224,17 +199,32 @@ def _ask(
             watch.cancel()
 
 
+def _failed(verdicts: Sequence[Verdict]) -> Verdict | None:
+    return next((verdict for verdict in verdicts if not isinstance(verdict.value, float)), None)
+
+
+def _read_seen(name: str, verdicts: Sequence[Verdict]) -> Check:
+    """The result of the questions about the drawn image."""
+    if failed := _failed(verdicts):
+        return problem(name, f"it cannot judge by images: {failed.error}", _BLIND)
+    granted, other = (float(verdict.value or 0) for verdict in verdicts)
+    said = f"scores {granted:g} for what a drawn image shows, {other:g} for what it does not"
+    if granted >= PASSED > other:
+        return Check(name, "ok", f"it has vision: {said}")
+    return problem(name, f"it does not see the image: {said}", _BLIND)
+
+
 def _read(
-    name: str, chosen: ChosenJudge, verdicts: tuple[Verdict, Verdict], budget: Budget, took: str
+    name: str, chosen: ChosenJudge, verdicts: Sequence[Verdict], used: str, took: str
 ) -> Check:
-    used = _used(budget)
-    failed = next((verdict for verdict in verdicts if not isinstance(verdict.value, float)), None)
+    """The result of the questions about a valid and an invalid step."""
+    failed = _failed(verdicts)
     reply = ((failed or verdicts[0]).text or "").strip()
     quoted = f"\nits reply: {reply[:_SHOWN]!r}" if reply else ""
     if failed is not None:
         error = str(failed.error)
-        found = (remedy for marks, remedy in _REMEDIES if any(mark in error for mark in marks))
-        return problem(name, f"{error}{used}{quoted}", next(found, _ANY_REMEDY))
+        remedy = next(remedy for words, remedy in _REMEDIES.items() if words in error)
+        return problem(name, f"{error}{used}{quoted}", remedy)
     valid, invalid = (float(verdict.value or 0) for verdict in verdicts)
     said = (
         f"answered in {took}; scores {valid:g} for a plainly valid step, {invalid:g} for a plainly "

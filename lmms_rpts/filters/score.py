@@ -38,7 +38,7 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.evidence import EVIDENCE, Evidence
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
-from lmms_rpts.runs.validity_files import Judging, read_validity_file
+from lmms_rpts.runs.validity import Judging, read_validity_file
 from lmms_rpts.settings import Settings, parse_choice
 
 UNDETERMINED = "undetermined"

@@ -32,7 +32,7 @@ from lmms_rpts.report.terms import (
     QUESTION_WORDS,
 )
 from lmms_rpts.report.view import URGENCY, Answer, Entry, Gallery, View
-from lmms_rpts.runs.validity_figures import decimal, percent, title_of
+from lmms_rpts.runs.validity import decimal, percent, set_title
 from lmms_rpts.tasks.display import ShownGrade
 from lmms_rpts.tasks.rpts_eval.results import COUNTS
 from lmms_rpts.tasks.rpts_eval.summary import GROUPS
@@ -110,7 +110,7 @@ class Pages:
             urgency=URGENCY.index,
             percent=percent,
             decimal=decimal,
-            set_title=title_of,
+            set_title=set_title,
             corrected_explained=EXPLAINED,
             graded_outcomes=GRADED_WORDS,
             graded_urgency=GRADED_URGENCY.index,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
@@ -12,8 +12,7 @@ from lmms_rpts.escaping import printable
 from lmms_rpts.report.charts import estimate_bar, reliability_diagram
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.writing import write_page
-from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
-from lmms_rpts.runs.validity_figures import best_rival
+from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity, best_rival, doubt_of
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.run import Miss, SetResult, Validation
 
@@ -25,17 +24,6 @@ _PARTS = (("#overview", "Overview"), ("#sets", "Sets"))
 _CREDIT = "judge replies and the labels of the data sets."
 _LANGUAGES = ("en", "zh")
 _OTHERS = "Other figures"
-
-
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """What the page shows of one data set."""
-
-    anchor: str
-    figures: ValidatedSet
-    baselines: Sequence[str]
-    groups: Mapping[str, Sequence[str]]
-    misses: Mapping[str, Sequence[Miss]]
 
 
 def write_validity_page(validation: Validation, output: Path, title: str | None = None) -> int:
@@ -65,7 +53,7 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
         title_of=terms.title_of,
         why_missing=terms.why_missing,
         value_of=terms.value_of,
-        beaten=terms.beaten,
+        beaten=doubt_of,
         doubts=terms.doubts,
         counted=terms.counted,
         baseline_help=terms.BASELINE_HELP,
@@ -91,18 +79,19 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
     return frame.page(heading, Markup(body), parts=_PARTS, credit=_CREDIT)  # noqa: S704 - rendered
 
 
-def _section(at: int, result: SetResult) -> _Section:
+def _section(at: int, result: SetResult) -> dict[str, Any]:
+    """What the page shows of one data set."""
     figures = result.figures
-    return _Section(
-        anchor=f"set-{at}",
-        figures=figures,
-        baselines=terms.in_order(figures.baselines, terms.BASELINE_HELP),
-        groups=_grouped(figures.metrics, figures.baselines),
-        misses={
+    return {
+        "anchor": f"set-{at}",
+        "figures": figures,
+        "baselines": terms.in_order(figures.baselines, terms.BASELINE_HELP),
+        "groups": _grouped(figures.metrics, figures.baselines),
+        "misses": {
             "overlooked": [each for each in result.misses if not each.sound],
             "alarms": [each for each in result.misses if each.sound],
         },
-    )
+    }
 
 
 def _grouped(judge: Figures, baselines: Mapping[str, Figures]) -> dict[str, list[str]]:
@@ -124,9 +113,7 @@ def _settings(validity: Validity) -> dict[str, str]:
         "Replies per request": f"{validity.judge_samples}, temperature {validity.temperature:g}",
         "Prompts": validity.prompt_version,
         "Date": validity.created,
-        "Chains": f"at most {limit:,} per data set"
-        if limit is not None
-        else "all of each data set",
+        "Chains": "all of each data set" if limit is None else f"at most {limit:,} per data set",
         "Seed": str(validity.seed),
         "lmms-rpts": validity.lmms_rpts,
     }

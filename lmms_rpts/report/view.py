@@ -24,7 +24,7 @@ from lmms_rpts.report.anchors import make_anchor
 from lmms_rpts.report.pictures import Picture
 from lmms_rpts.report.trees import TreePicture, draw_response, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
-from lmms_rpts.runs.validity_files import ValidityFile
+from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import undecided_notes
 

@@ -20,7 +20,7 @@ from lmms_rpts.report.view import make_view
 from lmms_rpts.report.written_by import may_overwrite
 from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
-from lmms_rpts.runs.validity_files import ValidityFile
+from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks
 

@@ -1,16 +1,23 @@
-"""Validity files: the format of ``lmms-rpts validate -o validity.json``."""
+"""Validity files: the format of ``lmms-rpts validate -o validity.json``, and its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole, first_fault
+from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole, first_fault, shown
 from lmms_rpts.settings import Jury
+from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.stats.prevalence import Corrected
 
 VERSION = 1
 BUILT_IN = "built-in"
@@ -228,33 +235,170 @@ class Validity(Model):
     sets: Annotated[Several[ValidatedSet], Field(description="one entry per --data")]
 
 
-def read_validity(path: Path) -> Validity:
+# --- files, and their extract in a run's results
+
+KEY = "validity"
+"""Key of the extract under ``usage`` in lmms-eval's results, next to the usage of judges."""
+
+_EXTRACT: Any = {
+    **dict.fromkeys(("format", "version", "judge", "judge_samples", "jury", "temperature"), True),
+    **dict.fromkeys(("prompt_version", "created", "lmms_rpts"), True),
+    "sets": {
+        "__all__": {
+            **dict.fromkeys(("name", "layout", "n_chains", "n_steps", "n_wrong"), True),
+            **dict.fromkeys(("n_questions", "available", "premises", "blind"), True),
+            "metrics": {"auc", "sensitivity", "specificity"},
+        }
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Scope of a judge's figures: the judge, its prompts, and the number of replies per score."""
+
+    judge: str
+    prompt_version: str
+    judge_samples: int
+    jury: Jury = "mean"
+
+    def __str__(self) -> str:
+        samples = f", {self.judge_samples} replies per request" if self.judge_samples > 1 else ""
+        prompts = shown(self.prompt_version).strip("'") or "unknown"
+        jury = "" if self.jury == "mean" else f", joined by {self.jury}"
+        return f"{shown(self.judge)} with prompts {prompts}{samples}{jury}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidityFile:
+    """The content of one validity file.
+
+    Attributes:
+        path: path of the file, as given.
+        sha256: SHA-256 of the file's bytes.
+        validity: the content; without chains if it is from a run's results.
+    """
+
+    path: Path
+    sha256: str
+    validity: Validity
+
+    def mismatch(self, judging: Judging) -> str | None:
+        """Message that the figures belong to another judge; None if they match."""
+        found = self.validity
+        own = Judging(found.judge, found.prompt_version, found.judge_samples, found.jury)
+        return None if own == judging else f"{self.path} is about the judge {own}, not {judging}"
+
+    def extract(self) -> dict[str, Any]:
+        """The figures without the chains, as plain JSON values for a run's results."""
+        figures = self.validity.model_dump(mode="json", include=_EXTRACT)
+        return {"file": str(self.path.absolute()), "sha256": self.sha256, **figures}
+
+
+class _Named(Model):
+    file: Text
+    sha256: Text
+
+
+def read_validity_file(path: Path) -> ValidityFile:
     """Read a file written by ``lmms-rpts validate -o``.
 
     Raises:
         ValidityError: with the file and the error.
     """
-    return parse_validity(path, read_bytes(path))
-
-
-def read_bytes(path: Path) -> bytes:
-    """The content of a validity file; raises as ``read_validity``."""
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
+        found = Validity.model_validate_json(content)
     except OSError as error:
         raise ValidityError(f"Cannot read {path} ({error.strerror}): {_REMEDY}") from None
-
-
-def parse_validity(path: Path, content: bytes) -> Validity:
-    """The content of a validity file as an object; raises as ``read_validity``."""
-    try:
-        found = Validity.model_validate_json(content)
     except ValidationError as error:
-        raise ValidityError(
-            f"{path} is not a validity file: {first_fault(error)}; {_REMEDY}"
-        ) from None
+        fault = first_fault(error)
+        raise ValidityError(f"{path} is not a validity file: {fault}; {_REMEDY}") from None
     if found.version != VERSION:
         raise ValidityError(
             f"{path} has version {found.version}; this lmms-rpts reads version {VERSION}"
         )
-    return found
+    return ValidityFile(path, hashlib.sha256(content).hexdigest(), found)
+
+
+def read_validity_files(paths: Iterable[Path]) -> tuple[ValidityFile, ...]:
+    """Read several validity files; raises as ``read_validity_file``."""
+    return tuple(read_validity_file(path.expanduser()) for path in dict.fromkeys(paths))
+
+
+def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:
+    """The validity file of a run's results; read from disk if it still exists unchanged.
+
+    None if the results have none, or an invalid one: results are untrusted.
+    """
+    usage = results.get("usage")
+    held = usage.get(KEY) if isinstance(usage, Mapping) else None
+    try:
+        named, validity = _Named.model_validate(held), Validity.model_validate(held)
+    except ValidationError:
+        return None
+    if validity.version != VERSION:
+        return None
+    path = Path(named.file)
+    # A results file of others may name a device. os.path: False for any text.
+    if os.path.isfile(path):
+        with suppress(ValidityError):
+            whole = read_validity_file(path)
+            if whole.sha256 == named.sha256:
+                return whole
+    return ValidityFile(path, named.sha256, validity)
+
+
+# --- figures as estimates, and as text
+
+_WORDS = {"shortness": "the shortness of a step", "place": "its place in the chain"}
+
+
+def set_title(name: str, blind: bool) -> str:
+    """The name of a set, marked if it was judged without the images."""
+    return f"{name} without its images" if blind else name
+
+
+def figure_text(found: Estimate | Corrected | None, form: str) -> str:
+    """A figure with its interval, as text; a dash if missing."""
+    if found is None or found.value is None:
+        return "–"
+    interval = ""
+    if found.low is not None and found.high is not None:
+        interval = f" [{format(found.low, form)}, {format(found.high, form)}]"
+    return format(found.value, form) + interval
+
+
+percent, decimal = partial(figure_text, form=".1%"), partial(figure_text, form=".2f")
+
+
+def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
+    """A metric of a set between 0 and 1; None if missing or outside."""
+    interval = found.metrics.get(name, Interval(value=None))
+    if interval.value is None or not 0 <= interval.value <= 1:
+        return None
+    return Estimate(interval.value, interval.low, interval.high, found.n_steps)
+
+
+def best_rival(found: ValidatedSet) -> tuple[str, float] | None:
+    """The trivial baseline with the best AUC, and its AUC; None if none was measured."""
+    known = {name: found.baselines.get(name, {}).get("auc") for name in _WORDS}
+    there = [(name, each.value) for name, each in known.items() if each and each.value is not None]
+    return max(there, key=lambda pair: pair[1], default=None)
+
+
+def bar_to_clear(found: ValidatedSet) -> tuple[str, float]:
+    """The best trivial baseline, chance included, and its AUC."""
+    return max(("chance", 0.5), best_rival(found) or ("", 0.0), key=lambda pair: pair[1])
+
+
+def doubt_of(found: ValidatedSet) -> str:
+    """Message that the judge separates steps no better than a trivial baseline.
+
+    Empty if the judge is better, or if this is unknown.
+    """
+    auc = figure_of(found, "auc")
+    rival, best = bar_to_clear(found)
+    if auc is None or auc.value is None or auc.value > best:
+        return ""
+    return f"no better than {_WORDS.get(rival, rival)} ({best:.2f})"

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import Estimate, Floats, Indices, interval, resampled
+from lmms_rpts.stats.intervals import Estimate, Floats, Indices, bootstrapped, resampled
 
 STATISTICS = ("mae", "spearman", "kappa", "bias")
 LEVELS = 10
@@ -97,14 +97,8 @@ def estimate_groups(
         (values,) = statistics_of(scores[own], others[own], np.ones((1, len(own))))
         n = len(set(documents[own].tolist()))
         columns = zip(STATISTICS, values, np.concatenate(drawn).T, strict=True)
-        found.append({name: _estimate(value, column, n) for name, value, column in columns})
+        found.append({name: bootstrapped(value, column, n) for name, value, column in columns})
     return found
-
-
-def _estimate(value: float, draws: Floats, n: int) -> Estimate:
-    if math.isnan(value):
-        return Estimate(None, None, None, n)
-    return Estimate(float(value), *(interval(draws, n) if n > 1 else (None, None)), n)
 
 
 def _kappa(one: Floats, two: Floats, weights: Floats, total: Floats) -> Floats:

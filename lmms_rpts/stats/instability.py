@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
 
 from lmms_rpts.stats.intervals import (
     RESAMPLES,
     Estimate,
     Floats,
-    interval,
+    bootstrapped,
     numbered,
     resampled,
     resampled_means,
@@ -148,18 +147,15 @@ def wording_statistics(
         values[:, BY_SAMPLE.index("instability") :] = math.nan
     wordings = _usual_wordings(grouped)
     right = np.array([_by_wording(each, wordings) for each in grouped])
-    drawn = []
-    for weights in resampled(len(grouped), resamples):
-        found = resampled_means(right, weights)
-        drawn.append(np.column_stack([resampled_means(values, weights), *_ends(found)]))
-    everyone = np.ones((1, len(grouped)))
-    whole = np.column_stack(
-        [resampled_means(values, everyone), *_ends(resampled_means(right, everyone))]
-    )[0]
+
+    def statistic(weights: Floats) -> Floats:
+        ends = _ends(resampled_means(right, weights))
+        return np.column_stack([resampled_means(values, weights), *ends])
+
+    whole, draws = _bootstrap(statistic, len(grouped), resamples)
     counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
-    draws = np.concatenate(drawn).T
     return {
-        name: _estimate(float(value), column, int(n))
+        name: bootstrapped(float(value), column, int(n))
         for name, value, column, n in zip(
             (*BY_SAMPLE, *BY_WORDING), whole, draws, counts, strict=True
         )
@@ -202,14 +198,19 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
         tuple((wanted / n).tolist()),
         float(np.abs(seen - wanted).sum()) / (2 * n),
         statistic,
-        float(chi2.sf(statistic, size - 1)) if enough else math.nan,
+        _chi_square_p(statistic, size - 1) if enough else math.nan,
         n,
     )
 
 
+def _chi_square_p(statistic: float, freedom: int) -> float:
+    from scipy.special import chdtrc  # scipy.stats takes a second to import
+
+    return float(chdtrc(freedom, statistic))
+
+
 def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Rounds:
-    """Accuracy per round, its correlation with the round, and its slope.
-    Intervals are over dialogues.
+    """Accuracy per round, its correlation with the round, and its slope; over dialogues.
 
     Args:
         turns: in any order; several answers to one round of a dialogue are averaged.
@@ -229,17 +230,23 @@ def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Round
         ]
     )  # fmt: skip
     x = np.array(rounds, dtype=float)
-    draws = [
-        _trend(x, resampled_means(values, weights)) for weights in resampled(len(values), resamples)
-    ]
-    ((correlation,), (slope,)) = _trend(x, resampled_means(values, np.ones((1, len(values)))))
-    drawn = np.concatenate(draws, axis=1)
+    whole, draws = _bootstrap(
+        lambda weights: _trend(x, resampled_means(values, weights)).T, len(values), resamples
+    )
     n = len(values)
     return Rounds(
         dict(zip(rounds, _means(values, resamples), strict=True)),
-        _estimate(float(correlation), drawn[0], n),
-        _estimate(float(slope), drawn[1], n),
+        bootstrapped(float(whole[0]), draws[0], n),
+        bootstrapped(float(whole[1]), draws[1], n),
     )
+
+
+def _bootstrap(
+    statistic: Callable[[Floats], Floats], n: int, resamples: int
+) -> tuple[Floats, Floats]:
+    """The values of a statistic of n weights, (m,), and its draws, (m, resamples)."""
+    draws = np.concatenate([statistic(weights) for weights in resampled(n, resamples)])
+    return statistic(np.ones((1, n)))[0], draws.T
 
 
 def _by_sample(answers: Iterable[Answer]) -> list[list[Answer]]:
@@ -290,21 +297,10 @@ def _ends(means: Floats) -> tuple[Floats, Floats]:
 
 def _means(values: Floats, resamples: int) -> list[Estimate]:
     """The mean of each column of (n, m) values, with its interval."""
-    draws = np.concatenate(
-        [resampled_means(values, weights) for weights in resampled(len(values), resamples)]
-    )
-    whole = resampled_means(values, np.ones((1, len(values))))[0]
+    whole, draws = _bootstrap(lambda each: resampled_means(values, each), len(values), resamples)
     counts = (~np.isnan(values)).sum(axis=0)
-    return [
-        _estimate(float(value), column, int(n))
-        for value, column, n in zip(whole, draws.T, counts, strict=True)
-    ]
-
-
-def _estimate(value: float, draws: Floats, n: int) -> Estimate:
-    if math.isnan(value):
-        return Estimate(None, None, None, n)
-    return Estimate(value, *(interval(draws, n) if n > 1 else (None, None)), n)
+    columns = zip(whole, draws, counts, strict=True)
+    return [bootstrapped(float(value), column, int(n)) for value, column, n in columns]
 
 
 def _chance(answer: Answer, accuracy: float, size: int) -> list[float]:

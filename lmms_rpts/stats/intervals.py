@@ -146,6 +146,16 @@ def interval(
     return float(low), float(high)
 
 
+def bootstrapped(value: float, draws: Floats, n: int) -> Estimate:
+    """A value with the interval of its bootstrap draws over ``n`` clusters.
+
+    Without a value if it is NaN, without an interval for one cluster.
+    """
+    if math.isnan(value):
+        return Estimate(None, None, None, n)
+    return Estimate(float(value), *(interval(draws, n) if n > 1 else (None, None)), n)
+
+
 def _exact(share: float, n: float) -> tuple[float, float]:
     """Limits of a share: the exact interval; ``n`` need not be whole."""
     from scipy.special import betaincinv  # its import takes 0.2 s

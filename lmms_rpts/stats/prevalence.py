@@ -9,7 +9,7 @@ American Journal of Epidemiology 107, 71-76).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -163,12 +163,13 @@ def corrected(called: Tally, known: Rates) -> Corrected:
     if sensitivity is None or specificity is None:
         which = "wrong" if sensitivity is None else "sound"
         return Corrected(None, refused=f"the set has no {which} step with a score")
+    known_rates = Corrected(None, sensitivity=sensitivity, specificity=specificity)
     if round(sensitivity + specificity, 9) <= LEAST:
         reason = (
             f"sensitivity + specificity is {sensitivity + specificity:.2f}; the correction "
             f"is reliable only above {LEAST:g}"
         )
-        return Corrected(None, None, None, sensitivity, specificity, reason)
+        return replace(known_rates, refused=reason)
     value = rogan_gladen(share, sensitivity, specificity)
     draws = _corrected_draws(called, known)
     raw = (share + specificity - 1) / (sensitivity + specificity - 1)
@@ -177,12 +178,10 @@ def corrected(called: Tally, known: Rates) -> Corrected:
             f"the formula gives {raw:.2f}, outside of 0 to 1: the judge's error rates on this set "
             "do not hold for the run"
         )
-        return Corrected(None, None, None, sensitivity, specificity, reason)
+        return replace(known_rates, refused=reason)
     clusters = min(called.clusters, known.questions)
-    low, high = None, None
-    if clusters > 1:
-        low, high = interval(draws, clusters)
-    return Corrected(value, low, high, sensitivity, specificity)
+    low, high = interval(draws, clusters) if clusters > 1 else (None, None)
+    return replace(known_rates, value=value, low=low, high=high)
 
 
 def _counted(clusters: Indices, steps: NDArray[np.bool_], count: int) -> Floats:

@@ -12,37 +12,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import SEED, Estimate, Floats
-from lmms_rpts.stats.measures import (
-    MEASURE_RESAMPLES,
-    Flags,
-    Measure,
-    estimate_measures,
-    mean_over,
-    ratio,
-)
+from lmms_rpts.stats.intervals import Floats
+from lmms_rpts.stats.measures import Flags, Measure, mean_over, ratio
 from lmms_rpts.stats.score_curves import auc
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
-from lmms_rpts.stats.step_measures import THRESHOLD, confusion_measures, location_measures
+from lmms_rpts.stats.step_measures import confusion_measures, location_measures
 
 Measures = Callable[[ScoredSteps, float], dict[str, Measure]]
-
-
-def own_estimates(
-    layout: str,
-    steps: ScoredSteps,
-    threshold: float = THRESHOLD,
-    resamples: int = MEASURE_RESAMPLES,
-    seed: int = SEED,
-) -> dict[str, Estimate]:
-    """The authors' metrics of one layout, with 95% intervals over questions; may be empty.
-
-    Uses the same resamples as ``stats.step_measures.estimate_all``.
-    """
-    measures = OWN_METRICS.get(layout)
-    if measures is None:
-        return {}
-    return estimate_measures(measures(steps, threshold), steps.question, resamples, seed)
 
 
 def prmbench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:

@@ -39,18 +39,6 @@ class ScoredSteps:
     half: Indices
     first_error: Floats
 
-    def __post_init__(self) -> None:
-        by_step = (self.score, self.chain, self.place, self.on_path, self.inherited)
-        by_chain = (self.stratum, self.half, self.first_error)
-        if any(len(each) != len(self.sound) for each in by_step):
-            raise ValueError("Arrays of steps differ in length")
-        if any(len(each) != len(self.question) for each in by_chain):
-            raise ValueError("Arrays of chains differ in length")
-        if len(self.chain) and not 0 <= self.chain.min() <= self.chain.max() < self.chains:
-            raise ValueError("A step belongs to a chain that does not exist")
-        if np.isinf(self.score).any():
-            raise ValueError("A score is infinite")
-
     @property
     def chains(self) -> int:
         """The number of chains."""
@@ -68,15 +56,8 @@ class ScoredSteps:
 
     def where(self, kept: Flags) -> ScoredSteps:
         """Some of the steps, with the same chains."""
-        return replace(
-            self,
-            sound=self.sound[kept],
-            score=self.score[kept],
-            chain=self.chain[kept],
-            place=self.place[kept],
-            on_path=self.on_path[kept],
-            inherited=self.inherited[kept],
-        )
+        by_step = ("sound", "score", "chain", "place", "on_path", "inherited")
+        return replace(self, **{name: getattr(self, name)[kept] for name in by_step})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -33,24 +33,19 @@ from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
 THRESHOLD = 0.5
 """A step is sound from this score on, as in RPTS."""
 
-OF_RANKS: Mapping[str, Callable[[ScoredSteps], Measure]] = {
-    "auc": auc,
-    "auc_within": auc_within,
-    "macro_f1_fitted": macro_f1_fitted,
-    "f1_first_fitted": f1_first_fitted,
-}
-"""Measures that need only the order of scores, for scores that are not probabilities."""
 
-OF_PROBABILITIES: Mapping[str, Callable[[ScoredSteps], Measure]] = {"brier": brier, "ece": ece}
+def rank_measures(steps: ScoredSteps) -> dict[str, Measure]:
+    """Measures that need only the order of scores: for a length, which is no probability."""
+    return {
+        "auc": auc(steps),
+        "auc_within": auc_within(steps),
+        "macro_f1_fitted": macro_f1_fitted(steps),
+        "f1_first_fitted": f1_first_fitted(steps),
+    }
 
 
-def estimate_all(
-    steps: ScoredSteps,
-    threshold: float = THRESHOLD,
-    resamples: int = MEASURE_RESAMPLES,
-    seed: int = SEED,
-) -> dict[str, Estimate]:
-    """All measures of a judge, with 95% intervals that resample questions.
+def step_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str, Measure]:
+    """All measures of a judge, by name.
 
     Over steps with a score. A step is called wrong, or flagged, if its score is below the
     threshold:
@@ -73,28 +68,15 @@ def estimate_all(
       left out of the four measures above.
 
     ``unscored`` is the share of all steps without a score. A measure without the labels that it
-    needs has no value. ``n`` is the number of steps or chains.
+    needs has no value.
     """
-    measures = step_measures(steps, threshold)
-    return estimate_measures(measures, steps.question, resamples, seed)
-
-
-def baseline_estimates(
-    steps: ScoredSteps, resamples: int = MEASURE_RESAMPLES, seed: int = SEED
-) -> dict[str, Estimate]:
-    """The measures in ``OF_RANKS``: for scores that are not probabilities, such as a length."""
-    measures = {name: measure(steps) for name, measure in OF_RANKS.items()}
-    return estimate_measures(measures, steps.question, resamples, seed)
-
-
-def step_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str, Measure]:
-    """The measures of ``estimate_all``, by name."""
     asked, scored = np.ones(len(steps.sound)), steps.by_chain(steps.scored)
     return {
-        **{name: measure(steps) for name, measure in OF_RANKS.items()},
+        **rank_measures(steps),
         **confusion_measures(steps, threshold),
         **location_measures(steps, threshold),
-        **{name: measure(steps) for name, measure in OF_PROBABILITIES.items()},
+        "brier": brier(steps),
+        "ece": ece(steps),
         "unscored": ratio(steps.by_chain(asked) - scored, steps.by_chain(asked)),
     }
 
@@ -147,7 +129,7 @@ class PairedDifferences:
     Attributes:
         steps: the number of these steps.
         chains: the number of chains in which both judges scored all steps.
-        differences: second minus first, by the names of ``estimate_all``, with 95% intervals
+        differences: second minus first, by the names of ``step_measures``, with 95% intervals
             from the same resamples of questions for both.
         p: two-sided p-values of the shares and means in ``TESTED``: the judges are swapped, all
             steps of a question at once. None: a test without values.
@@ -172,13 +154,7 @@ def paired_differences(
     """The differences of a second judge from a first one on the same steps.
 
     Chains with a step that either judge did not score are ignored when first errors are located.
-
-    Raises:
-        ValueError: if the steps or their labels differ.
     """
-    for name in ("sound", "chain", "place", "on_path", "question", "first_error"):
-        if not np.array_equal(getattr(first, name), getattr(second, name), equal_nan=True):
-            raise ValueError(f"The steps of the two judges differ in {name}")
     both = first.scored & second.scored
     whole = first.by_chain(~both) == 0
     located = np.where(whole, first.first_error, np.nan)

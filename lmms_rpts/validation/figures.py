@@ -11,11 +11,12 @@ import numpy as np
 
 from lmms_rpts.runs.validity import Bin, Interval, JudgedChain
 from lmms_rpts.stats.calibration import reliability_bins
-from lmms_rpts.stats.intervals import Estimate, numbered
-from lmms_rpts.stats.published_metrics import own_estimates
+from lmms_rpts.stats.intervals import numbered
+from lmms_rpts.stats.measures import Measure, estimate_measures
+from lmms_rpts.stats.published_metrics import OWN_METRICS
 from lmms_rpts.stats.score_curves import fitted_thresholds
 from lmms_rpts.stats.step_labels import ScoredSteps
-from lmms_rpts.stats.step_measures import baseline_estimates, estimate_all
+from lmms_rpts.stats.step_measures import THRESHOLD, rank_measures, step_measures
 from lmms_rpts.validation.chains import LabelledChain
 
 Scores = Sequence[Sequence[float | None]]
@@ -49,28 +50,36 @@ def figures_of(
     baselines = {}
     for name, rank in RANKINGS.items():
         ranks = [[rank(chain, at) for at in range(len(chain.steps))] for chain in chains]
-        baselines[name] = baseline_estimates(scored_steps(chains, ranks))
+        by_rank = scored_steps(chains, ranks)
+        baselines[name] = _intervals(rank_measures(by_rank), steps)
     others = {ALWAYS_SOUND: [[1.0] * len(chain.steps) for chain in chains], **judges}
-    baselines |= {name: estimate_all(scored_steps(chains, own)) for name, own in others.items()}
-    bins = [(each.score, each.sound) for each in reliability_bins(steps)]
+    for name, own in others.items():
+        baselines[name] = _intervals(step_measures(scored_steps(chains, own)), steps)
+    own_metrics = OWN_METRICS[layout](steps, THRESHOLD) if layout in OWN_METRICS else {}
     return {
-        "metrics": _intervals(estimate_all(steps)),
-        "own_metrics": _intervals(own_estimates(layout, steps)),
-        "baselines": {name: _intervals(found) for name, found in baselines.items()},
+        "metrics": _intervals(step_measures(steps), steps),
+        "own_metrics": _intervals(own_metrics, steps),
+        "baselines": baselines,
         "thresholds": fitted_thresholds(steps),
         "bins": tuple(
-            Bin(score=score, sound=sound.value or 0.0, low=sound.low, high=sound.high, n=sound.n)
-            for score, sound in bins
+            Bin(
+                score=each.score,
+                sound=each.sound.value or 0.0,
+                low=each.sound.low,
+                high=each.sound.high,
+                n=each.sound.n,
+            )
+            for each in reliability_bins(steps)
         ),
     }
 
 
-def _intervals(estimates: Mapping[str, Estimate]) -> dict[str, Interval]:
+def _intervals(measures: Mapping[str, Measure], steps: ScoredSteps) -> dict[str, Interval]:
     return {
         name: Interval(value=each.value)
         if name in COUNTED
         else Interval(value=each.value, low=each.low, high=each.high)
-        for name, each in estimates.items()
+        for name, each in estimate_measures(measures, steps.question).items()
     }
 
 
@@ -81,13 +90,7 @@ def scored_steps(chains: Sequence[LabelledChain | JudgedChain], scores: Scores) 
         chains: with their texts or without.
         scores: for each chain, by step; None: not judged, or no score. Scores of unlabelled steps
             are ignored.
-
-    Raises:
-        ValueError: the number of scores of a chain differs from its number of steps.
     """
-    for chain, own in zip(chains, scores, strict=True):
-        if len(own) != len(chain.labels):
-            raise ValueError(f"{chain.id!r} has {len(chain.labels)} steps, but {len(own)} scores")
     rows = [
         (at, step, chain, chain.labels[step], scores[at][step])
         for at, chain in enumerate(chains)

@@ -33,7 +33,6 @@ from lmms_rpts.schema import Model, Several, Text, shown
 from lmms_rpts.validation.chains import LabelledChain, Labels, first_wrong
 from lmms_rpts.validation.special_layouts import (
     folio_chains,
-    merge_ratings,
     parc_chains,
     prm800k_chains,
     rated_chains,
@@ -88,7 +87,7 @@ class Layout:
         located: whether the labels say where the first error is, or that there is none.
         chains: returns the chains of a row, where the fields above can't describe it.
         fixed_premises: whether only the given premises can be used, as they are no earlier steps.
-        merge: combines rows that label the same steps, before they are read; returns a remark too.
+        whole: returns the chains of all rows and a remark, where several rows label one step.
     """
 
     name: str
@@ -105,7 +104,7 @@ class Layout:
     located: Callable[[Labels], bool] = lambda labels: True
     chains: Callable[[Fields], Iterable[LabelledChain]] | None = None
     fixed_premises: bool = False
-    merge: Callable[[Sequence[Fields]], tuple[Sequence[Fields], str]] | None = None
+    whole: Callable[[Sequence[Fields]], tuple[list[LabelledChain], str]] | None = None
 
     @property
     def about(self) -> About:
@@ -490,9 +489,8 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout(
         name="ratings",
         fields=frozenset({"format", "rater", "items"}),
-        chains=rated_chains,
+        whole=rated_chains,
         fixed_premises=True,
-        merge=merge_ratings,
     ),
 )
 

@@ -120,7 +120,6 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
     left_out: Counter[str] = Counter()
     examples: list[str] = []
     chains: list[LabelledChain] = []
-
     broken = [row for row in rows if row.fault]
     skipped["(row)"] = len(broken)
     examples += [f"{row.file.name}, {row.place}: {row.fault}" for row in broken]
@@ -130,23 +129,22 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
         for row in rows
         if not row.fault
     ]
-    remark = ""
-    try:
-        if found.layout.merge is not None:
-            fields, remark = found.layout.merge(fields)
-    except RowError as error:
-        raise ReadError(f"{path}: {visible(str(error))}") from None
-    for each in fields:
+    remark, whole = "", found.layout.whole
+    if whole is not None:
         try:
-            read = list(found.layout.read(each))
+            chains, remark = whole(fields)
+        except RowError as error:
+            raise ReadError(f"{path}: {visible(str(error))}") from None
+    for each in () if whole else fields:
+        try:
+            chains += found.layout.read(each)
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except RowError as error:
             skipped[error.field.partition("[")[0]] += 1
             examples.append(f"{each.stem}, row {each.number + 1}: {error}")
-        else:
-            left_out["no step has a label"] += sum(not chain.asked for chain in read)
-            chains += [chain for chain in read if chain.asked]
+    left_out["no step has a label"] = sum(not chain.asked for chain in chains)
+    chains = [chain for chain in chains if chain.asked]
     if len(examples) > MOST_FAULTS * len(rows):
         shown = "\n  ".join(map(visible, examples[:_SHOWN]))
         more = f"\n  ... and {len(examples) - _SHOWN} more" if len(examples) > _SHOWN else ""

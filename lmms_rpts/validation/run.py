@@ -280,7 +280,9 @@ def _validate_set(
 ) -> SetResult:
     spent = _spent(engine.budget)
     verdicts = _asked(planned, engine)
-    usage = _usage(spent, _spent(engine.budget), priced=bool(settings.prices))
+    *counts, cost = (now - then for now, then in zip(_spent(engine.budget), spent, strict=True))
+    calls, read, said, cached = map(int, counts)
+    priced = cost if settings.prices else None
     # Word overlap needs no calls, so it is a baseline for every judge.
     by_words = verdicts if engine.name == LEXICAL else _asked(planned, words)
     loaded, chains, scores = planned.loaded, planned.chains, _scores(planned, verdicts)
@@ -301,7 +303,9 @@ def _validate_set(
         blind=planned.blind,
         shortened=sum(question.shortened for question in planned.questions),
         published=loaded.layout.about.anchors,
-        usage=usage,
+        usage=UsageRecord(
+            calls=calls, input_tokens=read, output_tokens=said, cost=priced, found=cached
+        ),
         chains=tuple(
             JudgedChain(scores=own, **{name: getattr(chain, name) for name in _CHAIN_FIELDS})
             for chain, own in zip(chains, scores, strict=True)
@@ -317,21 +321,9 @@ def _asked(planned: PlannedSet, engine: JudgeEngine) -> list[Verdict]:
     return engine.run(requests, f"Judging {planned.loaded.name}")
 
 
-_Spent = tuple[int, Usage, float, int]
-
-
-def _spent(budget: Budget) -> _Spent:
-    return budget.calls, budget.usage, budget.cost, budget.found
-
-
-def _usage(before: _Spent, after: _Spent, priced: bool) -> UsageRecord:
-    return UsageRecord(
-        calls=after[0] - before[0],
-        input_tokens=after[1].input_tokens - before[1].input_tokens,
-        output_tokens=after[1].output_tokens - before[1].output_tokens,
-        cost=after[2] - before[2] if priced else None,
-        found=after[3] - before[3],
-    )
+def _spent(budget: Budget) -> tuple[float, ...]:
+    usage = budget.usage
+    return budget.calls, usage.input_tokens, usage.output_tokens, budget.found, budget.cost
 
 
 def _scores(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lmms_rpts.runs.validity import Figures, ValidatedSet
-from lmms_rpts.runs.validity_figures import bar_to_clear
+from lmms_rpts.runs.validity import Figures, ValidatedSet, bar_to_clear, doubt_of, figure_of
 
 NONE = "–"
 """Shown for a missing value."""
@@ -148,27 +147,21 @@ def why_missing(name: str, found: ValidatedSet) -> str:
     return next((f"no {what}" for what in needed if absent[what]), "")
 
 
-def beaten(found: ValidatedSet) -> bool:
-    """Whether the judge's AUC does not exceed that of chance or of a trivial baseline."""
-    auc = value_of(found.metrics, "auc")
-    return auc is not None and auc <= bar_to_clear(found)[1]
-
-
 def doubts(found: ValidatedSet) -> list[str]:
     """Warnings for the reader: the judge is no better than a baseline without a judge."""
-    judge = found.metrics.get("auc")
-    if judge is None or judge.value is None:
+    auc, (rival, best) = figure_of(found, "auc"), bar_to_clear(found)
+    if auc is None:
         return []
-    rival, auc = bar_to_clear(found)
-    if judge.value <= auc:
+    judge = f"The judge's AUC, {number(auc.value)},"
+    if doubt_of(found):
         return [
-            f"The judge's AUC, {number(judge.value)}, does not exceed that of {rival}, "
-            f"{number(auc)}: this set gives no evidence for the judge."
+            f"{judge} does not exceed that of {rival}, {number(best)}: this set gives no evidence "
+            "for the judge."
         ]
-    if judge.low is not None and judge.low <= auc:
+    if auc.low is not None and auc.low <= best:
         return [
-            f"The judge's AUC, {number(judge.value)}, exceeds that of {rival}, {number(auc)}, "
-            f"but its interval begins at {number(judge.low)}: use more chains."
+            f"{judge} exceeds that of {rival}, {number(best)}, but its interval begins at "
+            f"{number(auc.low)}: use more chains."
         ]
     return []
 

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.validity import EXPLAINED, validity_lines, validity_notes
-from lmms_rpts.runs.validity import Interval, Validity, ValidityError
-from lmms_rpts.runs.validity_files import (
+from lmms_rpts.runs.validity import (
+    Interval,
+    Validity,
+    ValidityError,
     ValidityFile,
     read_validity_file,
     read_validity_files,

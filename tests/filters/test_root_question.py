@@ -327,5 +327,4 @@ def test_an_estimate_counts_it(response: str, calls: int) -> None:
     assert needs.saved is not None
     assert needs.saved.calls == calls
     assert needs.typical.calls == 3
-    # 64 steps, each asked about twice, the root, the chain and the answer: three times each.
-    assert needs.most.calls == (64 * 2 + 3) * 3
+    assert needs.likely.calls == calls, "one response has no spread"

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.judging import JudgeRequest, Verdict, open_engine
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.runs.validity import read_validity
+from lmms_rpts.runs.validity import read_validity_file
 from lmms_rpts.validation.own_steps import own_set
 from lmms_rpts.validation.run import questions_of
 from tests.real.llama_server import CONTEXT, MODEL, LlamaServer, model_file
@@ -76,7 +76,7 @@ def test_validate_reads_a_score_for_nearly_every_step(tmp_path: Path) -> None:
     command = ["validate", "--judge", JUDGE, "--limit", "12", "-o", str(tmp_path / "v.json")]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
-    (found,) = read_validity(tmp_path / "v.json").sets
+    (found,) = read_validity_file(tmp_path / "v.json").validity.sets
     assert found.n_chains == 12
     unscored = found.metrics["unscored"].value
     assert unscored is not None

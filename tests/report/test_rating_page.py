@@ -17,7 +17,7 @@ from lmms_rpts.cli import app
 from lmms_rpts.fields import Fields
 from lmms_rpts.report.rating import write_rating_page
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
-from lmms_rpts.validation.special_layouts import merge_ratings, rated_chains
+from lmms_rpts.validation.special_layouts import rated_chains
 from tests.report.test_hostile import ATTACKS, hostile_record
 from tests.support.browser import (
     Opened,
@@ -126,16 +126,20 @@ def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
     assert "Agreement between the 2 raters on 6 shared steps" in told.output
     assert "Krippendorff" in told.output
     rows = [Fields(json.loads(each.read_text("utf-8")), each.stem, 0) for each in (ann, bob)]
-    (merged,), remark = merge_ratings(rows)
+    chains, remark = rated_chains(rows)
     assert remark.rpartition(" ")[2] in told.output  # Krippendorff's alpha
-    chains = list(rated_chains(merged))
-    inferences = [each for each in merged.value["items"] if each.kind == "inference"]
+    every = [item for row in rows for item in row.value["items"] if item["kind"] == "inference"]
+    items = [item for item in every if item["score"] is not None]
+    scores: dict[tuple[int, int, int], list[float]] = {}
+    for item in items:
+        key = (item["doc_id"], item["repeat"], item["step"])
+        scores.setdefault(key, []).append(item["score"])
     labels = [label for chain in chains for label in chain.labels]
-    means = [each.score for each in inferences]
-    assert len(labels) == len(inferences)
+    means = [sum(each) / len(each) for each in scores.values()]
+    assert len(labels) == len(means)
     assert labels.count(True) == sum(mean > 0.5 for mean in means)
     assert labels.count(False) == sum(mean < 0.5 for mean in means)
-    given = {item.conclusion: item.premises for item in inferences}
+    given = {item["conclusion"]: tuple(item["premises"]) for item in items}
     for chain in chains:
         assert chain.premises == tuple(given[step] for step in chain.steps)
 

@@ -122,18 +122,12 @@ def test_two_writers_at_a_time(tmp_path: Path) -> None:
 def test_cache_info_and_clear_know_them(tmp_path: Path) -> None:
     key, folder = "ab" * 32, ["--folder", str(tmp_path)]
     cache = ThumbnailCache(tmp_path / FOLDER)
-    for arguments, said in (
-        (["clear", "--thumbnails"], "1 thumbnails deleted"),
-        (["clear", "--yes"], "1 thumbnails deleted"),
-    ):
-        cache.put(key, b"pixels")
-        shown = CliRunner().invoke(app, ["cache", "info", *folder])
-        assert "1 thumbnails" in shown.output
-        done = CliRunner().invoke(app, ["cache", *arguments, *folder])
-        assert (done.exit_code, said in done.output) == (0, True), done.output
-        assert cache.get(key) is None
-    refused = CliRunner().invoke(app, ["cache", "clear", "--thumbnails", "--judge", "x", *folder])
-    assert refused.exit_code == 1
+    cache.put(key, b"pixels")
+    shown = CliRunner().invoke(app, ["cache", "info", *folder])
+    assert "1 thumbnails" in shown.output
+    done = CliRunner().invoke(app, ["cache", "clear", "--yes", *folder])
+    assert (done.exit_code, done.output) == (0, "1 thumbnails deleted\n")
+    assert cache.get(key) is None
 
 
 def test_a_cache_that_is_a_loop_of_links_is_no_cache(tmp_path: Path) -> None:

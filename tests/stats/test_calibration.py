@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.stats.calibration import reliability_bins
-from lmms_rpts.stats.step_measures import (
-    estimate_all,
-)
 from tests.support.labelled import (
+    estimate_all,
     judged,
     steps_of,
 )

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from lmms_rpts.stats.published_metrics import OWN_METRICS, own_estimates
-from lmms_rpts.stats.step_measures import estimate_all
-from tests.support.labelled import Judged, judged, steps_of
+from lmms_rpts.stats.published_metrics import OWN_METRICS
+from tests.support.labelled import Judged, estimate_all, judged, own_estimates, steps_of
 from tests.support.tables import table
 
 TWO_STRATA = [

@@ -13,16 +13,12 @@ from hypothesis import strategies as st
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.measures import Measure, estimate_measures, mean_over, ratio
 from lmms_rpts.stats.step_labels import ScoredSteps
-from lmms_rpts.stats.step_measures import (
-    OF_RANKS,
-    baseline_estimates,
-    estimate_all,
-    paired_differences,
-    step_measures,
-)
+from lmms_rpts.stats.step_measures import paired_differences, step_measures
 from tests.support.labelled import (
     Judged,
+    baseline_estimates,
     drawn,
+    estimate_all,
     judged,
     question_name,
     simulated,
@@ -30,7 +26,6 @@ from tests.support.labelled import (
     values,
     width,
 )
-from tests.support.tables import table
 
 # Properties.
 
@@ -73,7 +68,7 @@ def test_only_the_order_of_scores_matters_to_areas(
 ) -> None:
     steps = steps_of(of_rows(rows))
     found = baseline_estimates(steps, resamples=20)
-    assert tuple(found) == tuple(OF_RANKS)
+    assert list(found) == ["auc", "auc_within", "macro_f1_fitted", "f1_first_fitted"]
     assert baseline_estimates(replace(steps, score=np.exp(steps.score) - 7), resamples=20) == found
 
 
@@ -249,21 +244,6 @@ def test_copies_under_the_same_question_do_not_make_a_difference_surer() -> None
     # All six questions favour one judge: 2 of the 64 swaps are as extreme.
     assert found[0]["sensitivity"] == found[0]["acc_err"] == 2 / 64
     assert found[1] == found[0]
-
-
-@table("name, value", ("sound", True), ("place", 7), ("first_error", np.inf), ("question", 0))
-def test_judges_of_other_steps_are_not_compared(name: str, value: Any) -> None:
-    steps = steps_of([judged("+-", 0.9, 0.1), judged("+-", 0.9, 0.1)])
-    changed = getattr(steps, name).copy()
-    changed[1] = value
-    with pytest.raises(ValueError, match=f"differ in {name}"):
-        paired_differences(steps, replace(steps, **{name: changed}))
-
-
-def test_a_judge_of_fewer_steps_is_not_compared() -> None:
-    one, two = steps_of([judged("+-", 0.9, 0.1)]), steps_of([judged("+", 0.9)])
-    with pytest.raises(ValueError, match="differ in sound"):
-        paired_differences(one, two)
 
 
 def rescored(steps: ScoredSteps) -> ScoredSteps:

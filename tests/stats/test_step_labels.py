@@ -15,13 +15,10 @@ from sklearn import metrics as sk
 from lmms_rpts.stats.intervals import Floats
 from lmms_rpts.stats.score_curves import auc, fitted_thresholds
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
-from lmms_rpts.stats.step_measures import (
-    estimate_all,
-    location_measures,
-    step_measures,
-)
+from lmms_rpts.stats.step_measures import location_measures, step_measures
 from tests.support.labelled import (
     Judged,
+    estimate_all,
     judged,
     question_name,
     simulated,
@@ -479,19 +476,6 @@ def test_solutions() -> None:
     assert found.sound.tolist() == [False, True, True, True]
     np.testing.assert_equal(found.score, [0.3, 0.6, np.nan, 0.8])
     assert location_measures(found, 0.65)["acc_ok"].of(np.ones((1, 6))).tolist() == [0.5]
-
-
-@table(
-    "changed, message",
-    ({"score": np.zeros(3)}, "Arrays of steps"),
-    ({"half": np.zeros(3)}, "Arrays of chains"),
-    ({"chain": np.array([0, 1])}, "does not exist"),
-    ({"chain": np.array([-1, 0])}, "does not exist"),
-    ({"score": np.array([0, np.inf])}, "infinite"),
-)
-def test_arrays_that_do_not_fit(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        replace(steps_of([judged("+-", 0.9, 0.1)]), **changed)
 
 
 def test_an_error_without_a_step_is_never_found() -> None:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.stats.measures import estimate_measures
+from lmms_rpts.stats.published_metrics import OWN_METRICS
 from lmms_rpts.stats.step_labels import ScoredSteps
-from lmms_rpts.stats.step_measures import estimate_all
+from lmms_rpts.stats.step_measures import rank_measures, step_measures
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.figures import half_of, scored_steps
 
@@ -69,6 +71,21 @@ def question_name(half: int, number: int) -> str:
     """A question name that belongs to this half."""
     names = (f"{number}-{at}" for at in count())
     return next(name for name in names if half_of(name) == half)
+
+
+def estimate_all(steps: ScoredSteps, threshold: float = 0.5, **more: int) -> dict[str, Estimate]:
+    return estimate_measures(step_measures(steps, threshold), steps.question, **more)
+
+
+def baseline_estimates(steps: ScoredSteps, **more: int) -> dict[str, Estimate]:
+    return estimate_measures(rank_measures(steps), steps.question, **more)
+
+
+def own_estimates(
+    layout: str, steps: ScoredSteps, threshold: float = 0.5, **more: int
+) -> dict[str, Estimate]:
+    measures = OWN_METRICS[layout](steps, threshold) if layout in OWN_METRICS else {}
+    return estimate_measures(measures, steps.question, **more)
 
 
 def values(steps: ScoredSteps, threshold: float = 0.5) -> dict[str, float | None]:

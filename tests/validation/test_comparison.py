@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.runs.validity import ValidityError, read_validity
+from lmms_rpts.runs.validity import ValidityError, read_validity_file
 from lmms_rpts.validation.comparison import ComparisonError, compare_judges
 from tests.support.tables import table
 
@@ -63,26 +63,25 @@ def test_chains_that_contradict_themselves_are_refused(
 ) -> None:
     path = write(tmp_path / "v.json", of_second(**fields))
     if said is None:
-        read_validity(path)
+        read_validity_file(path)
         return
     with pytest.raises(ValidityError, match=said):
-        read_validity(path)
+        read_validity_file(path)
 
 
 def test_chains_of_another_question_are_not_compared(tmp_path: Path) -> None:
-    first = read_validity(write(tmp_path / "a.json", of_second()))
-    second = read_validity(write(tmp_path / "b.json", of_second(question="a")))
+    first = read_validity_file(write(tmp_path / "a.json", of_second())).validity
+    second = read_validity_file(write(tmp_path / "b.json", of_second(question="a"))).validity
     (found,) = compare_judges(first, second).sets
     assert (found.chains, found.only) == (1, 1)
 
 
 def test_a_set_that_stands_twice_is_not_compared(tmp_path: Path) -> None:
-    twice = read_validity(
-        write(
-            tmp_path / "a.json",
-            lambda found: found["sets"].append(found["sets"][0] | {"layout": "other"}),
-        )
+    path = write(
+        tmp_path / "a.json",
+        lambda found: found["sets"].append(found["sets"][0] | {"layout": "other"}),
     )
+    twice = read_validity_file(path).validity
     with pytest.raises(ComparisonError, match="two sets of the same name"):
         compare_judges(twice, twice)
 
@@ -90,6 +89,6 @@ def test_a_set_that_stands_twice_is_not_compared(tmp_path: Path) -> None:
 def test_a_chain_of_very_many_steps_takes_no_longer_than_others(tmp_path: Path) -> None:
     n = 100_000
     long = of_second(labels=[True] * n, scores=[0.5] * n, first_error=None)
-    found = read_validity(write(tmp_path / "v.json", long))
+    found = read_validity_file(write(tmp_path / "v.json", long)).validity
     (compared,) = compare_judges(found, found).sets
     assert compared.found.steps == n + 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from lmms_rpts.validation.figures import half_of, scored_steps
 from tests.support.labelled import judged
@@ -57,14 +56,3 @@ def test_scores_that_differ_in_the_last_bit_are_ties() -> None:
 def test_halves_are_those_of_the_name_and_about_as_large() -> None:
     assert [half_of(name) for name in ("q", "r", "s", "", "\ud800", "题")] == [0, 1, 0, 1, 1, 1]
     assert 450 < sum(half_of(f"question {at}") for at in range(1000)) < 550
-
-
-@table("scores", [], [0.1], [0.1, 0.2, 0.3])
-def test_there_is_a_score_for_each_step(scores: list[float]) -> None:
-    with pytest.raises(ValueError, match=f"'a' has 2 steps, but {len(scores)} scores"):
-        scored_steps([judged("+-", id="a").chain], [scores])
-
-
-def test_there_are_scores_for_each_chain() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        scored_steps([judged("+").chain, judged("+").chain], [[0.5]])

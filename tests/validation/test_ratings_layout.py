@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.fields import Fields, LeftOut, RowError
+from lmms_rpts.fields import Fields, RowError
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.special_layouts import merge_ratings, rated_chains
+from lmms_rpts.validation.special_layouts import rated_chains
 from tests.support.ratings import file_with, item_with
 from tests.support.tables import table
 
@@ -20,7 +20,7 @@ def row_of(*items: Any, **changes: Any) -> Fields:
 
 
 def chains_of(*rows: Fields) -> list[LabelledChain]:
-    return [chain for row in merge_ratings(rows)[0] for chain in rated_chains(row)]
+    return rated_chains(rows)[0]
 
 
 def test_one_chain_for_each_response() -> None:
@@ -69,32 +69,28 @@ def test_labels_follow_the_mean_of_raters(scores: list[float | None], label: boo
     assert [chain.labels for chain in chains_of(*rows)] == [(label,)]
 
 
-def test_each_sample_is_a_row() -> None:
-    rows, _ = merge_ratings(
-        [
-            row_of(item_with(score=1.0), item_with(step=2, score=0.0)),
-            row_of(item_with(score=0.0), item_with(doc_id=1), rater="Bob"),
-            row_of(item_with(score=0.25), rater="Eve", sample="another"),
-        ]
+def test_each_sample_has_chains_of_its_own() -> None:
+    found = chains_of(
+        row_of(item_with(score=1.0), item_with(step=2, score=0.0)),
+        row_of(item_with(score=0.0), item_with(doc_id=1), rater="Bob"),
+        row_of(item_with(score=0.25), rater="Eve", sample="another"),
     )
-    scores = [[each.score for each in row.value["items"]] for row in rows]
-    assert scores == [[0.5, 0.0, 1.0], [0.25]]
+    assert [chain.labels for chain in found] == [(None, False), (True,), (False,)]
 
 
 def test_the_remark_is_the_reliability_of_the_raters() -> None:
     ann = row_of(item_with(score=1.0), item_with(step=2, score=0.5))
     bob = row_of(item_with(score=0.5), item_with(step=2, score=0.5), rater="Bob")
-    assert merge_ratings([ann])[1] == "one rater per step: agreement of raters is unknown"
+    assert rated_chains([ann])[1] == "one rater per step: agreement of raters is unknown"
     # Observed 2 * 0.25 / 4, expected: mean 0.625, 2 * 4 * 0.1875 / 12.
-    assert merge_ratings([ann, bob])[1] == (
+    assert rated_chains([ann, bob])[1] == (
         "2 raters, 2 steps scored by several: Krippendorff's alpha (interval) 0.000"
     )
 
 
 def test_nothing_to_ask() -> None:
     for row in (row_of(), row_of(IMAGE), row_of(item_with(score=None))):
-        with pytest.raises(LeftOut):
-            chains_of(row)
+        assert chains_of(row) == []
 
 
 @table(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lmms_rpts.runs.validity import Interval, JudgedChain
-from lmms_rpts.runs.validity_figures import best_rival
+from lmms_rpts.runs.validity import Interval, JudgedChain, best_rival, doubt_of
 from lmms_rpts.validation.terms import (
     METRICS,
-    beaten,
     cost,
     doubts,
     in_order,
@@ -71,7 +69,7 @@ def test_judges_to_doubt(
     figures = {name: {"auc": interval(value)} for name, value in baselines.items()}
     found = make_set(metrics={"auc": auc}, baselines=figures)
     assert best_rival(found) == rival
-    assert beaten(found) is is_beaten
+    assert bool(doubt_of(found)) is is_beaten
     assert bool(doubts(found)) is doubted
 
 

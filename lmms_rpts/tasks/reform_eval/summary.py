@@ -15,8 +15,6 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from scipy.stats import rankdata
-
 from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text, over_rounds
 from lmms_rpts.stats.instability import (
@@ -242,6 +240,8 @@ def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[st
 
     Only dimensions that all models have count; empty without any, or with a single model.
     """
+    from scipy.stats import rankdata  # its import takes a second
+
     common = _common(scores)
     if len(scores) < 2 or not common:
         return {}
