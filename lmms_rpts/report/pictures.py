@@ -56,6 +56,10 @@ class Picture:
         return f"{hashlib.sha256(self.content).hexdigest()[:20]}.webp"
 
 
+Gallery = Mapping[tuple[str, str], Picture]
+"""Pictures by task and file name."""
+
+
 def shrink(path: Path, longest: int, cache: ThumbnailCache | None = None) -> Picture | None:
     """An image whose longer side has at most ``longest`` pixels; None if it can't be read."""
     try:

@@ -12,11 +12,10 @@ from tqdm import tqdm
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.files import draft_of
+from lmms_rpts.report.entries import GradedView, RptsView
 from lmms_rpts.report.gallery import find_pictures, own_pictures
-from lmms_rpts.report.graded_view import GradedView, make_graded
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.view import make_view
 from lmms_rpts.report.written_by import may_overwrite
 from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
@@ -107,35 +106,18 @@ def write_report(
     if not is_file:
         _check_folder(output)
     kinds = sort_runs(runs)
-    zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
-    recorded = recorded_images(runs)
-    gallery: dict[tuple[str, str], Picture] = {}
-    wanted = {
-        (response.instance.task, name)
-        for run in kinds.rpts
-        for response in run.responses
-        for name in response.instance.visual_clue
-    }
-    if with_images:
-        gallery = find_pictures(wanted, images, zoom, progress, include_path, recorded)
-    view = make_view(kinds.rpts, gallery, validity)
     usual = LIMIT if is_file else FOLDER_LIMIT
-    most = usual if limit is None else limit or None
-    anchors = {entry.anchor.lower() for entry in view.entries}
-    views = [
-        make_graded(each, resolve_name(str(each.grades)), kinds.graded[each.name], most, anchors)
-        for each in (benchmarks()[name] for name in kinds.graded)
-    ]
-    named = {
-        (entry.task, name) for each in views for entry in each.entries for name in entry.images
-    }
-    graded = {each for each in named if each[1]}
-    own = sum("" in entry.images for each in views for entry in each.entries)
+    views = _views(kinds, usual if limit is None else limit or None, validity)
+    zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
+    entries = [entry for view in views for entry in view.entries]
+    named = {(entry.task, name) for entry in entries for name in entry.images if name}
+    gallery: dict[tuple[str, str], Picture] = {}
     if with_images:
-        gallery |= find_pictures(graded, images, zoom, progress, include_path, recorded)
+        recorded = recorded_images(runs)
+        gallery = find_pictures(named, images, zoom, progress, include_path, recorded)
         gallery |= own_pictures(views, images, zoom, recorded)
     no_image = _NOT_FOUND if with_images else _NOT_WANTED
-    pages = Pages(view, title or _title(kinds), no_image, longest_side, views, gallery)
+    pages = Pages(views, title or _title(kinds), no_image, longest_side, gallery)
     try:
         size = (
             _write_file(pages, output, progress)
@@ -145,16 +127,28 @@ def write_report(
     except OSError as error:
         raise _unwritable(output, error) from None
     path = output if is_file else output / "index.html"
-    mismatches = dict.fromkeys(said for note in view.validity for said in note.mismatches)
+    notes = [note for view in views if isinstance(view, RptsView) for note in view.validity]
     return Written(
         path,
         size,
-        pages.count,
+        len(entries),
         len(gallery),
-        len(wanted) + len(graded) + own,
-        tuple(mismatches),
+        len(named) + sum("" in entry.images for entry in entries),
+        tuple(dict.fromkeys(said for note in notes for said in note.mismatches)),
         tuple(_left_out(views, is_file)),
     )
+
+
+def _views(
+    kinds: AllRuns, limit: int | None, validity: Sequence[ValidityFile]
+) -> list[RptsView | GradedView]:
+    views: list[RptsView | GradedView] = [RptsView(kinds.rpts, validity)] if kinds.rpts else []
+    anchors = {entry.anchor.lower() for view in views for entry in view.entries}
+    for name, runs in kinds.graded.items():
+        benchmark = benchmarks()[name]
+        grading = resolve_name(str(benchmark.grades))
+        views.append(GradedView(benchmark, grading, runs, limit, anchors))
+    return views
 
 
 def write_page(output: Path, page: str) -> int:
@@ -176,10 +170,10 @@ def _unwritable(output: Path, error: OSError) -> ReportError:
     return ReportError(f"Cannot write to {error.filename or output}: {error.strerror}")
 
 
-def _left_out(views: Sequence[GradedView], is_file: bool) -> Iterator[str]:
+def _left_out(views: Sequence[RptsView | GradedView], is_file: bool) -> Iterator[str]:
     folder = "; a folder as output takes more" if is_file else ""
     for view in views:
-        if len(view.entries) < view.total:
+        if isinstance(view, GradedView) and len(view.entries) < view.total:
             yield (
                 f"{len(view.entries):,} of {view.total:,} {view.grading.questions} of "
                 f"{view.benchmark.title} are shown, those with wrong answers first. --limit N "
@@ -198,7 +192,7 @@ def _write_file(pages: Pages, output: Path, progress: bool) -> int:
     # Written atomically: a reload never shows half a page.
     with draft_of(output) as draft:
         with draft.open("x", encoding="utf-8", errors="replace", newline="\n") as out:
-            for part in _counted(pages.single(), pages, progress, more=pages.frame_parts):
+            for part in _counted(pages.single(), pages, progress, more=2 + len(pages.views)):
                 out.write(part)
         return draft.stat().st_size
 
