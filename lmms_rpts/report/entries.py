@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.display import ShownAnswer, ShownQuestion
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -43,9 +42,9 @@ _MOST_GROUPS = 500
 """Maximum number of values of a breakdown in a table."""
 _LONGEST_TAG = 200
 
-_NO_QUESTION, _NO_ANSWER = ShownQuestion(), ShownAnswer()
-
 Rank = tuple[float, ...]
+Key = tuple[str, int, str]
+"""Task, number and id of a question, since other data number questions anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +56,12 @@ class Answer:
         label: label of its run.
         run: index of its run.
         record: the whole record.
-        outcome: how it was judged or graded.
-        rank: lower ranks are shown first.
         question: the question in this answer's variant.
         shown: the answer and its grades.
+        outcome: how it was judged or graded.
+        rank: lower ranks are shown first.
         scale: what the score measures, if it is not right or wrong.
-        score: the grade that counts; None if there is none.
+        score: the score that counts; None if there is none.
         flags: the lists of the benchmark that contain it, such as ``disagreements``.
     """
 
@@ -70,13 +69,13 @@ class Answer:
     label: str
     run: int
     record: Any
+    question: ShownQuestion
+    shown: ShownAnswer
     outcome: str
     rank: Rank
-    question: ShownQuestion = _NO_QUESTION
-    shown: ShownAnswer = _NO_ANSWER
-    scale: str = ""
-    score: float | None = None
-    flags: tuple[str, ...] = ()
+    scale: str
+    score: float | None
+    flags: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class Entry:
 
     anchor: str
     name: str
-    images: tuple[str, ...]
+    images: Sequence[str]
     images_left_out: int
     answers: tuple[Answer, ...]
     by_run: tuple[Cell | None, ...]
@@ -155,119 +154,156 @@ class Entry:
         }
 
 
-Case = tuple[str, tuple[Any, ...], Sequence[tuple[int, Any]]]
-"""Anchor, task and question, and the answers to it, each with the index of its run."""
+Case = tuple[str, Key, list[tuple[int, Any]]]
+"""Anchor, key, and the answers to a question, each with the index of its run."""
 
 
-class View(ABC):
-    """All that a report shows of the runs of one kind.
+class View:
+    """The questions and answers that a report shows of the runs of one kind.
 
     Args:
+        grading: how the answers are scored and shown.
         runs: the runs.
         given: anchors that are already used; those of this view are added.
+        limit: maximum number of questions to show, the most urgent first, and the same number of
+            each task as far as possible; None: all.
 
     Attributes:
         name: the anchor of its section; empty: of the RPTS runs.
         entries: the questions that are shown, by urgency.
         total: the number of all questions.
+
+    Raises:
+        RunError: if samples that must be read again cannot be read.
     """
 
     name = ""
-    most_images: int | None = None
+    _urgency: Sequence[str] = GRADED_URGENCY
+    _most_images: int | None = MOST_IMAGES
 
-    def __init__(self, runs: Sequence[AnyRun], given: set[str], limit: int | None = None) -> None:
-        self.runs = runs
+    def __init__(
+        self, grading: Grading, runs: Sequence[AnyRun], given: set[str], limit: int | None
+    ) -> None:
+        self.grading, self.runs = grading, runs
         cases: dict[object, Case] = {}
         for at, run in enumerate(runs):
             for record in run.responses:
-                identity = self.identity(record)
-                if identity not in cases:
-                    anchor = _make_anchor(*record.instance.key, given)
-                    cases[identity] = (anchor, _key(record), [])
-                cases[identity][2].append((at, record))  # type: ignore[attr-defined]
+                asked = _asked(record)
+                if asked not in cases:
+                    cases[asked] = (_make_anchor(record.instance, given), _key(record), [])
+                cases[asked][2].append((at, record))
         self.total = len(cases)
         chosen = self._choose(cases.values(), limit)
-        self.prepare(chosen)
+        self._logged = self._read_logged(chosen)
         self.entries = [self._entry(*case) for case in chosen]
 
-    def identity(self, record: Any) -> object:
-        """What records of the same question have in common."""
-        return _key(record)
+    def outcome(self, record: Any) -> str:
+        """How an answer was graded."""
+        score = self._score(record)
+        if score is None:
+            return "unscored"
+        if self.grading.display.scale(record):
+            return "value"
+        return "right" if score >= 1 else "partial" if score > 0 else "wrong"
 
-    @abstractmethod
-    def answer(self, record: Any, **place: Any) -> Answer:
-        """The answer of a record; ``place``: its anchor and run."""
+    def _score(self, record: Any) -> float | None:
+        """The value of the first metric, which says whether an answer is scored."""
+        found = next(iter(self.grading.metrics.values()))(record)
+        return None if found is None else float(found)
 
-    @abstractmethod
-    def rank(self, record: Any) -> Rank:
-        """The rank of an answer: lower ranks are shown first."""
+    def _flags(self, record: Any) -> tuple[str, ...]:
+        return tuple(name for name, each in self.grading.lists.items() if each.wanted(record))
 
-    def _choose(self, cases: Iterable[Case], limit: int | None) -> Sequence[Case]:
-        """The cases by urgency; ``limit``: maximum number, taken from the tasks in turn."""
+    def _rank(self, record: Any) -> Rank:
+        score, order = self._score(record), self._urgency.index(self.outcome(record))
+        return (order, not self._flags(record), 1.0 if score is None else score)
 
-        def place(case: Case) -> tuple[Any, ...]:
-            return (min(self.rank(record) for _, record in case[2]), case[1])
-
-        ordered, seen = sorted(cases, key=place), Counter[str]()
+    def _choose(self, cases: Iterable[Case], limit: int | None) -> list[Case]:
+        """The cases by urgency; if there are too many, they are taken from the tasks in turn."""
+        ordered = sorted(cases, key=lambda it: (min(self._rank(each) for _, each in it[2]), it[1]))
+        seen: Counter[str] = Counter()
         turns = []
-        for at, (_, key, _) in enumerate(ordered):
-            turns.append((seen[key[0]], at))
-            seen[key[0]] += 1
+        for at, (_, (task, *_), _) in enumerate(ordered):
+            turns.append((seen[task], at))
+            seen[task] += 1
         return [ordered[at] for at in sorted(at for _, at in sorted(turns)[:limit])]
 
-    def _entry(
-        self, anchor: str, key: tuple[Any, ...], answers: Sequence[tuple[int, Any]]
-    ) -> Entry:
+    def _read_logged(self, cases: Iterable[Case]) -> Mapping[tuple[str, int], Logged]:
+        """Data about questions that is in the samples but not in their records."""
+        lacking = set()
+        for record in (record for _, _, answers in cases for _, record in answers):
+            asked = self.grading.display.question(record)
+            if not asked.text or (asked.right is None and not asked.gold):
+                lacking.add((record.instance.task, record.instance.doc_id))
+        files = chain.from_iterable(run.files for run in self.runs)
+        return read_logged(files, lacking) if lacking else {}
+
+    def _entry(self, anchor: str, key: Key, answers: Iterable[tuple[int, Any]]) -> Entry:
         by_run: list[list[Any]] = [[] for _ in self.runs]
         for run, record in answers:
             by_run[run].append(record)
         shown = [
             [
-                self.answer(
-                    record,
-                    anchor=f"{anchor}--m{run}" + (f"-{at}" if at else ""),
-                    label=self.runs[run].label,
-                    run=run,
-                )
+                self._answer(f"{anchor}--m{run}" + (f"-{at}" if at else ""), run, record)
                 for at, record in enumerate(records[:MOST_ANSWERS])
             ]
             for run, records in enumerate(by_run)
         ]
         every = tuple(chain.from_iterable(shown))
-        images = self.images(every[0])
-        shown_images = images[: self.most_images]
+        images = self._images(every[0].question)
         return Entry(
             anchor=anchor,
             name=key[2] or str(key[1]),
-            images=shown_images,
-            images_left_out=len(images) - len(shown_images),
+            images=images[: self._most_images],
+            images_left_out=len(images) - len(images[: self._most_images]),
             answers=every,
             by_run=tuple(map(self._cell, by_run, shown)),
-            tags=self.tags(answers[0][1]),
+            tags=self._tags(every[0].record),
+        )
+
+    def _answer(self, anchor: str, run: int, record: Any) -> Answer:
+        display = self.grading.display
+        asked = display.question(record)
+        logged = self._logged.get((record.instance.task, record.instance.doc_id), Logged())
+        gold = tuple(asked.gold)
+        if asked.right is None and not gold and logged.target:
+            gold = (logged.target,)
+        return Answer(
+            anchor=anchor,
+            label=self.runs[run].label,
+            run=run,
+            record=record,
+            question=replace(asked, text=asked.text or logged.question, gold=gold),
+            shown=display.answer(record),
+            outcome=self.outcome(record),
+            rank=self._rank(record),
+            scale=display.scale(record),
+            score=self._score(record),
+            flags=self._flags(record),
         )
 
     def _cell(self, records: Sequence[Any], shown: Sequence[Answer]) -> Cell | None:
         if not shown:
             return None
         worst = min(shown, key=lambda each: each.rank)
-        right = sum(self.rank(each)[0] == GRADED_URGENCY.index("right") for each in records)
-        facts = self.together(records[:MOST_ANSWERS]) if len(records) > 1 else {}
+        right = sum(self.outcome(each) == "right" for each in records)
+        several = len(records) > 1
+        facts = self.grading.display.together(records[:MOST_ANSWERS]) if several else {}
         return Cell(worst, right, len(records), len(records) - len(shown), facts)
 
-    @abstractmethod
-    def images(self, answer: Answer) -> tuple[str, ...]:
-        """The names of the images of a question."""
+    def _images(self, question: ShownQuestion) -> Sequence[str]:
+        return question.images
 
-    @abstractmethod
-    def prepare(self, cases: Sequence[Case]) -> None:
-        """Called once before the entries of these cases are made."""
+    def _tags(self, record: Any) -> Mapping[str, Sequence[str]]:
+        """The values of a record by breakdown, as far as they fit on a page."""
+        found = {
+            name: [each[:_LONGEST_TAG] for each in of(record)[:_MOST_VALUES] if each is not None]
+            for name, of in self._filtered().items()
+        }
+        return {name: values for name, values in found.items() if values}
 
-    def tags(self, record: Any) -> Mapping[str, Sequence[str]]:
-        """The values of a record by breakdown."""
-        return {}
-
-    def together(self, records: Sequence[Any]) -> Mapping[str, str]:
-        """Facts about one run's answers to one question, by name."""
+    def _filtered(self) -> Mapping[str, Any]:
+        """The breakdowns that a report filters by."""
         return {}
 
 
@@ -284,52 +320,32 @@ class RptsView(View):
         metadata: how each run was made according to its results file.
     """
 
+    _urgency = URGENCY
+    _most_images = None  # steps cite them by number
+
     def __init__(self, runs: Sequence[Run], validity: Sequence[ValidityFile] = ()) -> None:
-        super().__init__(runs, set())
+        super().__init__(_RPTS, runs, set(), None)
         self.overviews = [overview_of(run) for run in runs]
         self.warnings = [*_warnings(runs, self.entries)]
         self.validity = validity_notes(runs, validity)
         self.metadata = [metadata_of(run.results) for run in runs]
 
-    def identity(self, record: RptsRecord) -> object:
-        """All that a model was asked: in other data, an index may mean another question."""
-        asked = record.instance
-        clues = (asked.context, asked.textual_clue, asked.visual_clue)
-        return (*asked.key, asked.statement, *clues)
+    def outcome(self, record: RptsRecord) -> str:
+        """Whether answer and reasoning are right."""
+        return outcome(record)
 
-    def prepare(self, cases: Sequence[Case]) -> None:
-        """Nothing: the records hold all."""
-
-    def rank(self, record: RptsRecord) -> Rank:
-        """By outcome, then by RPTS."""
-        return URGENCY.index(outcome(record)), 1.0 if record.rpts is None else record.rpts
-
-    def answer(self, record: RptsRecord, **place: Any) -> Answer:
-        """The answer of a record."""
-        return Answer(record=record, outcome=outcome(record), rank=self.rank(record), **place)
-
-    def images(self, answer: Answer) -> tuple[str, ...]:
-        """All of them, since steps cite them by number."""
-        return tuple(answer.record.instance.visual_clue)
+    def _read_logged(self, cases: Iterable[Case]) -> Mapping[tuple[str, int], Logged]:
+        return {}
 
 
 class GradedView(View):
     """All that a report shows of the graded answers of one benchmark.
 
-    Args:
-        limit: maximum number of questions to show: wrong and unscored ones first, the same number
-            of each task as far as possible; None: all.
-
     Attributes:
         summary: the numbers.
         outcomes: for each run, the number of answers by outcome.
         filters: the values of each breakdown that the shown questions have.
-
-    Raises:
-        RunError: if samples that must be read again cannot be read.
     """
-
-    most_images = MOST_IMAGES
 
     def __init__(
         self,
@@ -340,106 +356,38 @@ class GradedView(View):
         given: set[str],
     ) -> None:
         self.benchmark, self.name = benchmark, f"graded-{_plain(benchmark.name)}"
-        breakdowns = {name: _guarded(each) for name, each in grading.breakdowns.items()}
-        self.grading = grading = replace(grading, breakdowns=breakdowns)
-        by = grading.breakdowns if grading.display.by is None else grading.display.by
-        self._filtered = [
-            name
-            for name in dict.fromkeys([grading.first, *by, *grading.display.filters])
-            if name in breakdowns
-        ]
-        super().__init__(runs, given, limit)
+        safe = {name: _guarded(each) for name, each in grading.breakdowns.items()}
+        super().__init__(replace(grading, breakdowns=safe), runs, given, limit)
         every = list(chain.from_iterable(run.responses for run in runs))
+        by = safe if grading.display.by is None else grading.display.by
         tables = [
             name
-            for name in self._filtered
+            for name, values_of in self._filtered().items()
             if name in by
             and name != grading.first
             # Not those in which all answers are alike, or each is alone.
-            and 1 < len({breakdowns[name](each) for each in every}) <= _MOST_GROUPS
+            and 1 < len({values_of(each) for each in every}) <= _MOST_GROUPS
         ]
-        self.summary = summarize_grades(grading, runs, tables)
+        self.summary = summarize_grades(self.grading, runs, tables)
         self.outcomes = [Counter(map(self.outcome, run.responses)) for run in runs]
         tagged = {
             name: {value for entry in self.entries for value in entry.tags.get(name, ())}
-            for name in self._filtered
+            for name in self._filtered()
         }
         self.filters = {
-            name: sorted(values)
-            for name, values in tagged.items()
-            if 1 < len(values) <= _MOST_VALUES
+            name: sorted(each) for name, each in tagged.items() if 1 < len(each) <= _MOST_VALUES
         }
 
-    def score(self, record: Any) -> float | None:
-        """The value of the first metric, which says whether an answer is scored."""
-        found = next(iter(self.grading.metrics.values()))(record)
-        return None if found is None else float(found)
-
-    def outcome(self, record: Any) -> str:
-        """How an answer was graded."""
-        score = self.score(record)
-        if score is None:
-            return "unscored"
-        if self.grading.display.scale(record):
-            return "value"
-        return "right" if score >= 1 else "partial" if score > 0 else "wrong"
-
-    def rank(self, record: Any) -> Rank:
-        """By outcome, then whether it is in a list, then by score."""
-        score = self.score(record)
-        order = GRADED_URGENCY.index(self.outcome(record))
-        return (order, not self._flags(record), 1.0 if score is None else score)
-
-    def answer(self, record: Any, **place: Any) -> Answer:
-        """The answer of a record; what the record lacks of the question is from the samples."""
-        asked = self.grading.display.question(record)
-        logged = self._logged.get(_document(record), Logged())
-        gold = tuple(asked.gold)
-        if asked.right is None and not gold and logged.target:
-            gold = (logged.target,)
-        return Answer(
-            record=record,
-            outcome=self.outcome(record),
-            rank=self.rank(record),
-            question=replace(asked, text=asked.text or logged.question, gold=gold),
-            shown=self.grading.display.answer(record),
-            scale=self.grading.display.scale(record),
-            score=self.score(record),
-            flags=self._flags(record),
-            **place,
-        )
-
-    def images(self, answer: Answer) -> tuple[str, ...]:
+    def _images(self, question: ShownQuestion) -> Sequence[str]:
         """Each once; an empty name for the image from the benchmark's own function."""
         own = [""] if self.benchmark.picture else []
-        return tuple(dict.fromkeys(answer.question.images or own))
+        return list(dict.fromkeys(question.images or own))
 
-    def tags(self, record: Any) -> Mapping[str, Sequence[str]]:
-        """The values of a record by breakdown, as far as they fit on a page."""
-        found = {
-            name: [each[:_LONGEST_TAG] for each in values[:_MOST_VALUES] if each is not None]
-            for name in self._filtered
-            for values in [tuple(self.grading.breakdowns[name](record))]
-        }
-        return {name: values for name, values in found.items() if values}
-
-    def together(self, records: Sequence[Any]) -> Mapping[str, str]:
-        """Facts about one run's answers to one question, by name."""
-        return self.grading.display.together(records)
-
-    def _flags(self, record: Any) -> tuple[str, ...]:
-        lists = self.grading.lists.items()
-        return tuple(name for name, listing in lists if listing.wanted(record))
-
-    def prepare(self, cases: Sequence[Case]) -> None:
-        """Read data about questions that is in the samples but not in their records."""
-        lacking = set()
-        for record in (record for _, _, answers in cases for _, record in answers):
-            asked = self.grading.display.question(record)
-            if not asked.text or (asked.right is None and not asked.gold):
-                lacking.add(_document(record))
-        files = chain.from_iterable(run.files for run in self.runs)
-        self._logged = read_logged(files, lacking) if lacking else {}
+    def _filtered(self) -> Mapping[str, Any]:
+        known, display = self.grading.breakdowns, self.grading.display
+        by = known if display.by is None else display.by
+        names = (self.grading.first, *by, *display.filters)
+        return {name: known[name] for name in names if name in known}
 
 
 def _guarded(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
@@ -454,13 +402,33 @@ def _guarded(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
     return values
 
 
-def _key(record: Any) -> tuple[str, Any, str]:
-    """The task and question of a record, with the id, since other data number questions anew."""
+def _rpts_question(record: RptsRecord) -> ShownQuestion:
+    asked = record.instance
+    gold = (asked.answer,) if asked.answer else ()
+    return ShownQuestion(
+        text=asked.statement, gold=gold, language=asked.language, images=asked.visual_clue
+    )
+
+
+_RPTS = Grading(
+    title="RPTS",
+    metrics={"rpts": lambda record: record.rpts},
+    display=Display(
+        question=_rpts_question, answer=lambda record: ShownAnswer(final=record.answer.value)
+    ),
+)
+
+
+def _key(record: Any) -> Key:
     return (*record.instance.key, str(getattr(record.instance, "id", "")))
 
 
-def _document(record: Any) -> tuple[str, int]:
-    return (record.instance.task, record.instance.doc_id)
+def _asked(record: Any) -> object:
+    """What records of one question share: in other data, an index may mean another question."""
+    if not isinstance(record, RptsRecord):
+        return _key(record)
+    asked = record.instance
+    return (*asked.key, asked.statement, asked.context, asked.textual_clue, asked.visual_clue)
 
 
 def _plain(text: str) -> str:
@@ -468,8 +436,9 @@ def _plain(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text)[:60].strip("-")
 
 
-def _make_anchor(task: str, number: object, given: set[str]) -> str:
+def _make_anchor(instance: Any, given: set[str]) -> str:
     """A readable anchor of a question, the same in every report; it is added to ``given``."""
+    task, number = instance.key
     base = f"{_plain(task)}-{_plain(str(number))}"
     name, count = base, 1
     # Some file systems don't distinguish small letters from capitals.

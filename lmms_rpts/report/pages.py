@@ -60,7 +60,7 @@ class Pages:
         longest_side: int = 480,
         gallery: Gallery = MappingProxyType({}),
     ) -> None:
-        self.views, self.title, self._gallery = views, title, gallery
+        self.views, self.title, self.gallery = views, title, gallery
         is_graded = any(view.name for view in views)
         self._frame = Frame((*STYLES, "graded.css") if is_graded else STYLES)
         self._environment = self._frame.environment
@@ -156,7 +156,7 @@ class Pages:
         opened: bool = False,
     ) -> str:
         keys = [(entry.task, name) if name else (entry.anchor, "") for name in entry.images]
-        images = [(key[1], self._gallery.get(key)) for key in keys]
+        images = [(key[1], self.gallery.get(key)) for key in keys]
         name = "graded_instance.jinja" if view.name else "instance.jinja"
         body = self._environment.get_template(name).render(
             view=view, entry=entry, links=links, images=images

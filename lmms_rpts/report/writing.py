@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TypeVar
+from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -22,8 +21,6 @@ from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks
-
-T = TypeVar("T")
 
 LONGEST_SIDE = 480
 LIMIT = 1_000
@@ -44,8 +41,7 @@ class ReportError(UserError):
     """A report that can't be written; the message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A report on disk.
 
     Attributes:
@@ -53,7 +49,6 @@ class Written:
         size: bytes of all its files.
         instances: number of instances that it shows.
         images: number of the ``images_wanted`` that it shows.
-        images_wanted: number of images of the instances.
         mismatches: why validity files do not belong to the runs' judges.
         left_out: a sentence for each graded benchmark of which not all instances are shown.
     """
@@ -118,12 +113,9 @@ def write_report(
         gallery |= own_pictures(views, images, zoom, recorded)
     no_image = _NOT_FOUND if with_images else _NOT_WANTED
     pages = Pages(views, title or _title(kinds), no_image, longest_side, gallery)
+    many = progress and pages.count >= _MANY
     try:
-        size = (
-            _write_file(pages, output, progress)
-            if is_file
-            else _write_folder(pages, output, gallery, progress)
-        )
+        size = _write_file(pages, output, many) if is_file else _write_folder(pages, output, many)
     except OSError as error:
         raise _unwritable(output, error) from None
     path = output if is_file else output / "index.html"
@@ -157,13 +149,11 @@ def write_page(output: Path, page: str) -> int:
     Raises:
         ReportError: if ``output`` can't be written.
     """
-    content = page.encode("utf-8", "replace")
     try:
         with draft_of(output) as draft:
-            draft.write_bytes(content)
+            return draft.write_bytes(page.encode("utf-8", "replace"))
     except OSError as error:
         raise _unwritable(output, error) from None
-    return len(content)
 
 
 def _unwritable(output: Path, error: OSError) -> ReportError:
@@ -192,34 +182,37 @@ def _write_file(pages: Pages, output: Path, progress: bool) -> int:
     # Written atomically: a reload never shows half a page.
     with draft_of(output) as draft:
         with draft.open("x", encoding="utf-8", errors="replace", newline="\n") as out:
-            for part in _counted(pages.single(), pages, progress, more=2 + len(pages.views)):
-                out.write(part)
+            total = pages.count + len(pages.views) + 2
+            out.writelines(tqdm(pages.single(), "Writing pages", total, disable=not progress))
         return draft.stat().st_size
 
 
-def _write_folder(
-    pages: Pages, output: Path, gallery: Mapping[tuple[str, str], Picture], progress: bool
-) -> int:
-    if _check_folder(output):
-        _clear(output)
+def _write_folder(pages: Pages, output: Path, progress: bool) -> int:
+    _clear(output)
     for part in _PARTS:
         (output / part).mkdir(parents=True, exist_ok=True)
-    size = 0
-    for picture in gallery.values():
-        path = output / "images" / picture.file_name
-        path.write_bytes(picture.content)
-    size += sum(len(content) for content in {each.content for each in gallery.values()})
-    for name, page in _counted(pages.instances(), pages, progress):
-        size += _put(output / "instances" / name, page)
-    return size + _put(output / "index.html", pages.index())
+    pictures = {each.file_name: each.content for each in pages.gallery.values()}
+    size = sum((output / "images" / name).write_bytes(each) for name, each in pictures.items())
+    shown = tqdm(pages.instances(), "Writing pages", pages.count, disable=not progress)
+    for name, page in (*shown, ("../index.html", pages.index())):
+        size += (output / "instances" / name).write_bytes(page.encode("utf-8", "replace"))
+    return size
 
 
-def _check_folder(output: Path) -> bool:
-    """Whether a folder holds an earlier report; refuse one whose files must not be deleted."""
+def _check_folder(output: Path) -> None:
+    """Refuse a folder with files that are not of an earlier report."""
     try:
-        if not output.exists() or not any(output.iterdir()):
-            return False
-        if not _is_report(output):
+        names = {each.name for each in output.iterdir()} if output.exists() else set()
+        if not names:
+            return
+        is_report = (output / "instances").is_dir() and may_overwrite(
+            output / "index.html", "report"
+        )
+        if "index.html" not in names:
+            # Perhaps a report that was not written to its end.
+            kinds = {each.suffix for part in _PARTS for each in (output / part).glob("*")}
+            is_report &= names <= {*_PARTS} and kinds <= {".html", ".webp"}
+        if not is_report:
             raise ReportError(f"{output} contains other files: use a new folder, or FILE.html")
     except OSError as error:
         raise _unwritable(output, error) from None
@@ -230,39 +223,12 @@ def _check_folder(output: Path) -> bool:
                 f"{output / part} is a symbolic link, and the files in its target would be "
                 "deleted: remove the link, or use a new folder"
             )
-    return True
 
 
 def _clear(output: Path) -> None:
     """Delete the pages of an earlier report."""
-    # First: a report that is not written to its end must not have an index page.
-    (output / "index.html").unlink(missing_ok=True)
-    # Another process that writes the same report may have deleted a file.
-    for page in (output / "instances").glob("*.html"):
-        page.unlink(missing_ok=True)
-    for image in (output / "images").glob("*.webp"):
-        image.unlink(missing_ok=True)
-
-
-def _is_report(output: Path) -> bool:
-    """Whether a folder holds a report, or the part of one that was not written to its end."""
-    if not (output / "instances").is_dir():
-        return False
-    if (output / "index.html").is_file():
-        # It may be empty: the process was killed, or the disk was full.
-        return may_overwrite(output / "index.html", "report")
-    parts = [*(output / "instances").iterdir(), *(output / "images").glob("*")]
-    names = {each.name for each in output.iterdir()}
-    kinds = {each.suffix for each in parts}
-    return names <= {*_PARTS} and kinds <= {".html", ".webp"}
-
-
-def _put(path: Path, text: str) -> int:
-    content = text.encode("utf-8", "replace")
-    path.write_bytes(content)
-    return len(content)
-
-
-def _counted(parts: Iterator[T], pages: Pages, progress: bool, more: int = 0) -> Iterator[T]:
-    count = pages.count + more
-    yield from tqdm(parts, total=count, desc="Writing pages", disable=not progress or count < _MANY)
+    # The index first: a report that is not written to its end must not have one. Another process
+    # that writes the same report may have deleted a file.
+    old = [*(output / "instances").glob("*.html"), *(output / "images").glob("*.webp")]
+    for file in (output / "index.html", *old):
+        file.unlink(missing_ok=True)
