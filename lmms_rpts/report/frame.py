@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.escaping import cut_middle
-from lmms_rpts.report.scores import figure, score_class, signed
 from lmms_rpts.report.tree_svg import inline_svg
+from lmms_rpts.report.trees import figure, score_class
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before the first paint, so that parts which scripts hide do not flash."""
@@ -75,7 +75,7 @@ class Frame:
             command=command,
             score_class=score_class,
             figure=figure,
-            signed=signed,
+            signed=_signed,
             tree_svg=inline_svg,
         )
         self._style = Markup("\n").join(self._source(each) for each in styles)
@@ -101,31 +101,32 @@ class Frame:
         return self.render("page.jinja", images, title=title, parts=parts, credit=credit, body=body)
 
     def render(self, template: str, images: str = "data:", **fields: object) -> str:
-        """A whole page of a template that extends ``page.jinja``.
-
-        Args:
-            images: allowed sources of images, as in a content security policy.
-            fields: variables of the template.
-        """
+        """A whole page of a template that extends ``page.jinja``; ``fields``: its variables."""
+        allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
+        # Only the page's two scripts may run, and only images may load.
+        policy = (
+            f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
+            f"script-src {allowed}; base-uri 'none'; form-action 'none'"
+        )
         return self.environment.get_template(template).render(
             **fields,
-            policy=self._policy(images),
+            policy=policy,
             style=Markup("<style>\n{}</style>").format(self._style),
             early=Markup("<script>{}</script>").format(_EARLY),
             script=Markup("<script>{}</script>").format(self._script),
         )
 
-    def _policy(self, images: str) -> str:
-        """Content security policy: only the page's two scripts may run, only images may load."""
-        allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
-        return (
-            f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
-            f"script-src {allowed}; base-uri 'none'; form-action 'none'"
-        )
-
     def _source(self, name: str) -> Markup:
         text, _, _ = self.environment.loader.get_source(self.environment, name)  # type: ignore[union-attr]
         return Markup(text)  # noqa: S704 - a file of this package
+
+
+def _signed(value: float | None) -> str:
+    """A difference of two scores: ``+0.25``; with a typographic minus sign."""
+    if value is None:
+        return "–"
+    rounded = round(value, 2)
+    return f"{rounded:+.2f}".replace("-", "−") if rounded else "0.00"
 
 
 def _hash(script: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
 
 from loguru import logger
 
-from lmms_rpts.report.graded_view import GradedView
+from lmms_rpts.report.entries import GradedView, RptsView
 from lmms_rpts.report.pictures import Picture, place_of, shrink_all, shrink_image
 from lmms_rpts.tasks.any_task.loading import load_task, named_images, read_image_name
 from lmms_rpts.tasks.data_errors import DataError
@@ -46,35 +46,25 @@ def find_pictures(
             places.update({(task, name): (folder, name) for name in names})
     shrunk = shrink_all(places.values(), longest_side, progress)
     found = {image: shrunk[place] for image, place in places.items() if place in shrunk}
-    return found | _task_pictures(tasks, longest_side, include_path)
-
-
-def _task_pictures(
-    tasks: Mapping[str, Sequence[str]], longest_side: int, include_path: Path | None
-) -> dict[tuple[str, str], Picture]:
-    """The pictures of images that only a task of lmms-eval has: the task is loaded for them.
-
-    A task that can't be loaded is reported on the error stream, and its images are missing.
-    """
-    found: dict[tuple[str, str], Picture] = {}
     for task, every in tasks.items():
-        names = [name for name in every if read_image_name(task, name) is not None]
-        if not names:
-            continue
+        # Images that only a task of lmms-eval has: the task is loaded for them.
+        named = [name for name in every if read_image_name(task, name) is not None]
         try:
-            loaded = load_task(task, include_path)
+            loaded = load_task(task, include_path) if named else None
         except DataError as error:
             logger.warning("The images of {} are left out: {}", task, error)
             continue
-        for name, image in named_images(loaded, task, names):
-            picture = shrink_image(image, longest_side)
-            if picture is not None:
+        for name, image in named_images(loaded, task, named) if loaded else ():
+            if picture := shrink_image(image, longest_side):
                 found[task, name] = picture
     return found
 
 
 def own_pictures(
-    views: Iterable[GradedView], images: Path | None, longest: int, recorded: Mapping[str, Path]
+    views: Iterable[RptsView | GradedView],
+    images: Path | None,
+    longest: int,
+    recorded: Mapping[str, Path],
 ) -> dict[tuple[str, str], Picture]:
     """The pictures from benchmarks' own functions, by the anchor of the instance.
 
@@ -87,13 +77,12 @@ def own_pictures(
     for view in views:
         for entry in (each for each in view.entries if "" in each.images):
             folder = images or images_folder(entry.task, recorded.get(entry.task))
-            find = resolve_name(str(view.benchmark.picture))
             try:
-                image = find(entry.answers[0].record.instance, folder)
+                find = resolve_name(str(view.benchmark.picture))  # type: ignore[union-attr]
+                image = find(entry.instance, folder)
             except Exception as error:  # a function of another package, called with any file
                 logger.warning("The image of {} is left out: {}", entry.anchor, error)
                 continue
-            picture = None if image is None else shrink_image(image, longest)
-            if picture is not None:
+            if image is not None and (picture := shrink_image(image, longest)):
                 found[entry.anchor, ""] = picture
     return found

@@ -12,8 +12,9 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from statistics import fmean
+from typing import NamedTuple
 
 from lmms_rpts.reasoning import Clue, ReasoningTree
 
@@ -24,8 +25,7 @@ _MOST_PASSAGES = 600
 _STEP, _LEAF, _PASSAGE, _FIXED = 1e5, 1.0, 30.0, 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(NamedTuple):
     """Widths in the drawing, in CSS pixels; ``lines``: maximum number of text lines of a step."""
 
     node: int = 190
@@ -34,8 +34,7 @@ class Sizes:
     gap: int = 14
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Positions of the parts of a tree; layer 0 is the lowest.
 
     Attributes:
@@ -54,11 +53,7 @@ class Layout:
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """Something that takes up room in a layer.
-
-    ``up`` and ``down`` are its neighbours in the layers above and below; ``lead_up`` and
-    ``lead_down`` are the neighbours that it is aligned with.
-    """
+    """Something that takes up room in a layer; ``lead``: neighbours that it is aligned with."""
 
     layer: int
     width: float
@@ -100,9 +95,9 @@ def lay_out(
         layers[place.layer].append(place)
     _order(layers)
     _settle(layers, sizes.gap)
-    ends = [(layer[0], layer[-1]) for layer in layers if layer]
-    left = min((first.centre - first.width / 2 for first, _ in ends), default=0.0)
-    right = max((last.centre + last.width / 2 for _, last in ends), default=0.0)
+    every = list(chain.from_iterable(layers))
+    left = min((each.centre - each.width / 2 for each in every), default=0.0)
+    right = max((each.centre + each.width / 2 for each in every), default=0.0)
     return Layout(
         centres=tuple(each.centre - left for each in steps),
         leaves=tuple(tuple(leaf.centre - left for leaf in each) for each in below),
@@ -170,8 +165,8 @@ def _reading_order(
                 for clue in dict.fromkeys(tree.chain.steps[each].premises):
                     if is_earlier(clue, each) and clue.index is not None:
                         premises += [*routes[clue.index, each][1:-1], clue.index]
-                    else:
-                        premises += [leaf for leaf in (next(own, None),) if leaf]
+                    elif leaf := next(own, None):
+                        premises.append(leaf)
                 waiting += reversed([*premises, *own])
 
 
@@ -185,9 +180,7 @@ def _order(layers: list[list[_Place]]) -> None:
     for layer in layers:
         _number(layer)
     best, fewest = [list(layer) for layer in layers], _crossings(layers)
-    for sweep in range(_ORDERINGS):
-        if not fewest:
-            break
+    for sweep in range(_ORDERINGS if fewest else 0):
         upwards = bool(sweep % 2)
         for layer in layers if upwards else layers[::-1]:
             layer.sort(key=mean)
@@ -195,6 +188,8 @@ def _order(layers: list[list[_Place]]) -> None:
         found = _crossings(layers)
         if found < fewest:
             best, fewest = [list(layer) for layer in layers], found
+        if not fewest:
+            break
     layers[:] = best
 
 
@@ -220,21 +215,16 @@ def _settle(layers: Sequence[Sequence[_Place]], gap: float) -> None:
     """Give each place its centre; the last pass goes up, so that parents are above children."""
     for layer in layers:
         _place(layer, [0.0] * len(layer), [each.weight for each in layer], gap)
-    for _ in range(_MOVES):
-        for layer in reversed(layers):
-            wishes = [_mean(each.lead_up or each.up, each) for each in layer]
-            _place(layer, wishes, [each.weight for each in layer], gap)
-        for layer in layers:
-            wishes = [_mean(each.lead_down or each.down, each) for each in layer]
+    sweeps = ((layers[::-1], "lead_up", "up"), (layers, "lead_down", "down"))
+    for sweep, lead, near in sweeps * _MOVES:
+        for layer in sweep:
+            wishes = [_mean(getattr(each, lead) or getattr(each, near), each) for each in layer]
             _place(layer, wishes, [each.weight for each in layer], gap)
     # Leaves move below their steps, as far as the space between other places allows.
     for layer in layers:
-        leaves = [each.weight == _LEAF for each in layer]
-        wishes = [
-            each.up[0].centre if is_leaf else each.centre
-            for each, is_leaf in zip(layer, leaves, strict=True)
-        ]
-        _place(layer, wishes, [_LEAF if is_leaf else _FIXED for is_leaf in leaves], gap)
+        wishes = [(each.up[0] if each.weight == _LEAF else each).centre for each in layer]
+        weights = [_LEAF if each.weight == _LEAF else _FIXED for each in layer]
+        _place(layer, wishes, weights, gap)
 
 
 def _mean(near: Sequence[_Place], place: _Place) -> float:
@@ -244,11 +234,10 @@ def _mean(near: Sequence[_Place], place: _Place) -> float:
 def _place(
     layer: Sequence[_Place], wishes: Sequence[float], weights: Sequence[float], gap: float
 ) -> None:
-    """Move places as close to their wishes as their order and the gaps allow.
+    """Move places as close to their wishes as their order and the gaps allow, by least squares.
 
-    Minimises the weighted sum of squared distances. After subtracting the space that the places to
-    the left take up, this is isotonic regression, solved by pooling neighbours that are out of
-    order.
+    Without the space that the places to the left take up, this is isotonic regression, solved by
+    pooling neighbours that are out of order.
     """
     apart = ((one.width + other.width) / 2 + gap for one, other in pairwise(layer))
     rooms = [*accumulate(apart, initial=0.0)][: len(layer)]

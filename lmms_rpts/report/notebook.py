@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from itertools import chain
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -18,8 +20,9 @@ from lmms_rpts.report.trees import TreePicture, draw_response
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.all_runs import sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks
-from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.rpts_eval.summary import summarize
 from lmms_rpts.tasks.sheets import summary_sheets
@@ -35,34 +38,20 @@ _MOST_TEXT = 20_000
 
 def run_html(run: AnyRun) -> str:
     """A run as one line and the table of its metrics; no table for benchmarks without a summary."""
-    grading = _grading_of(run)
-    if run.responses and isinstance(run.responses[0], RptsRecord):
-        table = grades_html(summarize([run]))
-    elif run.responses and grading is not None:
-        table = grades_html(summarize_grades(grading, [run]))
-    else:
-        table = ""
+    table = ""
+    with suppress(RunError):  # no responses, or those of a benchmark without a summary
+        kinds = sort_runs([run])
+        table = grades_html(summarize(kinds.rpts)) if kinds.rpts else ""
+        for name in kinds.graded:
+            grading = resolve_name(str(benchmarks()[name].grades))
+            table = grades_html(summarize_grades(grading, [run]))
     return Markup("<p>{}</p>{}").format(printable(repr(run)), Markup(table))  # noqa: S704
-
-
-def _grading_of(run: AnyRun) -> Grading | None:
-    kinds = {type(each) for each in run.responses}
-    for each in benchmarks().values():
-        if each.grades and each.record and resolve_name(each.record) in kinds:
-            found: Grading = resolve_name(each.grades)
-            return found
-    return None
 
 
 def grades_html(summary: GradeSummary) -> str:
     """A summary of graded answers as its tables."""
     parts = [
-        _table(
-            sheet.title,
-            sheet.heads,
-            [row for section in sheet.sections for row in section],
-            sheet.texts,
-        )
+        _table(sheet.title, sheet.heads, chain.from_iterable(sheet.sections), sheet.texts)
         for sheet in summary_sheets(summary)
     ]
     return str(Markup("").join([*parts, _notes(summary.warnings)]))
@@ -72,18 +61,12 @@ def comparison_html(comparison: Comparison) -> str:
     """A comparison as the table of its metrics."""
     rows = []
     for each in comparison.metrics:
-        interval = (
-            NONE if each.low is None or each.high is None else f"[{each.low:.3f}, {each.high:.3f}]"
-        )
-        numbers = (each.a, each.b, each.difference)
-        tests = (each.p, each.p_holm)
-        rows.append(
-            [each.metric, *map(_number, numbers), interval, *map(_number, tests), str(each.n_both)]
-        )
-    heads = [
-        *("", comparison.label_a, comparison.label_b, "difference", "95% interval"),
-        *("p", "p (Holm)", "n"),
-    ]
+        a, b, by, p, holm = map(_number, (each.a, each.b, each.difference, each.p, each.p_holm))
+        none = each.low is None or each.high is None
+        interval = NONE if none else f"[{each.low:.3f}, {each.high:.3f}]"
+        rows.append([each.metric, a, b, by, interval, p, holm, str(each.n_both)])
+    labels = comparison.label_a, comparison.label_b
+    heads = ["", *labels, "difference", "95% interval", "p", "p (Holm)", "n"]
     return str(_table(repr(comparison), heads, rows, 1))
 
 
@@ -94,39 +77,29 @@ def record_html(record: Record) -> str:
         for name, cell in record.cells().items()
         if name != "tree"
     ]
-    drawing = Markup("")
+    html = _table(repr(record), ["", ""], rows, 2)
     if isinstance(record, RptsRecord):
-        tree = record.tree()
-        if _is_drawn(tree):
-            drawing = _drawing(draw_response(record))
-        else:
-            drawing = _outline(tree, [step.score for step in record.steps])
-    return str(Markup("{}{}").format(_table(repr(record), ["", ""], rows, 2), drawing))
+        html += _drawing(record.tree(), [step.score for step in record.steps], record)
+    return str(html)
 
 
 def tree_html(tree: ReasoningTree) -> str:
     """The drawing of a tree without scores."""
-    if _is_drawn(tree):
-        return str(_drawing(TreePicture(tree)))
-    return str(_outline(tree, [None] * len(tree.heights)))
+    return str(_drawing(tree, [None] * len(tree.heights)))
 
 
-def _is_drawn(tree: ReasoningTree) -> bool:
-    return 0 < len(tree.heights) <= _MOST_STEPS
-
-
-def _drawing(picture: TreePicture) -> Markup:
-    """A tree as an image: its style and texts cannot affect the notebook."""
+def _drawing(
+    tree: ReasoningTree, scores: Sequence[float | None], record: RptsRecord | None = None
+) -> Markup:
+    """A tree as an image, whose style and texts cannot affect the notebook, or as an outline."""
+    if not 0 < len(tree.heights) <= _MOST_STEPS:
+        text = "\n".join(map(visible, outline(tree, scores).split("\n")))
+        cut = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}\n…"
+        return Markup("<pre>{}</pre>").format(cut)
+    picture = draw_response(record) if record else TreePicture(tree)
     svg = standalone_svg(make_figure([("", picture)]), "Reasoning tree").encode("utf-8", "replace")
     data = base64.b64encode(svg).decode("ascii")
     return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(picture.summary, data)
-
-
-def _outline(tree: ReasoningTree, scores: Sequence[float | None]) -> Markup:
-    text = "\n".join(map(visible, outline(tree, scores).split("\n")))
-    if len(text) > _MOST_TEXT:
-        text = f"{text[:_MOST_TEXT]}\n…"
-    return Markup("<pre>{}</pre>").format(text)
 
 
 def _number(value: float | None) -> str:

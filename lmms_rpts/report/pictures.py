@@ -9,10 +9,10 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from PIL import Image, ImageFile, ImageOps
 from PIL import __version__ as pillow_version
@@ -37,8 +37,7 @@ _MANY = 40
 _one_large = Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """An image as the report shows it: small, in WebP; ``width`` and ``height`` in pixels."""
 
     content: bytes
@@ -56,46 +55,40 @@ class Picture:
         return f"{hashlib.sha256(self.content).hexdigest()[:20]}.webp"
 
 
+Gallery = Mapping[tuple[str, str], Picture]
+"""Pictures by task and file name."""
+
+
 def shrink(path: Path, longest: int, cache: ThumbnailCache | None = None) -> Picture | None:
     """An image whose longer side has at most ``longest`` pixels; None if it can't be read."""
-    try:
+    with suppress(Exception):  # a broken file may raise anything in Pillow; the page has a note
         if path.stat().st_size > _MOST_BYTES:
             return None
         content = path.read_bytes()
         if cache is None:
             return _shrunk_file(content, longest)
         key = key_of(content, longest, *_ENCODER)
-        kept = _kept(cache.get(key))
-        if kept is not None:
-            return kept
-        picture = _shrunk_file(content, longest)
-        if picture is not None:
+        picture = _kept(cache.get(key) or b"")
+        if picture is None and (picture := _shrunk_file(content, longest)):
             cache.put(key, picture.content)
         return picture
-    except Exception:  # a broken file may raise anything in Pillow; the page has a note
-        return None
+    return None
 
 
-def _kept(content: bytes | None) -> Picture | None:
+def _kept(content: bytes) -> Picture | None:
     """A cached thumbnail; None if its file is damaged."""
-    if content is None:
-        return None
-    try:
-        with Image.open(io.BytesIO(content), formats=[_FORMAT]) as image:
-            image.load()
-            return Picture(content, image.width, image.height)
-    except Exception:  # a broken file may raise anything in Pillow
-        return None
+    with suppress(Exception), Image.open(io.BytesIO(content), formats=[_FORMAT]) as image:
+        image.load()
+        return Picture(content, image.width, image.height)
+    return None
 
 
 def shrink_image(image: Image.Image, longest: int) -> Picture | None:
     """A Pillow image, scaled down as by ``shrink``; None if it can't be shown."""
-    try:
-        if image.width * image.height > _MOST_PIXELS:
-            return None
-        return _shrunk(image, longest)
-    except Exception:  # a broken image may raise anything in Pillow
-        return None
+    with suppress(Exception):  # a broken image may raise anything in Pillow
+        if image.width * image.height <= _MOST_PIXELS:
+            return _shrunk(image, longest)
+    return None
 
 
 def _shrunk_file(content: bytes, longest: int) -> Picture | None:
@@ -103,7 +96,9 @@ def _shrunk_file(content: bytes, longest: int) -> Picture | None:
     with warnings.catch_warnings(), Image.open(io.BytesIO(content), formats=FORMATS) as image:
         warnings.simplefilter("ignore")  # Pillow warns about sizes, which are checked here
         pixels = image.width * image.height
-        if pixels > _MOST_PIXELS or _is_endless(content, image):
+        # Each scan of a JPEG is a pass over the whole image.
+        scans = content.count(b"\xff\xda") if image.format == "JPEG" else 0
+        if pixels > _MOST_PIXELS or scans > _MOST_SCANS:
             return None
         with _one_large if pixels > _LARGE else nullcontext():
             return _shrunk(image, longest)
@@ -120,11 +115,6 @@ def _shrunk(image: Image.Image, longest: int) -> Picture:
     # Only the pixels are encoded: nothing else in the file gets into the report.
     shown.save(out, _FORMAT, quality=_QUALITY, method=_METHOD, exif=b"", icc_profile=b"")
     return Picture(out.getvalue(), shown.width, shown.height)
-
-
-def _is_endless(content: bytes, image: Image.Image) -> bool:
-    """Whether a JPEG has too many scans: each one is a pass over the whole image."""
-    return image.format == "JPEG" and content.count(b"\xff\xda") > _MOST_SCANS
 
 
 def shrink_all(
@@ -146,15 +136,9 @@ def shrink_all(
     # Pillow releases the GIL while it decodes, resizes and encodes.
     with ThreadPoolExecutor(_THREADS) as pool:
         made = pool.map(lambda path: shrink(path, longest, cache) if path else None, paths)
-        shown = tqdm(
-            made,
-            total=len(names),
-            desc="Shrinking images",
-            disable=not progress or len(names) < _MANY,
-        )
-        found = {
-            name: picture for name, picture in zip(names, shown, strict=True) if picture is not None
-        }
+        disable = not progress or len(names) < _MANY
+        shown = tqdm(made, "Shrinking images", len(names), disable=disable)
+        found = {name: each for name, each in zip(names, shown, strict=True) if each is not None}
     if cache is not None:
         cache.prune()
     return found
@@ -162,11 +146,10 @@ def shrink_all(
 
 def _open_cache() -> ThumbnailCache | None:
     """The cache; None if LMMS_RPTS_CACHE is off or invalid, which does not stop a report."""
-    try:
+    with suppress(SettingError):
         folder = load_settings().cache
-    except SettingError:
-        return None
-    return ThumbnailCache(folder / FOLDER) if folder is not None else None
+        return None if folder is None else ThumbnailCache(folder / FOLDER)
+    return None
 
 
 def place_of(folder: Path, name: str) -> Path | None:
@@ -174,9 +157,7 @@ def place_of(folder: Path, name: str) -> Path | None:
     # Names come from data and must stay inside; links come from the folder's owner and are followed
     # (the Hub's cache consists of links).
     named = Path(name)
-    if named.is_absolute() or named.drive or ".." in named.parts:
-        return None
-    try:
-        return folder / named if (folder / named).is_file() else None
-    except (OSError, ValueError):
-        return None
+    with suppress(OSError, ValueError):
+        if not named.is_absolute() and not named.drive and ".." not in named.parts:
+            return folder / named if (folder / named).is_file() else None
+    return None

@@ -57,33 +57,22 @@ _LINE = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 6}
 
 
 @cache
-def chinese_fonts() -> tuple[str, ...]:
+def _chinese_fonts() -> Sequence[str]:
     """Name of the first installed font with Chinese characters; empty without one."""
-    found = _chinese_names()
-    if not found:
-        _add_new_fonts()
-        found = _chinese_names()
-    return tuple(found[:1])
-
-
-def _chinese_names() -> list[str]:
-    installed = sorted({font.name for font in font_manager.fontManager.ttflist})
-    return [name for part in _CHINESE for name in installed if part in name]
-
-
-def _add_new_fonts() -> None:
-    """Add the fonts that were installed after matplotlib saved its list of fonts."""
     manager = font_manager.fontManager
     known = {font.fname for font in manager.ttflist}
+    # Some were installed after matplotlib saved its list.
     for path in sorted(set(font_manager.findSystemFonts()) - known):
         with suppress(Exception):  # a damaged file; matplotlib passes over those, too
             manager.addfont(path)
+    names = sorted({font.name for font in manager.ttflist})
+    return [name for part in _CHINESE for name in names if part in name][:1]
 
 
 @contextmanager
 def _plotting() -> Iterator[None]:
     """Fixed style, independent of the user's matplotlibrc; no warnings about missing glyphs."""
-    fonts = {"font.family": ["DejaVu Sans", *chinese_fonts(), "sans-serif"]}
+    fonts = {"font.family": ["DejaVu Sans", *_chinese_fonts(), "sans-serif"]}
     with style.context(["default", {**_STYLE, **fonts}]), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -22,24 +21,13 @@ from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.rating_file import FORMAT, VERSION
 
 LONGEST_SIDE = 800
-_TITLE = "Rate reasoning steps"
 _DIGEST = 32
 # Characters that could end a script element, or a line in it.
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenRatingPage:
-    """A rating page on disk.
-
-    Attributes:
-        path: the file to open.
-        size: its size in bytes.
-        responses: number of responses.
-        steps: number of steps to rate.
-        images: number of images found, out of ``images_wanted``.
-        images_wanted: number of images of the instances.
-    """
+class WrittenRatingPage(NamedTuple):
+    """A rating page on disk: its size in bytes, and what it shows of the ``images_wanted``."""
 
     path: Path
     size: int
@@ -89,14 +77,12 @@ def write_rating_page(
 def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> str:
     """The page as HTML; ``gallery``: pictures by task and file name."""
     frame = Frame(("report.css", "tree.css", "rate.css"), ("rate.js",), command="rate")
-    sample_data = _embedded(_page_data(sample, gallery))
-    return frame.render("rate.jinja", title=_TITLE, sample=sample_data)
-
-
-def _embedded(data: Mapping[str, Any]) -> Markup:
-    """JSON that is safe in a script element."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.translate(_ESCAPES))  # noqa: S704 - escaped here
+    # JSON that is safe in a script element.
+    data = json.dumps(
+        _page_data(sample, gallery), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
+    embedded = Markup(data.translate(_ESCAPES))  # noqa: S704 - escaped here
+    return frame.render("rate.jinja", title="Rate reasoning steps", sample=embedded)
 
 
 def _page_data(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> dict[str, Any]:
@@ -106,8 +92,8 @@ def _page_data(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture])
     """
     responses = [_response(each) for each in sample.responses]
     canonical = json.dumps(responses, ensure_ascii=True, sort_keys=True).encode("ascii")
-    shown = [
-        [_picture(gallery.get((each.instance.task, name))) for name in each.instance.visual_clue]
+    pictures = [
+        [gallery.get((each.instance.task, name)) for name in each.instance.visual_clue]
         for each in sample.responses
     ]
     return {
@@ -115,7 +101,13 @@ def _page_data(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture])
         "version": VERSION,
         "sample": hashlib.sha256(canonical).hexdigest()[:_DIGEST],
         "responses": responses,
-        "images": shown,
+        "images": [
+            [
+                each and {"source": each.data_uri, "width": each.width, "height": each.height}
+                for each in own
+            ]
+            for own in pictures
+        ],
     }
 
 
@@ -152,9 +144,3 @@ def _step(step: JudgedStep, is_rated: bool, n_images: int) -> dict[str, Any]:
     cited = [clue.index for clue in step.premises if clue.kind == "image"]
     there = [index for index in cited if index is not None and index < n_images]
     return shown | {"kind": "image", "premises": [], "images": there or [*range(n_images)]}
-
-
-def _picture(picture: Picture | None) -> dict[str, Any] | None:
-    if picture is None:
-        return None
-    return {"source": picture.data_uri, "width": picture.width, "height": picture.height}

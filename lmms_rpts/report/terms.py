@@ -51,12 +51,6 @@ DIFFERING_WORDS: dict[Differing, str] = {
     "rpts": "RPTS differs by more than 0.3",
 }
 
-DIFFERING_MARKS: dict[Differing, str] = {
-    "answer": "answer",
-    "soundness": "soundness",
-    "rpts": "RPTS",
-}
-
 MODALITY_WORDS: dict[Modality, str] = {
     "visual": "from images only",
     "textual": "from texts only",

@@ -6,8 +6,8 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from lmms_rpts.files import draft_of
 
@@ -18,8 +18,7 @@ MOST_BYTES = 500_000_000
 _SUFFIX = ".thumbnail"
 
 
-@dataclass(frozen=True, slots=True)
-class ThumbnailCache:
+class ThumbnailCache(NamedTuple):
     """Thumbnails below ``folder``, safe with several processes: files are written atomically.
 
     A file that can't be read or written is ignored: the image is decoded again.
@@ -58,8 +57,7 @@ class ThumbnailCache:
         return self.folder / key[:2] / f"{key}{_SUFFIX}"
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """A file of the cache: ``size`` in bytes, ``used`` in seconds since 1970."""
 
     path: Path

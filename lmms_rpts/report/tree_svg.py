@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -31,8 +31,7 @@ _LEGEND = (
 """What a tree must have for an entry, the boxes of the entry, and its words."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeFigure:
+class TreeFigure(NamedTuple):
     """A figure: SVG elements, size in CSS pixels, and a description in words."""
 
     width: int

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from markupsafe import escape
 
 from lmms_rpts.analysis.differences import clue_label, idle_steps
-from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
-from lmms_rpts.reasoning import ReasoningTree, build_tree, parse_chain
+from lmms_rpts.filters.record import RIGHT_REASON, FirstError, RptsInstance, RptsRecord
+from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
 from lmms_rpts.report.layout import Layout, Sizes, is_earlier, lay_out
-from lmms_rpts.report.scores import figure, score_class
 from lmms_rpts.report.wrapping import clean, is_rightward, width_of, wrap
 
 TEXT, LINE, PADDING = 12, 15, 9
@@ -46,6 +45,20 @@ class _Leaf(NamedTuple):
     @property
     def width(self) -> int:
         return max(_LEAST_LEAF, round(width_of(self.label, TEXT, bold=True)) + 2 * PADDING)
+
+
+def figure(value: float | None, digits: int = 2) -> str:
+    """A score as text; a score below the threshold of 0.5 is not rounded up to it."""
+    if value is None:
+        return "–"
+    while value < RIGHT_REASON <= round(value, digits) and digits < 6:
+        digits += 1
+    return f"{value + 0.0:.{digits}f}"
+
+
+def score_class(score: float | None) -> str:
+    """Name of the colour of a score: ``s0`` to ``s10``, ``sx`` without one."""
+    return "sx" if score is None else f"s{round(score * 10)}"
 
 
 class TreePicture:
@@ -82,10 +95,10 @@ class TreePicture:
             ("first wrong step",) * bool(error and error.step == at) + ("restates",) * (at in idle)
             for at in range(self.steps)
         ]
-        self._error = error
         self._texts = [clean(step.conclusion) or _EMPTY for step in tree.chain.steps]
-        room = sizes.node - 2 * PADDING
-        self._wrapped = [wrap(text, room, TEXT, sizes.lines) for text in self._texts]
+        self._wrapped = [
+            wrap(text, sizes.node - 2 * PADDING, TEXT, sizes.lines) for text in self._texts
+        ]
         self._heights = [
             _HEAD + _FLAGS * bool(flags) + LINE * len(wrapped.lines) + _FOOT
             for flags, wrapped in zip(self._flags, self._wrapped, strict=True)
@@ -99,13 +112,12 @@ class TreePicture:
         self.scored = any(score is not None for score in self._scores)
         lines = [*_lines(tree, self._layout, error)]
         self._lines = lines[:_MOST_DRAWN]
-        self.kinds = {mark for mark, _, _ in self._lines} - {""}
+        faults = any(leaf.fault for each in self._leaves for leaf in each)
+        self.kinds = {mark for mark, _, _ in self._lines if mark}
         self.kinds |= {"sx" if score is None else "scored" for score in self._scores}
         self.kinds |= {"first"} if error else set()
-        self.kinds |= {"stray"} if not all(tree.uses) else set()
-        self.kinds |= (
-            {"fault"} if any(leaf.fault for each in self._leaves for leaf in each) else set()
-        )
+        self.kinds |= set() if all(tree.uses) else {"stray"}
+        self.kinds |= {"fault"} if faults else set()
         self.summary = _summary(tree, error, len(lines) - _MOST_DRAWN)
 
     def elements(self, anchor: str | None = None) -> Iterator[str]:
@@ -195,15 +207,15 @@ def _leaves(tree: ReasoningTree) -> list[list[_Leaf]]:
     for at, step in enumerate(tree.chain.steps):
         clues = [each for each in step.premises if not is_earlier(each, at)]
         shown = len(clues) if len(clues) <= _MOST_LEAVES else _MOST_LEAVES - 1
-        leaves = []
-        for clue in clues[:shown]:
-            fault = faults.get((at, clue))
-            name = clue.kind if clue.index is None else f"{clue.kind}:{clue.index}"
-            leaves.append(_Leaf(clue.kind, clue_label(clue), None if fault else name, fault))
+        found.append([_leaf_of(clue, faults.get((at, clue))) for clue in clues[:shown]])
         if shown < len(clues):
-            leaves.append(_Leaf("more", f"and {len(clues) - shown} more"))
-        found.append(leaves)
+            found[-1].append(_Leaf("more", f"and {len(clues) - shown} more"))
     return found
+
+
+def _leaf_of(clue: Clue, fault: str | None) -> _Leaf:
+    name = clue.kind if clue.index is None else f"{clue.kind}:{clue.index}"
+    return _Leaf(clue.kind, clue_label(clue), None if fault else name, fault)
 
 
 def _rows(tree: ReasoningTree, heights: Sequence[int]) -> tuple[list[int], list[int]]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 _WIDTHS = {
     0.28: " !,./:;I[\\]ft|'ijl",
@@ -31,7 +31,6 @@ _MARGIN = 1.05
 _BOLD = 1.08
 _UNKNOWN = {"Lu": 0.8, "Ll": 0.65, "Lo": 0.75, "Mn": 0.0, "Me": 0.0, "Cf": 0.0, "Mc": 0.5}
 """Widths of characters that are not in the table, by their category; 0.85 for others."""
-_EMOJI = "So"
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _TONES = range(0x1F3FB, 0x1F400)
 _NOT_FIRST = frozenset("、。，．：；！？）」』】》〉〕｝”’…％、ー々)]},.;:!?%")
@@ -39,23 +38,17 @@ _NOT_LAST = frozenset("（「『【《〈〔｛“‘([{")
 _BREAK_AFTER = frozenset(" -/")
 # Direction controls: a line that ends inside an override would not be closed.
 _DROPPED = frozenset(
-    map(
-        chr,
-        (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xAD, 0xFEFF, *range(0xE0000, 0xE0080)),
-    )
-) | frozenset("\ufff9\ufffa\ufffb")
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\xad\ufeff\ufff9\ufffa\ufffb"
+)
+_TAGS = range(0xE0000, 0xE0080)
 _MOST_MARKS = 4
 ELLIPSIS = "…"
 LONGEST = 4000
 """Maximum number of characters of a text in a drawing, including hidden ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapped:
-    """Lines of a text; ``cut``: whether the text is truncated.
-
-    A line keeps the space at its end, so that the lines put together are the text.
-    """
+class Wrapped(NamedTuple):
+    """Lines of a text, with the spaces at their ends; ``cut``: whether the text is truncated."""
 
     lines: tuple[str, ...]
     cut: bool
@@ -69,33 +62,28 @@ def clean(text: str, longest: int = LONGEST) -> str:
     """
     begun = text.lstrip()
     line = " ".join(begun[: longest + 1].split())
-    kept = line if line.isascii() and line.isprintable() else _without_invalid(line)
-    return kept if len(begun) <= longest else f"{kept[: longest - 1]}{ELLIPSIS}"
+    if not (line.isascii() and line.isprintable()):
+        line = _without_invalid(line)
+    return line if len(begun) <= longest else f"{line[: longest - 1]}{ELLIPSIS}"
 
 
 def _without_invalid(line: str) -> str:
     kept: list[str] = []
     marks = 0
     for char in line:
-        kind = unicodedata.category(char)
+        kind, code = unicodedata.category(char), ord(char)
         marks = marks + 1 if kind in ("Mn", "Me") else 0
-        if char not in _DROPPED and marks <= _MOST_MARKS:
-            kept.append("\N{REPLACEMENT CHARACTER}" if _is_invalid(char, kind) else char)
+        if char not in _DROPPED and code not in _TAGS and marks <= _MOST_MARKS:
+            # In Unicode, the last two of each plane and 32 others are no characters.
+            is_none = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+            kept.append("\N{REPLACEMENT CHARACTER}" if kind in ("Cc", "Cs") or is_none else char)
     return "".join(kept)
-
-
-def _is_invalid(char: str, kind: str) -> bool:
-    code = ord(char)
-    return kind in ("Cc", "Cs") or code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
 def is_rightward(text: str) -> bool:
     """Whether the first letter with a direction is read from left to right; True without one."""
-    for char in text:
-        direction = unicodedata.bidirectional(char)
-        if direction in ("L", "R", "AL"):
-            return direction == "L"
-    return True
+    directions = (unicodedata.bidirectional(char) for char in text)
+    return next((each for each in directions if each in ("L", "R", "AL")), "L") == "L"
 
 
 def width_of(text: str, size: float, bold: bool = False) -> float:
@@ -155,8 +143,7 @@ def _may_break(before: str, after: str) -> bool:
 
 def _with_ellipsis(line: str, room: float) -> str:
     parts = list(_clusters(line.rstrip()))
-    room -= _advance(ELLIPSIS)
-    while parts and sum(map(_advance, "".join(parts))) > room:
+    while parts and _width("".join(parts)) > room - _advance(ELLIPSIS):
         parts.pop()
     return "".join(parts).rstrip() + ELLIPSIS
 
@@ -175,8 +162,6 @@ def _advance(char: str) -> float:
     if known is not None:
         return known
     kind = unicodedata.category(char)
-    if unicodedata.east_asian_width(char) in "WF":
-        return 1.35 if kind == _EMOJI else 1.0
-    if kind.startswith("P"):
-        return 1.0
-    return _UNKNOWN.get(kind, 0.85)
+    if _is_wide(char):
+        return 1.35 if kind == "So" else 1.0  # emoji
+    return 1.0 if kind.startswith("P") else _UNKNOWN.get(kind, 0.85)

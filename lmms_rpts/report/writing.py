@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TypeVar
+from typing import NamedTuple
 
 from tqdm import tqdm
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.files import draft_of
+from lmms_rpts.report.entries import GradedView, RptsView
 from lmms_rpts.report.gallery import find_pictures, own_pictures
-from lmms_rpts.report.graded_view import GradedView, make_graded
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.view import make_view
 from lmms_rpts.report.written_by import may_overwrite
 from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks
-
-T = TypeVar("T")
 
 LONGEST_SIDE = 480
 LIMIT = 1_000
@@ -45,8 +41,7 @@ class ReportError(UserError):
     """A report that can't be written; the message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A report on disk.
 
     Attributes:
@@ -54,7 +49,6 @@ class Written:
         size: bytes of all its files.
         instances: number of instances that it shows.
         images: number of the ``images_wanted`` that it shows.
-        images_wanted: number of images of the instances.
         mismatches: why validity files do not belong to the runs' judges.
         left_out: a sentence for each graded benchmark of which not all instances are shown.
     """
@@ -107,54 +101,46 @@ def write_report(
     if not is_file:
         _check_folder(output)
     kinds = sort_runs(runs)
-    zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
-    recorded = recorded_images(runs)
-    gallery: dict[tuple[str, str], Picture] = {}
-    wanted = {
-        (response.instance.task, name)
-        for run in kinds.rpts
-        for response in run.responses
-        for name in response.instance.visual_clue
-    }
-    if with_images:
-        gallery = find_pictures(wanted, images, zoom, progress, include_path, recorded)
-    view = make_view(kinds.rpts, gallery, validity)
     usual = LIMIT if is_file else FOLDER_LIMIT
-    most = usual if limit is None else limit or None
-    anchors = {entry.anchor.lower() for entry in view.entries}
-    views = [
-        make_graded(each, resolve_name(str(each.grades)), kinds.graded[each.name], most, anchors)
-        for each in (benchmarks()[name] for name in kinds.graded)
-    ]
-    named = {
-        (entry.task, name) for each in views for entry in each.entries for name in entry.images
-    }
-    graded = {each for each in named if each[1]}
-    own = sum("" in entry.images for each in views for entry in each.entries)
+    views = _views(kinds, usual if limit is None else limit or None, validity)
+    zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
+    entries = [entry for view in views for entry in view.entries]
+    named = {(entry.task, name) for entry in entries for name in entry.images if name}
+    gallery: dict[tuple[str, str], Picture] = {}
     if with_images:
-        gallery |= find_pictures(graded, images, zoom, progress, include_path, recorded)
+        recorded = recorded_images(runs)
+        gallery = find_pictures(named, images, zoom, progress, include_path, recorded)
         gallery |= own_pictures(views, images, zoom, recorded)
     no_image = _NOT_FOUND if with_images else _NOT_WANTED
-    pages = Pages(view, title or _title(kinds), no_image, longest_side, views, gallery)
+    pages = Pages(views, title or _title(kinds), no_image, longest_side, gallery)
+    many = progress and pages.count >= _MANY
     try:
-        size = (
-            _write_file(pages, output, progress)
-            if is_file
-            else _write_folder(pages, output, gallery, progress)
-        )
+        size = _write_file(pages, output, many) if is_file else _write_folder(pages, output, many)
     except OSError as error:
         raise _unwritable(output, error) from None
     path = output if is_file else output / "index.html"
-    mismatches = dict.fromkeys(said for note in view.validity for said in note.mismatches)
+    notes = [note for view in views if isinstance(view, RptsView) for note in view.validity]
     return Written(
         path,
         size,
-        pages.count,
+        len(entries),
         len(gallery),
-        len(wanted) + len(graded) + own,
-        tuple(mismatches),
+        len(named) + sum("" in entry.images for entry in entries),
+        tuple(dict.fromkeys(said for note in notes for said in note.mismatches)),
         tuple(_left_out(views, is_file)),
     )
+
+
+def _views(
+    kinds: AllRuns, limit: int | None, validity: Sequence[ValidityFile]
+) -> list[RptsView | GradedView]:
+    views: list[RptsView | GradedView] = [RptsView(kinds.rpts, validity)] if kinds.rpts else []
+    anchors = {entry.anchor.lower() for view in views for entry in view.entries}
+    for name, runs in kinds.graded.items():
+        benchmark = benchmarks()[name]
+        grading = resolve_name(str(benchmark.grades))
+        views.append(GradedView(benchmark, grading, runs, limit, anchors))
+    return views
 
 
 def write_page(output: Path, page: str) -> int:
@@ -163,23 +149,21 @@ def write_page(output: Path, page: str) -> int:
     Raises:
         ReportError: if ``output`` can't be written.
     """
-    content = page.encode("utf-8", "replace")
     try:
         with draft_of(output) as draft:
-            draft.write_bytes(content)
+            return draft.write_bytes(page.encode("utf-8", "replace"))
     except OSError as error:
         raise _unwritable(output, error) from None
-    return len(content)
 
 
 def _unwritable(output: Path, error: OSError) -> ReportError:
     return ReportError(f"Cannot write to {error.filename or output}: {error.strerror}")
 
 
-def _left_out(views: Sequence[GradedView], is_file: bool) -> Iterator[str]:
+def _left_out(views: Sequence[RptsView | GradedView], is_file: bool) -> Iterator[str]:
     folder = "; a folder as output takes more" if is_file else ""
     for view in views:
-        if len(view.entries) < view.total:
+        if isinstance(view, GradedView) and len(view.entries) < view.total:
             yield (
                 f"{len(view.entries):,} of {view.total:,} {view.grading.questions} of "
                 f"{view.benchmark.title} are shown, those with wrong answers first. --limit N "
@@ -198,34 +182,37 @@ def _write_file(pages: Pages, output: Path, progress: bool) -> int:
     # Written atomically: a reload never shows half a page.
     with draft_of(output) as draft:
         with draft.open("x", encoding="utf-8", errors="replace", newline="\n") as out:
-            for part in _counted(pages.single(), pages, progress, more=pages.frame_parts):
-                out.write(part)
+            total = pages.count + len(pages.views) + 2
+            out.writelines(tqdm(pages.single(), "Writing pages", total, disable=not progress))
         return draft.stat().st_size
 
 
-def _write_folder(
-    pages: Pages, output: Path, gallery: Mapping[tuple[str, str], Picture], progress: bool
-) -> int:
-    if _check_folder(output):
-        _clear(output)
+def _write_folder(pages: Pages, output: Path, progress: bool) -> int:
+    _clear(output)
     for part in _PARTS:
         (output / part).mkdir(parents=True, exist_ok=True)
-    size = 0
-    for picture in gallery.values():
-        path = output / "images" / picture.file_name
-        path.write_bytes(picture.content)
-    size += sum(len(content) for content in {each.content for each in gallery.values()})
-    for name, page in _counted(pages.instances(), pages, progress):
-        size += _put(output / "instances" / name, page)
-    return size + _put(output / "index.html", pages.index())
+    pictures = {each.file_name: each.content for each in pages.gallery.values()}
+    size = sum((output / "images" / name).write_bytes(each) for name, each in pictures.items())
+    shown = tqdm(pages.instances(), "Writing pages", pages.count, disable=not progress)
+    for name, page in (*shown, ("../index.html", pages.index())):
+        size += (output / "instances" / name).write_bytes(page.encode("utf-8", "replace"))
+    return size
 
 
-def _check_folder(output: Path) -> bool:
-    """Whether a folder holds an earlier report; refuse one whose files must not be deleted."""
+def _check_folder(output: Path) -> None:
+    """Refuse a folder with files that are not of an earlier report."""
     try:
-        if not output.exists() or not any(output.iterdir()):
-            return False
-        if not _is_report(output):
+        names = {each.name for each in output.iterdir()} if output.exists() else set()
+        if not names:
+            return
+        is_report = (output / "instances").is_dir() and may_overwrite(
+            output / "index.html", "report"
+        )
+        if "index.html" not in names:
+            # Perhaps a report that was not written to its end.
+            kinds = {each.suffix for part in _PARTS for each in (output / part).glob("*")}
+            is_report &= names <= {*_PARTS} and kinds <= {".html", ".webp"}
+        if not is_report:
             raise ReportError(f"{output} contains other files: use a new folder, or FILE.html")
     except OSError as error:
         raise _unwritable(output, error) from None
@@ -236,39 +223,12 @@ def _check_folder(output: Path) -> bool:
                 f"{output / part} is a symbolic link, and the files in its target would be "
                 "deleted: remove the link, or use a new folder"
             )
-    return True
 
 
 def _clear(output: Path) -> None:
     """Delete the pages of an earlier report."""
-    # First: a report that is not written to its end must not have an index page.
-    (output / "index.html").unlink(missing_ok=True)
-    # Another process that writes the same report may have deleted a file.
-    for page in (output / "instances").glob("*.html"):
-        page.unlink(missing_ok=True)
-    for image in (output / "images").glob("*.webp"):
-        image.unlink(missing_ok=True)
-
-
-def _is_report(output: Path) -> bool:
-    """Whether a folder holds a report, or the part of one that was not written to its end."""
-    if not (output / "instances").is_dir():
-        return False
-    if (output / "index.html").is_file():
-        # It may be empty: the process was killed, or the disk was full.
-        return may_overwrite(output / "index.html", "report")
-    parts = [*(output / "instances").iterdir(), *(output / "images").glob("*")]
-    names = {each.name for each in output.iterdir()}
-    kinds = {each.suffix for each in parts}
-    return names <= {*_PARTS} and kinds <= {".html", ".webp"}
-
-
-def _put(path: Path, text: str) -> int:
-    content = text.encode("utf-8", "replace")
-    path.write_bytes(content)
-    return len(content)
-
-
-def _counted(parts: Iterator[T], pages: Pages, progress: bool, more: int = 0) -> Iterator[T]:
-    count = pages.count + more
-    yield from tqdm(parts, total=count, desc="Writing pages", disable=not progress or count < _MANY)
+    # The index first: a report that is not written to its end must not have one. Another process
+    # that writes the same report may have deleted a file.
+    old = [*(output / "instances").glob("*.html"), *(output / "images").glob("*.webp")]
+    for file in (output / "index.html", *old):
+        file.unlink(missing_ok=True)

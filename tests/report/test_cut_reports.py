@@ -14,7 +14,6 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.report import writing
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
@@ -154,17 +153,17 @@ def test_another_process_deletes_the_same_old_report(
 
 def test_a_full_disk(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As found on a real one of 64 KiB."""
-    put = writing._put
+    write = Path.write_bytes
     pages = 0
 
-    def full(path: Path, text: str) -> int:
+    def full(path: Path, content: bytes) -> int:
         nonlocal pages
         pages += 1
         if pages > 5:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return put(path, text)
+        return write(path, content)
 
-    monkeypatch.setattr(writing, "_put", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     output = tmp_path / "pages"
     said = CliRunner().invoke(app, ["report", str(run), "--no-images", "-o", str(output)])
     assert said.exit_code == 1

@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import expect
 from pydantic import Field
 
-from lmms_rpts.report.graded_view import MOST_ANSWERS, MOST_IMAGES, GradedView, make_graded
+from lmms_rpts.report.entries import MOST_ANSWERS, MOST_IMAGES, GradedView
 from lmms_rpts.report.pages import bounded, cell_parts
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.logged import read_logged
@@ -40,7 +40,7 @@ from tests.support.tables import table
 
 def view_of(name: str, runs: list[AnyRun], limit: int | None = None) -> GradedView:
     benchmark = benchmarks()[name]
-    return make_graded(benchmark, resolve_name(str(benchmark.grades)), runs, limit, set())
+    return GradedView(benchmark, resolve_name(str(benchmark.grades)), runs, limit, set())
 
 
 def rome_view(folder: Path, records: Any, limit: int | None = None) -> GradedView:
@@ -362,7 +362,7 @@ def shapes(tmp_path: Path, **logged: Any) -> GradedView:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     runs: list[AnyRun] = list(read_runs_of(_Record, [path]))
     benchmark = Benchmark(name="shapes", title="Shapes", folder=tmp_path)
-    return make_graded(benchmark, _GRADING, runs, None, set())
+    return GradedView(benchmark, _GRADING, runs, None, set())
 
 
 @table(

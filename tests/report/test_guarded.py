@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from lmms_rpts.report.entries import RptsView
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pages import Pages
-from lmms_rpts.report.view import make_view
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.report.test_hostile import ATTACKS
@@ -41,7 +41,7 @@ def doc(number: int) -> dict[str, Any]:
 
 
 def html_of(folder: Path) -> str:
-    return "".join(Pages(make_view(read_runs([folder]), {}), "t", "none").single())
+    return "".join(Pages([RptsView(read_runs([folder]))], "t", "none").single())
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from lmms_rpts.report.entries import RptsView
 from lmms_rpts.report.pages import Pages
-from lmms_rpts.report.view import make_view
 from lmms_rpts.report.writing import ReportError, write_report
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 from tests.support.browser import open_details, open_page
@@ -123,7 +123,7 @@ def test_a_folder_holds_no_file_of_a_name_from_outside(
 def test_task_names_that_look_alike_get_places_of_their_own(tmp_path: Path) -> None:
     for task in ("a.b", "a b", "a-b"):
         write_run(tmp_path, {0: make_record([1.0, 1.0])}, task=task)
-    view = make_view(read_runs([tmp_path]), {})
+    view = RptsView(read_runs([tmp_path]))
     anchors = [entry.anchor for entry in view.entries]
     assert len(set(anchors)) == 3
     assert all(re.fullmatch(r"[A-Za-z0-9-]+", anchor) for anchor in anchors)
@@ -131,7 +131,7 @@ def test_task_names_that_look_alike_get_places_of_their_own(tmp_path: Path) -> N
 
 def test_every_link_leads_somewhere(tmp_path: Path) -> None:
     write_run(tmp_path, {0: make_record([1.0, 0.0]), 1: make_record([None, 1.0])})
-    pages = Pages(make_view(read_runs([tmp_path]), {}), "t", "none")
+    pages = Pages([RptsView(read_runs([tmp_path]))], "t", "none")
     html = "".join(pages.single())
     ids = re.findall(r' id="([^"]+)"', html)
     assert len(set(ids)) == len(ids)
@@ -169,7 +169,7 @@ def test_other_data_under_the_same_number_is_another_instance(tmp_path: Path) ->
     for name, statement in (("a", "The shop is closed."), ("b", "The shop is open.")):
         doc = make_doc(statement=statement)
         write_run(tmp_path / name, {0: make_record([1.0, 0.0], doc=doc)}, model_args=f"name={name}")
-    view = make_view(read_runs([tmp_path / "a", tmp_path / "b"]), {})
+    view = RptsView(read_runs([tmp_path / "a", tmp_path / "b"]))
     assert [entry.instance.statement for entry in view.entries] == [
         "The shop is closed.",
         "The shop is open.",
@@ -181,7 +181,7 @@ def test_other_abilities_are_the_same_instance_and_are_told(tmp_path: Path) -> N
     for name, ability in (("a", ["OCR"]), ("b", ["Math"])):
         record = make_record([1.0, 0.0], doc=make_doc(ability=ability))
         write_run(tmp_path / name, {0: record}, model_args=f"name={name}")
-    view = make_view(read_runs([tmp_path / "a", tmp_path / "b"]), {})
+    view = RptsView(read_runs([tmp_path / "a", tmp_path / "b"]))
     (entry,) = view.entries
     assert len(entry.answers) == 2
     assert any("The data changed" in each for each in view.warnings)
@@ -189,7 +189,7 @@ def test_other_abilities_are_the_same_instance_and_are_told(tmp_path: Path) -> N
 
 def test_a_number_below_the_mark_is_not_rounded_up_to_it(tmp_path: Path) -> None:
     write_run(tmp_path, {0: make_record([0.4999, 0.4999])})
-    html = "".join(Pages(make_view(read_runs([tmp_path]), {}), "t", "none").single())
+    html = "".join(Pages([RptsView(read_runs([tmp_path]))], "t", "none").single())
     assert "0.4999" in html
     assert "score 0.50" not in html
 
@@ -197,5 +197,5 @@ def test_a_number_below_the_mark_is_not_rounded_up_to_it(tmp_path: Path) -> None
 def test_gold_steps_are_linked_to_their_lines(tmp_path: Path) -> None:
     reasoning = ["Let me see.", "Image0 -> The clock shows nine.", "Conclusion0 -> Closed."]
     write_run(tmp_path, {0: make_record([1.0, 1.0], doc=make_doc(reasoning=reasoning))})
-    (entry,) = make_view(read_runs([tmp_path]), {}).entries
-    assert [number for number, _ in entry.gold_lines] == [None, 0, 1]
+    (entry,) = RptsView(read_runs([tmp_path])).entries
+    assert [number for number, _ in entry.gold["lines"]] == [None, 0, 1]

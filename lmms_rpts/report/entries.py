@@ -1,0 +1,484 @@
+"""What a report shows: each question with the answers of all runs, the most urgent first."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+from lmms_rpts.analysis.gold_match import match_steps, matched_by
+from lmms_rpts.analysis.overview import outcome, overview_of
+from lmms_rpts.analysis.validity import validity_notes
+from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.reasoning import parse_chain
+from lmms_rpts.report.trees import TreePicture, gold_tree
+from lmms_rpts.runs.logged import Logged, read_logged
+from lmms_rpts.runs.metadata import metadata_of
+from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.validity import ValidityFile
+from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownQuestion
+from lmms_rpts.tasks.grade_types import Grading
+from lmms_rpts.tasks.graded import summarize_grades
+from lmms_rpts.tasks.rpts_eval.runs import Run
+from lmms_rpts.tasks.rpts_eval.summary import undecided_notes
+
+URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "unjudged", "right_sound")
+"""Outcomes of responses with steps, in the order in which they should be checked."""
+GRADED_URGENCY = ("wrong", "unscored", "partial", "value", "right")
+"""The same of graded answers; ``value`` is a score that is neither right nor wrong."""
+
+MOST_ANSWERS = 20
+"""Maximum number of answers of a run to a question that are shown; files may hold any number."""
+MOST_IMAGES = 20
+"""Maximum number of images of a graded question that are shown."""
+_MOST_VALUES = 60
+"""Maximum number of values of a breakdown in a filter, and in a record."""
+_MOST_GROUPS = 500
+"""Maximum number of values of a breakdown in a table."""
+_LONGEST_TAG = 200
+
+Rank = tuple[float, ...]
+Key = tuple[str, int, str]
+"""Task, number and id of a question, since other data number questions anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One answer as a page shows it.
+
+    Attributes:
+        anchor: its anchor in the page.
+        label: label of its run.
+        run: index of its run.
+        record: the whole record.
+        question: the question in this answer's variant.
+        shown: the answer and its grades.
+        outcome: how it was judged or graded.
+        rank: lower ranks are shown first.
+        scale: what the score measures, if it is not right or wrong.
+        score: the score that counts; None if there is none.
+        flags: the lists of the benchmark that contain it, such as ``disagreements``.
+    """
+
+    anchor: str
+    label: str
+    run: int
+    record: Any
+    question: ShownQuestion
+    shown: ShownAnswer
+    outcome: str
+    rank: Rank
+    scale: str
+    score: float | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The answers of one run to one question: the one to check first, and how many there are.
+
+    ``left_out``: number of answers that are not shown. ``facts``: facts about all, by name.
+    """
+
+    worst: Answer
+    right: int
+    of: int
+    left_out: int
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A question with the answers of all runs.
+
+    Attributes:
+        anchor: its anchor in the report.
+        name: its own id.
+        images: file names of its images; empty for an image from the benchmark's own function.
+        images_left_out: number of images that are not shown.
+        answers: the answers that are shown.
+        by_run: the answers of each run; None if the run has none.
+        tags: its values of the breakdowns of graded answers, by breakdown.
+    """
+
+    anchor: str
+    name: str
+    images: Sequence[str]
+    images_left_out: int
+    answers: tuple[Answer, ...]
+    by_run: tuple[Cell | None, ...]
+    tags: Mapping[str, Sequence[str]]
+
+    @property
+    def instance(self) -> Any:
+        """The instance as the first answer has it."""
+        return self.answers[0].record.instance
+
+    @property
+    def task(self) -> str:
+        """Its task."""
+        return str(self.instance.task)
+
+    @property
+    def question(self) -> ShownQuestion:
+        """The question in the variant of the first answer."""
+        return self.answers[0].question
+
+    @cached_property
+    def gold(self) -> Mapping[str, Any]:
+        """The gold reasoning, and which steps of the answers match its steps by evidence.
+
+        ``lines``: each line with the number of its step. ``matches``: for each answer, by its
+        anchor, the matches of its steps. ``matched``: for each gold step, the answers that match.
+        """
+        tree, lines, count = gold_tree(self.instance), [], 0
+        for line in self.instance.reasoning:
+            steps = len(parse_chain([line], self.instance.language).steps)
+            lines.append((count if steps else None, line))
+            count += steps
+        size = len(tree.heights)
+        matches = {each.anchor: match_steps(each.record.tree(), tree) for each in self.answers}
+        found = [(each, matched_by(matches[each.anchor], size)) for each in self.answers]
+        matched = [[(each, steps[at]) for each, steps in found if steps[at]] for at in range(size)]
+        return {
+            "tree": tree,
+            "picture": TreePicture(tree),
+            "lines": lines,
+            "matches": matches,
+            "matched": matched,
+        }
+
+
+Case = tuple[str, Key, list[tuple[int, Any]]]
+"""Anchor, key, and the answers to a question, each with the index of its run."""
+
+
+class View:
+    """The questions and answers that a report shows of the runs of one kind.
+
+    Args:
+        grading: how the answers are scored and shown.
+        runs: the runs.
+        given: anchors that are already used; those of this view are added.
+        limit: maximum number of questions to show, the most urgent first, and the same number of
+            each task as far as possible; None: all.
+
+    Attributes:
+        name: the anchor of its section; empty: of the RPTS runs.
+        entries: the questions that are shown, by urgency.
+        total: the number of all questions.
+
+    Raises:
+        RunError: if samples that must be read again cannot be read.
+    """
+
+    name = ""
+    _urgency: Sequence[str] = GRADED_URGENCY
+    _most_images: int | None = MOST_IMAGES
+
+    def __init__(
+        self, grading: Grading, runs: Sequence[AnyRun], given: set[str], limit: int | None
+    ) -> None:
+        self.grading, self.runs = grading, runs
+        cases: dict[object, Case] = {}
+        for at, run in enumerate(runs):
+            for record in run.responses:
+                asked = _asked(record)
+                if asked not in cases:
+                    cases[asked] = (_make_anchor(record.instance, given), _key(record), [])
+                cases[asked][2].append((at, record))
+        self.total = len(cases)
+        chosen = self._choose(cases.values(), limit)
+        self._logged = self._read_logged(chosen)
+        self.entries = [self._entry(*case) for case in chosen]
+
+    def outcome(self, record: Any) -> str:
+        """How an answer was graded."""
+        score = self._score(record)
+        if score is None:
+            return "unscored"
+        if self.grading.display.scale(record):
+            return "value"
+        return "right" if score >= 1 else "partial" if score > 0 else "wrong"
+
+    def _score(self, record: Any) -> float | None:
+        """The value of the first metric, which says whether an answer is scored."""
+        found = next(iter(self.grading.metrics.values()))(record)
+        return None if found is None else float(found)
+
+    def _flags(self, record: Any) -> tuple[str, ...]:
+        return tuple(name for name, each in self.grading.lists.items() if each.wanted(record))
+
+    def _rank(self, record: Any) -> Rank:
+        score, order = self._score(record), self._urgency.index(self.outcome(record))
+        return (order, not self._flags(record), 1.0 if score is None else score)
+
+    def _choose(self, cases: Iterable[Case], limit: int | None) -> list[Case]:
+        """The cases by urgency; if there are too many, they are taken from the tasks in turn."""
+        ordered = sorted(cases, key=lambda it: (min(self._rank(each) for _, each in it[2]), it[1]))
+        seen: Counter[str] = Counter()
+        turns = []
+        for at, (_, (task, *_), _) in enumerate(ordered):
+            turns.append((seen[task], at))
+            seen[task] += 1
+        return [ordered[at] for at in sorted(at for _, at in sorted(turns)[:limit])]
+
+    def _read_logged(self, cases: Iterable[Case]) -> Mapping[tuple[str, int], Logged]:
+        """Data about questions that is in the samples but not in their records."""
+        lacking = set()
+        for record in (record for _, _, answers in cases for _, record in answers):
+            asked = self.grading.display.question(record)
+            if not asked.text or (asked.right is None and not asked.gold):
+                lacking.add((record.instance.task, record.instance.doc_id))
+        files = chain.from_iterable(run.files for run in self.runs)
+        return read_logged(files, lacking) if lacking else {}
+
+    def _entry(self, anchor: str, key: Key, answers: Iterable[tuple[int, Any]]) -> Entry:
+        by_run: list[list[Any]] = [[] for _ in self.runs]
+        for run, record in answers:
+            by_run[run].append(record)
+        shown = [
+            [
+                self._answer(f"{anchor}--m{run}" + (f"-{at}" if at else ""), run, record)
+                for at, record in enumerate(records[:MOST_ANSWERS])
+            ]
+            for run, records in enumerate(by_run)
+        ]
+        every = tuple(chain.from_iterable(shown))
+        images = self._images(every[0].question)
+        return Entry(
+            anchor=anchor,
+            name=key[2] or str(key[1]),
+            images=images[: self._most_images],
+            images_left_out=len(images) - len(images[: self._most_images]),
+            answers=every,
+            by_run=tuple(map(self._cell, by_run, shown)),
+            tags=self._tags(every[0].record),
+        )
+
+    def _answer(self, anchor: str, run: int, record: Any) -> Answer:
+        display = self.grading.display
+        asked = display.question(record)
+        logged = self._logged.get((record.instance.task, record.instance.doc_id), Logged())
+        gold = tuple(asked.gold)
+        if asked.right is None and not gold and logged.target:
+            gold = (logged.target,)
+        return Answer(
+            anchor=anchor,
+            label=self.runs[run].label,
+            run=run,
+            record=record,
+            question=replace(asked, text=asked.text or logged.question, gold=gold),
+            shown=display.answer(record),
+            outcome=self.outcome(record),
+            rank=self._rank(record),
+            scale=display.scale(record),
+            score=self._score(record),
+            flags=self._flags(record),
+        )
+
+    def _cell(self, records: Sequence[Any], shown: Sequence[Answer]) -> Cell | None:
+        if not shown:
+            return None
+        worst = min(shown, key=lambda each: each.rank)
+        right = sum(self.outcome(each) == "right" for each in records)
+        several = len(records) > 1
+        facts = self.grading.display.together(records[:MOST_ANSWERS]) if several else {}
+        return Cell(worst, right, len(records), len(records) - len(shown), facts)
+
+    def _images(self, question: ShownQuestion) -> Sequence[str]:
+        return question.images
+
+    def _tags(self, record: Any) -> Mapping[str, Sequence[str]]:
+        """The values of a record by breakdown, as far as they fit on a page."""
+        found = {
+            name: [each[:_LONGEST_TAG] for each in of(record)[:_MOST_VALUES] if each is not None]
+            for name, of in self._filtered().items()
+        }
+        return {name: values for name, values in found.items() if values}
+
+    def _filtered(self) -> Mapping[str, Any]:
+        """The breakdowns that a report filters by."""
+        return {}
+
+
+class RptsView(View):
+    """All that a report shows of the runs that RPTS scored.
+
+    Args:
+        validity: validity files that the user passed.
+
+    Attributes:
+        overviews: the numbers of each run.
+        warnings: why numbers are not comparable or incomplete.
+        validity: error rates of the runs' judges; empty if no file is set.
+        metadata: how each run was made according to its results file.
+    """
+
+    _urgency = URGENCY
+    _most_images = None  # steps cite them by number
+
+    def __init__(self, runs: Sequence[Run], validity: Sequence[ValidityFile] = ()) -> None:
+        super().__init__(_RPTS, runs, set(), None)
+        self.overviews = [overview_of(run) for run in runs]
+        self.warnings = [*_warnings(runs, self.entries)]
+        self.validity = validity_notes(runs, validity)
+        self.metadata = [metadata_of(run.results) for run in runs]
+
+    def outcome(self, record: RptsRecord) -> str:
+        """Whether answer and reasoning are right."""
+        return outcome(record)
+
+    def _read_logged(self, cases: Iterable[Case]) -> Mapping[tuple[str, int], Logged]:
+        return {}
+
+
+class GradedView(View):
+    """All that a report shows of the graded answers of one benchmark.
+
+    Attributes:
+        summary: the numbers.
+        outcomes: for each run, the number of answers by outcome.
+        filters: the values of each breakdown that the shown questions have.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        grading: Grading,
+        runs: Sequence[AnyRun],
+        limit: int | None,
+        given: set[str],
+    ) -> None:
+        self.benchmark, self.name = benchmark, f"graded-{_plain(benchmark.name)}"
+        safe = {name: _guarded(each) for name, each in grading.breakdowns.items()}
+        super().__init__(replace(grading, breakdowns=safe), runs, given, limit)
+        every = list(chain.from_iterable(run.responses for run in runs))
+        by = safe if grading.display.by is None else grading.display.by
+        tables = [
+            name
+            for name, values_of in self._filtered().items()
+            if name in by
+            and name != grading.first
+            # Not those in which all answers are alike, or each is alone.
+            and 1 < len({values_of(each) for each in every}) <= _MOST_GROUPS
+        ]
+        self.summary = summarize_grades(self.grading, runs, tables)
+        self.outcomes = [Counter(map(self.outcome, run.responses)) for run in runs]
+        tagged = {
+            name: {value for entry in self.entries for value in entry.tags.get(name, ())}
+            for name in self._filtered()
+        }
+        self.filters = {
+            name: sorted(each) for name, each in tagged.items() if 1 < len(each) <= _MOST_VALUES
+        }
+
+    def _images(self, question: ShownQuestion) -> Sequence[str]:
+        """Each once; an empty name for the image from the benchmark's own function."""
+        own = [""] if self.benchmark.picture else []
+        return list(dict.fromkeys(question.images or own))
+
+    def _filtered(self) -> Mapping[str, Any]:
+        known, display = self.grading.breakdowns, self.grading.display
+        by = known if display.by is None else display.by
+        names = (self.grading.first, *by, *display.filters)
+        return {name: known[name] for name in names if name in known}
+
+
+def _guarded(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
+    """The same breakdown, but if it fails on a record, it gives no value."""
+
+    def values(record: Any) -> tuple[str | None, ...]:
+        try:
+            return tuple(values_of(record))
+        except Exception:  # a function of another package, called with any file
+            return (None,)
+
+    return values
+
+
+def _rpts_question(record: RptsRecord) -> ShownQuestion:
+    asked = record.instance
+    gold = (asked.answer,) if asked.answer else ()
+    return ShownQuestion(
+        text=asked.statement, gold=gold, language=asked.language, images=asked.visual_clue
+    )
+
+
+_RPTS = Grading(
+    title="RPTS",
+    metrics={"rpts": lambda record: record.rpts},
+    display=Display(
+        question=_rpts_question, answer=lambda record: ShownAnswer(final=record.answer.value)
+    ),
+)
+
+
+def _key(record: Any) -> Key:
+    return (*record.instance.key, str(getattr(record.instance, "id", "")))
+
+
+def _asked(record: Any) -> object:
+    """What records of one question share: in other data, an index may mean another question."""
+    if not isinstance(record, RptsRecord):
+        return _key(record)
+    asked = record.instance
+    return (*asked.key, asked.statement, asked.context, asked.textual_clue, asked.visual_clue)
+
+
+def _plain(text: str) -> str:
+    """A text as part of an anchor: Latin letters, digits and hyphens, at most 60 of them."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text)[:60].strip("-")
+
+
+def _make_anchor(instance: Any, given: set[str]) -> str:
+    """A readable anchor of a question, the same in every report; it is added to ``given``."""
+    task, number = instance.key
+    base = f"{_plain(task)}-{_plain(str(number))}"
+    name, count = base, 1
+    # Some file systems don't distinguish small letters from capitals.
+    while name.lower() in given:
+        count += 1
+        name = f"{base}-x{count}"
+    given.add(name.lower())
+    return name
+
+
+def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
+    settings = {scoring for run in runs for scoring in run.scorings}
+    for judge in sorted({each.judge for each in settings if not each.comparable}):
+        lexical = ", and lexical detects wrong steps about as well as chance"
+        if judge == "none":
+            yield "The responses were not judged (judge “none”): score them with lmms-rpts score."
+        else:
+            yield (
+                f"The judge “{judge}” is for testing only: its scores are not comparable with "
+                f"those of other judges{lexical if 'lexical' in judge.split('+') else ''}."
+            )
+    if len(settings) > 1:
+        yield (
+            "The runs were scored with different settings (judge, prompt, decay or focus height): "
+            "their differences are not due to the models alone."
+        )
+    for run in runs:
+        unjudged = sum(outcome(response) == "unjudged" for response in run.responses)
+        if unjudged:
+            yield (
+                f"{run.label}: {unjudged} of {len(run.responses)} responses could not be judged, "
+                "or their answer could not be determined. They are left out of the means."
+            )
+        yield from (f"{note}." for note in undecided_notes(run))
+    asked = ({each.record.instance for each in entry.answers} for entry in entries)
+    changed = sum(len(each) > 1 for each in asked)
+    if changed:
+        yield (
+            f"The data changed between the runs: {changed} instances have different abilities, "
+            "gold answers or gold reasoning. Those of the first run are shown."
+        )
+    if len(runs) > 1 and any(None in entry.by_run for entry in entries):
+        yield "The runs cover different instances: their means are over different questions."
