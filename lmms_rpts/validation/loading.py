@@ -129,7 +129,7 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
             raise ReadError(f"{path}: {visible(str(error))}") from None
     for each in () if whole else fields:
         try:
-            chains += found.layout.read(each)
+            chains += list(found.layout.read(each))  # all of a row or none
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except RowError as error:
