@@ -101,7 +101,7 @@ def test_a_chosen_task_is_planned_although_others_hold_likelihoods(
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
     from lmms_rpts.commands import score as command
 
-    rescoring, _ = command._plan([tmp_path], "colours", command._Task(None, None))
+    rescoring, _ = command._plan([tmp_path], "colours", None, None)
     assert list(rescoring.responses) == ["colours_rpts"]
 
 

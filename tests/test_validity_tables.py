@@ -11,7 +11,7 @@ from lmms_rpts.commands.common import csv_of
 from lmms_rpts.commands.validity_tables import FRAME_TYPES, frame_of, validity_blocks
 from lmms_rpts.escaping import columns
 from lmms_rpts.runs.validity import Interval, PublishedFigure, Usage
-from lmms_rpts.validation.run import SetResult, Validation
+from lmms_rpts.validation.run import Validation
 from lmms_rpts.validation.terms import METRICS
 from tests.support.tables import table
 from tests.support.validations import interval, make_set, make_validation, without
@@ -31,12 +31,12 @@ def markdown(validation: Validation) -> str:
 
 
 def of_set(**fields: object) -> Validation:
-    return make_validation(SetResult(make_set(**fields), ()))  # type: ignore[arg-type]
+    return make_validation((make_set(**fields), ()))  # type: ignore[arg-type]
 
 
 def hostile() -> Validation:
     return make_validation(
-        SetResult(
+        (
             make_set(
                 HOSTILE,
                 skipped={HOSTILE: 1},
@@ -117,9 +117,7 @@ def test_a_stopped_validation_and_one_without_sets() -> None:
 
 
 def test_the_frame_has_a_row_for_each_set_source_and_metric() -> None:
-    validation = make_validation(
-        SetResult(make_set("a"), ()), SetResult(make_set("=b", own_metrics={}), ())
-    )
+    validation = make_validation((make_set("a"), ()), (make_set("=b", own_metrics={}), ()))
     frame = frame_of(validation.validity)
     assert {name: str(kind) for name, kind in frame.dtypes.items()} == dict(FRAME_TYPES)
     # Each has the judge's metrics and two of four baselines; one has a metric defined by its

@@ -132,10 +132,11 @@ def plan_rescoring(
     if _check_groups(saved, documents):
         responses = {name: found for name, found in responses.items() if found}
     there = [name for name, found in responses.items() if found]
-    if len(there) < len(responses):
+    empty = [name for name in responses if name not in there]
+    if empty:
         raise ResponsesError(
-            f"No responses to {' or '.join(responses.keys() - {*there})}, only to "
-            f"{' and '.join(there)}: score these alone (--task {there[0]})"
+            f"No responses to {' or '.join(empty)}, only to {' and '.join(there)}: score these "
+            f"alone (--task {there[0]})"
         )
     extents = tuple(
         find_extent(name, {at: len(each) for at, each in found.items()}, len(documents[name]))

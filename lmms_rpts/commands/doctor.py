@@ -65,10 +65,11 @@ def doctor(
             typer.echo(note, err=True)
 
     checks = []
-    with status, options_given(judge=judge):
+    with options_given(judge=judge):
         for stage in _plan(offline, load, quick, include_path, tell):
             status.update(f"{stage.doing} ...")
-            found = stage.perform()
+            with status:
+                found = stage.perform()
             checks += found
             if not as_json:
                 for check in found:

@@ -58,61 +58,56 @@ def _gather(
 ) -> Found:
     """Documents by task, and their responses if there are any."""
     from lmms_rpts.models.responses import read_responses
-    from lmms_rpts.tasks.any_task.documents import documents_of
-    from lmms_rpts.tasks.any_task.names import split_name
-    from lmms_rpts.tasks.data_errors import DataError
-    from lmms_rpts.tasks.documents import scored_tasks
 
-    known = scored_tasks()
-    for task in tasks:
-        if task in known and known[task].unforeseeable:
-            raise DataError(
-                f"There is no estimate for {task}: {known[task].unforeseeable}. Run a part "
-                "(--limit 50): the results of lmms-eval then contain the judge's usage. "
-                "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
-            )
     saved = read_responses(samples) if samples else None
     found: Found = {}
-    for name in tasks:
-        elsewhere = name not in known and (include_path or split_name(name))
-        documents = {name: documents_of(name, include_path)} if elsewhere else _read(name)
-        for task, docs in documents.items():
-            chosen, responses = list(docs[:limit]), None
-            if saved is not None:
-                pairs = [
-                    (doc, response.text)
-                    for at, doc in enumerate(chosen)
-                    for response in _saved(saved, task, at, doc)
-                ]
-                chosen, responses = [doc for doc, _ in pairs], [text for _, text in pairs]
-            found[task] = (chosen, responses)
+    for task, docs in (pair for name in tasks for pair in _documents(name, include_path).items()):
+        chosen, responses = list(docs[:limit]), None
+        if saved is not None:
+            pairs = [
+                (doc, response.text)
+                for at, doc in enumerate(chosen)
+                for response in _saved(saved, task, at, doc)
+            ]
+            chosen, responses = [doc for doc, _ in pairs], [text for _, text in pairs]
+        found[task] = (chosen, responses)
     return found
 
 
-def _read(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The documents of a built-in task.
+def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """The documents of a task or of the tasks of a group.
 
     Raises:
         DataError: also for a task whose steps no judge scores.
     """
+    from lmms_rpts.tasks.any_task.documents import documents_of
+    from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.benchmark import benchmark_of
     from lmms_rpts.tasks.data_errors import DataError
     from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
-    benchmark = None if name in scored_tasks() else benchmark_of(name)
+    known, benchmark = scored_tasks(), benchmark_of(name)
+    limit = "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
+    if name in known and known[name].unforeseeable:
+        raise DataError(
+            f"There is no estimate for {name}: {known[name].unforeseeable}. Run a part "
+            f"(--limit 50): the results of lmms-eval then contain the judge's usage. {limit}"
+        )
+    if name in known:
+        return read_documents(name)
+    if include_path or split_name(name):
+        return {name: documents_of(name, include_path)}
     if benchmark is not None and name in benchmark.task_checks():
         raise DataError(
             f"There is no estimate for {name}: estimates cover only tasks whose steps RPTS scores. "
             f"{benchmark.title} is graded by rules. If its settings use a judge as well, expect "
-            "one or two short calls per response; LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
+            f"one or two short calls per response; {limit}"
         )
-    if name not in scored_tasks():
-        raise DataError(
-            f"Unknown task {name!r}.{did_you_mean(name, scored_tasks())} For a custom task, add "
-            f"--include_path FOLDER; for a task of lmms-eval, add _rpts to its name. Built-in "
-            f"tasks: {', '.join(scored_tasks())}"
-        )
-    return read_documents(name)
+    raise DataError(
+        f"Unknown task {name!r}.{did_you_mean(name, known)} For a custom task, add "
+        f"--include_path FOLDER; for a task of lmms-eval, add _rpts to its name. Built-in "
+        f"tasks: {', '.join(known)}"
+    )
 
 
 def _saved(

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +75,7 @@ def score(
     """
     try:
         with told(), _terminable():
-            _score(samples, task, judge, output, name, _Task(include_path, correct), verbose)
+            _score(samples, task, judge, output, name, include_path, correct, verbose)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -117,27 +117,27 @@ def _score(
     judge: str | None,
     output: Path,
     name: str | None,
-    host: _Task,
+    include_path: Path | None,
+    correct: str | None,
     verbose: bool,
 ) -> None:
     from lmms_rpts.analysis.rescoring import guess_name, safe_name, write_responses
     from lmms_rpts.commands.evaluation import replay_command
     from lmms_rpts.runs.task_grades import write_task_grades
 
-    rescoring, grades = _plan(samples, task, host)
+    rescoring, grades = _plan(samples, task, include_path, correct)
     chosen = _check_judge(judge, rescoring)
     model = safe_name(name or guess_name(rescoring.files))
     _check_output(output, samples)
     _announce(rescoring, model, chosen)
-    include = ["--include_path", str(host.include_path)] if host.include_path else []
+    include = ["--include_path", str(include_path)] if include_path else []
     stopped = None
     with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
         merged, graded = (Path(folder) / name for name in ("responses.jsonl", "grades.jsonl"))
         write_responses(merged, rescoring.responses)
         if grades:
             write_task_grades(graded, grades)
-        given = {"correct": host.correct, "grades": str(graded) if grades else None}
-        with options_given(judge=chosen, **given):
+        with options_given(judge=chosen, correct=correct, grades=str(graded) if grades else None):
             environment = environment_without()
         for number, part in enumerate(rescoring.parts):
             place = Path(folder) / str(number)
@@ -153,16 +153,8 @@ def _score(
         fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """Folder of custom tasks, and the metric that decides whether an answer is right."""
-
-    include_path: Path | None
-    correct: str | None
-
-
 def _plan(
-    samples: list[Path], task: str | None, host: _Task
+    samples: list[Path], task: str | None, include_path: Path | None, correct: str | None
 ) -> tuple[Rescoring, Mapping[str, Grades]]:
     """The plan of what to score; for tasks of other packages, with the grades of the responses."""
     from lmms_rpts.analysis.any_run import plan_any_run
@@ -183,14 +175,14 @@ def _plan(
         if task not in saved.tasks:
             return plan_rescoring(samples, task), {}  # fails with a list of known tasks
     if ours:
-        if host.correct:
+        if correct:
             fail(
                 "--correct is only for tasks of other packages: the built-in tasks grade answers "
                 "themselves"
             )
         return plan_rescoring(samples, task, saved), {}
-    correct = load_settings(correct=host.correct).correct
-    own = own_tasks(host.include_path)
+    correct = load_settings(correct=correct).correct
+    own = own_tasks(include_path)
     run = plan_any_run(samples, task, own=own, correct=correct, saved=saved)
     return run.rescoring, run.grades
 

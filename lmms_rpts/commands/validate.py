@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -124,7 +124,8 @@ def validate(
     with told():
         if compare:
             others = {"--data": data, "--html": html, "--list": show_list, "--dry-run": dry_run}
-            _refuse("--compare", others)
+            if given := [name for name, value in others.items() if value]:
+                fail(f"--compare cannot be combined with {', '.join(given)}")
             check_outputs(files)
             spare([], files, *compare)
             _compare(*compare, files)
@@ -170,13 +171,6 @@ def _read_files(
     for (_, path), each in zip(named, sets, strict=False):
         yield path
         yield from (path / name for name in each.sha256)
-
-
-def _refuse(option: str, others: Mapping[str, object]) -> None:
-    """Fail if options are combined that have no meaning together."""
-    given = [name for name, value in others.items() if value]
-    if given:
-        fail(f"{option} cannot be combined with {', '.join(given)}")
 
 
 def _load(data: Sequence[tuple[str | None, Path]]) -> list[LoadedSet]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity, best_rival, doubt_of
 from lmms_rpts.validation import terms
-from lmms_rpts.validation.run import Miss, SetResult, Validation
+from lmms_rpts.validation.run import Miss, Validation
 
 _LONGEST = 200_000
 """Maximum number of characters of a text on the page, the same as for a step."""
@@ -65,7 +65,8 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
         longest=_LONGEST,
         shown_premises=_SHOWN_PREMISES,
     )
-    sections = [_section(at, each) for at, each in enumerate(validation.sets, 1)]
+    pairs = zip(validation.validity.sets, validation.misses, strict=True)
+    sections = [_section(at, *pair) for at, pair in enumerate(pairs, 1)]
     heading = printable(title or f"Validity of the judge {validation.validity.judge}")
     body = environment.get_template("validity.jinja").render(
         title=heading,
@@ -79,17 +80,16 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
     return frame.page(heading, Markup(body), parts=_PARTS, credit=_CREDIT)  # noqa: S704 - rendered
 
 
-def _section(at: int, result: SetResult) -> dict[str, Any]:
+def _section(at: int, figures: ValidatedSet, misses: Sequence[Miss]) -> dict[str, Any]:
     """What the page shows of one data set."""
-    figures = result.figures
     return {
         "anchor": f"set-{at}",
         "figures": figures,
         "baselines": terms.in_order(figures.baselines, terms.BASELINE_HELP),
         "groups": _grouped(figures.metrics, figures.baselines),
         "misses": {
-            "overlooked": [each for each in result.misses if not each.sound],
-            "alarms": [each for each in result.misses if each.sound],
+            "overlooked": [each for each in misses if not each.sound],
+            "alarms": [each for each in misses if each.sound],
         },
     }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from lmms_rpts.stats.intervals import Estimate, Floats, Indices, estimate_mean
@@ -13,25 +11,14 @@ from lmms_rpts.stats.step_labels import ScoredSteps
 BINS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """Steps with similar scores.
-
-    Attributes:
-        score: the mean score of the steps.
-        sound: the share of sound steps, with the exact interval over questions; ``n`` is the number
-            of steps.
-    """
-
-    score: float
-    sound: Estimate
-
-
-def reliability_bins(steps: ScoredSteps, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
+def reliability_bins(steps: ScoredSteps, bins: int = BINS) -> list[tuple[float, Estimate]]:
     """At most ``bins`` bins of about equal size, by score; equal scores share a bin.
 
     With at most ``bins`` distinct scores, each score has its own bin. Otherwise a score goes to the
     bin that contains the middle of its steps; empty bins are dropped.
+
+    Returns:
+        For each bin the mean score, and the share of sound steps with its interval over questions.
     """
     known = steps.scored
     score, sound = steps.score[known], steps.sound[known].astype(float)
@@ -40,8 +27,8 @@ def reliability_bins(steps: ScoredSteps, bins: int = BINS) -> tuple[ReliabilityB
     for number in range(int(bin_of.max(initial=-1)) + 1):
         own = bin_of == number
         share = estimate_mean(sound[own], question[own], share=True)
-        found.append(ReliabilityBin(float(score[own].mean()), share))
-    return tuple(found)
+        found.append((float(score[own].mean()), share))
+    return found
 
 
 def brier(steps: ScoredSteps) -> Measure:

@@ -91,31 +91,22 @@ def _pairs_within(steps: ScoredSteps) -> tuple[Floats, Floats]:
     return wrong.by_chain(wins), wrong.by_chain((end - start).astype(float))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """Thresholds for k weightings, each chosen on one half of the questions.
-
-    Attributes:
-        threshold: (k, 2), of halves 0 and 1; NaN if a half lacks sound or wrong steps.
-        confusion: (4, k): caught, missed, alarms, passed (see ``macro_f1``); the steps of each half
-            are classified by the threshold of the other half. NaN if a threshold is NaN.
-    """
-
-    threshold: Floats
-    confusion: Floats
-
-
-def fitter(steps: ScoredSteps) -> Callable[[Floats], Fit]:
-    """A function that fits thresholds to (k, m) weights.
+def fitter(steps: ScoredSteps) -> Callable[[Floats], tuple[Floats, Floats]]:
+    """A function that fits thresholds to (k, m) weights, each on one half of the questions.
 
     A half's threshold is its own score with the best macro F1. Ties go to the lowest score, which
     calls the fewest steps wrong. Steps at or above the threshold count as sound.
+
+    Returns:
+        (k, 2), the thresholds of halves 0 and 1, NaN if a half lacks sound or wrong steps; and
+        (4, k): caught, missed, alarms, passed (see ``macro_f1``), where the steps of each half are
+        classified by the threshold of the other half, NaN if a threshold is NaN.
     """
     counted = histograms(steps)
     chains = [np.flatnonzero(steps.half == half) for half in (0, 1)]
     halves = [counted.of(own) for own in chains]
 
-    def fit(weights: Floats) -> Fit:
+    def fit(weights: Floats) -> tuple[Floats, Floats]:
         below = []
         for own, half in zip(chains, halves, strict=True):
             sound, wrong = half.weighted(weights[:, own])
@@ -125,7 +116,7 @@ def fitter(steps: ScoredSteps) -> Callable[[Floats], Fit]:
         score = np.append(counted.score, np.nan)
         confusion = below[0].confusion(best[1]) + below[1].confusion(best[0])
         confusion[:, ~(there[0] & there[1])] = np.nan
-        return Fit(np.column_stack([score[at] for at in best]), confusion)
+        return np.column_stack([score[at] for at in best]), confusion
 
     return fit
 
@@ -180,7 +171,7 @@ def macro_f1_fitted(steps: ScoredSteps) -> Measure:
     fit, size = fitter(steps), len(np.unique(steps.score[steps.scored]))
 
     def of(weights: Floats) -> Floats:
-        return macro_f1(*fit(weights).confusion)
+        return macro_f1(*fit(weights)[1])
 
     return Measure(_in_parts(of, size), steps.by_chain(steps.scored))
 
@@ -193,7 +184,7 @@ def f1_first_fitted(steps: ScoredSteps) -> Measure:
     columns = np.column_stack([wrong, 1 - wrong])
 
     def of(weights: Floats) -> Floats:
-        other = fit(weights).threshold[:, ::-1]
+        other = fit(weights)[0][:, ::-1]
         threshold = other[:, steps.half]
         right = (weights * errors.right(threshold)) @ columns
         known = (weights * errors.known(threshold)) @ columns
@@ -205,7 +196,7 @@ def f1_first_fitted(steps: ScoredSteps) -> Measure:
 
 def fitted_thresholds(steps: ScoredSteps) -> tuple[float, ...]:
     """The thresholds of halves 0 and 1; none if a half has no sound or no wrong step."""
-    (found,) = fitter(steps)(np.ones((1, steps.chains))).threshold.tolist()
+    (found,) = fitter(steps)(np.ones((1, steps.chains)))[0].tolist()
     return () if np.isnan(found).any() else tuple(found)
 
 

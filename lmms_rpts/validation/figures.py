@@ -62,14 +62,8 @@ def figures_of(
         "baselines": baselines,
         "thresholds": fitted_thresholds(steps),
         "bins": tuple(
-            Bin(
-                score=each.score,
-                sound=each.sound.value or 0.0,
-                low=each.sound.low,
-                high=each.sound.high,
-                n=each.sound.n,
-            )
-            for each in reliability_bins(steps)
+            Bin(score=score, sound=sound.value or 0.0, low=sound.low, high=sound.high, n=sound.n)
+            for score, sound in reliability_bins(steps)
         ),
     }
 

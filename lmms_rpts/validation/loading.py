@@ -85,19 +85,11 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
             f"--data {next(iter(chosen)).name}={path}"
         )
     ((layout, files),) = chosen.items()
-    return _with_chains(
-        LoadedSet(
-            name or layout.name,
-            layout,
-            (),
-            sha256={
-                called: hashlib.sha256(file.read_bytes()).hexdigest()
-                for called, (file, _) in files.items()
-            },
-        ),
-        path,
-        [row for _, rows in files.values() for row in rows],
-    )
+    rows = [row for _, rows in files.values() for row in rows]
+    digests = {
+        called: hashlib.sha256(file.read_bytes()).hexdigest() for called, (file, _) in files.items()
+    }
+    return _with_chains(LoadedSet(name or layout.name, layout, (), sha256=digests), path, rows)
 
 
 def _rows(file: Path, alone: bool) -> list[Row]:
@@ -137,7 +129,7 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
             raise ReadError(f"{path}: {visible(str(error))}") from None
     for each in () if whole else fields:
         try:
-            chains += found.layout.read(each)
+            chains += list(found.layout.read(each))  # all of a row or none
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except RowError as error:

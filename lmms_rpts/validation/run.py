@@ -141,23 +141,17 @@ class Miss:
 
 
 @dataclass(frozen=True, slots=True)
-class SetResult:
-    """One set: its figures, and the judge's worst errors, worst first.
+class Validation:
+    """Results of a judge on all sets.
 
-    ``error``: why the first of the unscored steps has no score; None if all have one.
+    Attributes:
+        validity: the figures.
+        misses: for each set, the judge's worst errors, worst first.
+        stopped: why requests ended early; None if they did not.
     """
 
-    figures: ValidatedSet
-    misses: tuple[Miss, ...]
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """Results of a judge on all sets. ``stopped``: why requests ended early, or None."""
-
     validity: Validity
-    sets: tuple[SetResult, ...]
+    misses: tuple[tuple[Miss, ...], ...]
     stopped: str | None = None
 
 
@@ -252,12 +246,12 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         ) as engine,
         JudgeEngine([_WORDS], name=LEXICAL, progress=False) as words,
     ):
-        results = tuple(_validate_set(each, engine, words, settings) for each in plan.sets)
+        asked = [_validate_set(each, engine, words, settings) for each in plan.sets]
         stopped = engine.fatal
         engine.warn_of_one_score()
-    chains = [chain for result in results for chain in result.figures.chains]
-    if all(score is None for chain in chains for score in chain.scores):
-        error = stopped or next(filter(None, (result.error for result in results)), None)
+    verdicts = [verdict for _, own in asked for verdict in own]
+    if all(_score(verdict) is None for verdict in verdicts):
+        error = stopped or next((each.error for each in verdicts if each.error), None)
         raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(
         format="lmms-rpts-validity",
@@ -270,14 +264,16 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         lmms_rpts=__version__,
         seed=plan.seed,
         limit=plan.limit,
-        sets=tuple(result.figures for result in results),
+        sets=tuple(found for found, _ in asked),
     )
-    return Validation(validity, results, stopped)
+    misses = (tuple(_worst(each, own)) for each, (_, own) in zip(plan.sets, asked, strict=True))
+    return Validation(validity, tuple(misses), stopped)
 
 
 def _validate_set(
     planned: PlannedSet, engine: JudgeEngine, words: JudgeEngine, settings: Settings
-) -> SetResult:
+) -> tuple[ValidatedSet, Sequence[Verdict]]:
+    """The figures of a set, and the judge's verdicts."""
     spent = _spent(engine.budget)
     verdicts = _asked(planned, engine)
     *counts, cost = (now - then for now, then in zip(_spent(engine.budget), spent, strict=True))
@@ -312,8 +308,7 @@ def _validate_set(
         ),
         **figures_of(loaded.layout.name, chains, scores, {LEXICAL: _scores(planned, by_words)}),
     )
-    error = next((verdict.error for verdict in verdicts if verdict.error), None)
-    return SetResult(validated, tuple(_worst(planned, verdicts)), error)
+    return validated, verdicts
 
 
 def _asked(planned: PlannedSet, engine: JudgeEngine) -> list[Verdict]:

@@ -15,7 +15,7 @@ from lmms_rpts.report.charts import estimate_bar, reliability_diagram
 from lmms_rpts.report.validity_page import render_validity, write_validity_page
 from lmms_rpts.report.writing import ReportError
 from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, PublishedFigure
-from lmms_rpts.validation.run import SetResult, Validation
+from lmms_rpts.validation.run import Validation
 from lmms_rpts.validation.terms import METRICS
 from tests.report.test_hostile import ATTACKS
 from tests.support.browser import expect_accessible, open_page
@@ -59,8 +59,8 @@ def both() -> Validation:
     long = make_miss(1, "word " * 400, premises=tuple(f"Premise {at}." for at in range(11)))
     chinese = replace(make_miss(0), chain=make_chain("每个盒子有十二个杯子。", language="zh"))
     return make_validation(
-        SetResult(make_set(), (make_miss(1), long, make_miss(0), chinese)),
-        SetResult(BLIND, (make_miss(1, reply=None, premises=()),)),
+        (make_set(), (make_miss(1), long, make_miss(0), chinese)),
+        (BLIND, (make_miss(1, reply=None, premises=()),)),
         stopped="the judge budget leaves no room",
     )
 
@@ -104,7 +104,7 @@ def test_a_judge_that_beats_the_baselines_is_not_doubted() -> None:
 @table("metric", *METRICS)
 def test_metrics_without_a_value(metric: str) -> None:
     found = make_set(metrics=without(metric))
-    html = render_validity(make_validation(SetResult(found, ())))
+    html = render_validity(make_validation((found, ())))
     title = re.escape(METRICS[metric].title)
     row = re.search(rf'<th scope="row">{title}<span.*?</tr>', html, re.DOTALL)
     assert row
@@ -124,7 +124,7 @@ def test_metrics_and_names_of_others() -> None:
         skipped={},
         left_out={},
     )
-    text = text_of(render_validity(make_validation(SetResult(found, ()))))
+    text = text_of(render_validity(make_validation((found, ()))))
     assert "Other figures odd new metric 0.300" in text
     assert "1e+300" in text
     assert "MR-Score –" in text
@@ -137,13 +137,13 @@ def test_no_set() -> None:
 
 
 def test_a_score_below_the_mark_is_not_rounded_up_to_it() -> None:
-    found = SetResult(make_set(), (make_miss(0, score=0.4996),))
+    found = (make_set(), (make_miss(0, score=0.4996),))
     assert "labelled sound, score 0.4996" in text_of(render_validity(make_validation(found)))
 
 
 def test_inherited_errors_and_places_of_alternatives() -> None:
     chain = make_chain(inherited=frozenset({0}), places=(0, 0, 1), path=(1, 2), images=("a.png",))
-    found = SetResult(make_set(), (replace(make_miss(0), chain=chain),))
+    found = (make_set(), (replace(make_miss(0), chain=chain),))
     text = text_of(render_validity(make_validation(found)))
     assert "Step 1 of 2, arithmetic ." in text
     assert "The step depends on an earlier error" in text
@@ -233,7 +233,7 @@ def hostile(text: str) -> Validation:
         for step in (0, 1)
     )
     fields = dict.fromkeys(("judge", "prompt_version", "created", "lmms_rpts"), text)
-    return make_validation(SetResult(figures, misses), stopped=text, **fields)
+    return make_validation((figures, misses), stopped=text, **fields)
 
 
 @pytest.fixture
@@ -270,7 +270,7 @@ def test_hostile_text_shows_as_text(
 
 def test_a_reply_of_a_million_characters(browser: Any, tmp_path: Path) -> None:
     miss = make_miss(1, reply="<b>x" * 250_000)
-    validation = make_validation(SetResult(make_set(), (miss,)))
+    validation = make_validation((make_set(), (miss,)))
     size = write_validity_page(validation, tmp_path / "large.html")
     assert 200_000 < size < 1_000_000  # 200,000 characters are shown, their brackets escaped
     page = open_page(browser, tmp_path / "large.html").page

@@ -38,7 +38,7 @@ def test_reliability_bins(
 ) -> None:
     pairs = zip(labels, scores, strict=True)
     found = reliability_bins(steps_of([judged(label, score) for label, score in pairs]))
-    assert [(each.score, each.sound.value, each.sound.n) for each in found] == [
+    assert [(score, sound.value, sound.n) for score, sound in found] == [
         pytest.approx(each) for each in expected
     ]
 
@@ -50,27 +50,27 @@ def test_bins_never_part_ties(scores: list[int], bins: int) -> None:
     distinct, counts = np.unique(scores, return_counts=True)
     assert len(found) <= bins or len(found) == len(distinct)
     assert len(found) == len(distinct) or len(distinct) > bins
-    ends = np.cumsum([each.sound.n for each in found])
+    ends = np.cumsum([sound.n for _, sound in found])
     assert set(ends.tolist()) <= set(np.cumsum(counts).tolist())
     assert ends[-1] == len(scores)
-    assert all(one.score < two.score for one, two in pairwise(found))
+    assert all(one < two for (one, _), (two, _) in pairwise(found))
 
 
 def test_bins_of_many_scores_are_of_one_size() -> None:
     steps = steps_of([judged("+", at / 1000) for at in range(200)])
-    assert [each.sound.n for each in reliability_bins(steps)] == [20] * 10
+    assert [sound.n for _, sound in reliability_bins(steps)] == [20] * 10
 
 
 def test_as_many_scores_as_bins_have_one_each() -> None:
     steps = steps_of([judged("+", score) for score in (0, 0.5, *[1] * 8)])
-    assert [each.sound.n for each in reliability_bins(steps, 3)] == [1, 1, 8]
-    assert [each.sound.n for each in reliability_bins(steps, 2)] == [2, 8]
+    assert [sound.n for _, sound in reliability_bins(steps, 3)] == [1, 1, 8]
+    assert [sound.n for _, sound in reliability_bins(steps, 2)] == [2, 8]
 
 
 def test_bins_have_intervals_over_questions() -> None:
     shared = [judged("+", 0.9, question=f"q{at % 20}") for at in range(40)]
-    (found,) = reliability_bins(steps_of(shared))
-    assert found.sound.low == pytest.approx(0.025 ** (1 / 20))
+    ((_, sound),) = reliability_bins(steps_of(shared))
+    assert sound.low == pytest.approx(0.025 ** (1 / 20))
 
 
 def test_the_interval_of_the_calibration_error_holds_its_value() -> None:

@@ -15,7 +15,7 @@ from lmms_rpts.runs.validity import (
     Validity,
 )
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.run import Miss, SetResult, Validation
+from lmms_rpts.validation.run import Miss, Validation
 from lmms_rpts.validation.terms import METRICS
 
 VALUES: Mapping[str, float] = {
@@ -136,9 +136,11 @@ def make_miss(step: int = 1, text: str = "", **fields: Any) -> Miss:
     return Miss(**{**given, **fields})
 
 
-def make_validation(*sets: SetResult, stopped: str | None = None, **fields: Any) -> Validation:
+def make_validation(
+    *sets: tuple[ValidatedSet, tuple[Miss, ...]], stopped: str | None = None, **fields: Any
+) -> Validation:
     """A validation of these sets; by default of one set with all figures and two misses."""
-    sets = sets or (SetResult(make_set(), (make_miss(1), make_miss(0))),)
+    sets = sets or ((make_set(), (make_miss(1), make_miss(0))),)
     given: dict[str, Any] = {
         "format": "lmms-rpts-validity",
         "judge": "openai:some-judge",
@@ -148,9 +150,10 @@ def make_validation(*sets: SetResult, stopped: str | None = None, **fields: Any)
         "lmms_rpts": "1.0",
         "seed": 7,
         "limit": 400,
-        "sets": tuple(each.figures for each in sets),
+        "sets": tuple(figures for figures, _ in sets),
     }
-    return Validation(Validity(**{**given, **fields}), sets, stopped)
+    misses = tuple(misses for _, misses in sets)
+    return Validation(Validity(**{**given, **fields}), misses, stopped)
 
 
 def without(metric: str) -> dict[str, Interval]:

@@ -110,7 +110,7 @@ def read(name: str) -> list[Step]:
 def validated(name: str) -> ValidatedSet:
     loaded = load_set(reference("step_labels", name))
     plan = plan_validation([loaded], "lexical", Settings(judge="lexical"))
-    return validate(plan, progress=False).sets[0].figures
+    return validate(plan, progress=False).validity.sets[0]
 
 
 def by_words(steps: list[Step]) -> list[float]:
