@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,18 +16,11 @@ from rich.table import Table
 
 from lmms_rpts.commands.common import fail, told, with_settings
 from lmms_rpts.escaping import visible
-from lmms_rpts.judging.cache import (
-    FILE,
-    Answer,
-    CacheError,
-    LockedError,
-    count_answers,
-    delete_file,
-    read_answers,
-    remove_answers,
-)
 from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.cache import Answer
 
 app = typer.Typer(
     help="Show, clear or export the cache of judge replies.",
@@ -43,6 +36,8 @@ Folder = Annotated[
 @with_settings
 def info(folder: Folder = None) -> None:
     """Show the number of cached replies per judge, with their tokens."""
+    from lmms_rpts.judging.cache import FILE
+
     place = _place(folder)
     if (place / FILE).exists():
         _print_answers(place)
@@ -56,6 +51,8 @@ def info(folder: Folder = None) -> None:
 
 
 def _print_answers(place: Path) -> None:
+    from lmms_rpts.judging.cache import FILE
+
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
     found = _read(place)
@@ -91,6 +88,8 @@ def clear(
 
     Without --judge the thumbnails of reports are deleted as well.
     """
+    from lmms_rpts.judging.cache import FILE, CacheError, LockedError, delete_file, remove_answers
+
     place = _place(folder)
     if judge is not None:
         _check_judge(place, judge)
@@ -153,6 +152,8 @@ def _as_json(answer: Answer) -> dict[str, object]:
 
 def _check_judge(place: Path, judge: str) -> None:
     """Fail with a list of the cached judges if there are no replies of this one."""
+    from lmms_rpts.judging.cache import FILE
+
     judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
     if judge not in judges:
         known = ", ".join(map(visible, sorted(judges))) or "none"
@@ -161,6 +162,8 @@ def _check_judge(place: Path, judge: str) -> None:
 
 def _count(place: Path, judge: str | None) -> str:
     """The number of replies, as part of a question; empty if it is unknown."""
+    from lmms_rpts.judging.cache import CacheError, count_answers
+
     try:
         return f"{count_answers(place, judge):,} of {count_answers(place):,} "
     except CacheError:
@@ -168,6 +171,8 @@ def _count(place: Path, judge: str | None) -> str:
 
 
 def _read(place: Path) -> list[Answer]:
+    from lmms_rpts.judging.cache import CacheError, read_answers
+
     try:
         return list(read_answers(place))
     except CacheError as error:
