@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.blocks import Block, Grid, Line, show, write_files
+from lmms_rpts.commands.blocks import Block, Line, show, write_files
 from lmms_rpts.commands.common import OneRun, check_suffixes, fail, spare, told
 from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE
+from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".csv", ".json", ".md")
 _CONCLUSION, _REPLY = 80, 120
-_HEADS = ("kind of\nstep", "steps\nresponses", "MAE", "Spearman", "kappa", "bias")
+_HEADS = ("kind of step", "steps", "responses", "MAE", "Spearman", "kappa", "bias")
 
 
 def agreement(
@@ -124,32 +125,37 @@ def _blocks(found: Agreement, worst: int) -> list[Block]:
     rows = [
         [
             each.group,
-            f"{each.steps:,}\n{each.responses:,}",
+            f"{each.steps:,}",
+            f"{each.responses:,}",
             *map(_cell, (each.mae, each.spearman, each.kappa)),
             _cell(each.bias, sign="+"),
         ]
         for each in found.groups
     ]
-    blocks: list[Block] = [*map(Line, lines), Grid(_HEADS, rows), *map(Line, _remarks(found))]
+    blocks: list[Block] = [
+        *map(Line, lines),
+        Sheet("", _HEADS, 1, [rows]),
+        *map(Line, _remarks(found)),
+    ]
     if pairs := found.worst(worst):
-        heads = ["id", "step", *found.names, "conclusion", "judge's reply"]
+        heads = ["id", "conclusion", "judge's reply", "step", *found.names]
         steps = [_worst_row(found, pair) for pair in pairs]
-        texts = {0, 4, 5}
-        if len({pair.task for pair in found.pairs}) > 1:
-            heads, texts = ["task", *heads], {0, 1, 5, 6}
+        tasks = len({pair.task for pair in found.pairs}) > 1
+        if tasks:
+            heads = ["task", *heads]
             steps = [[pair.task, *row] for pair, row in zip(pairs, steps, strict=True)]
-        blocks += [Line("strongest disagreement", "title"), Grid(heads, steps, texts)]
+        blocks.append(Sheet("strongest disagreement", heads, 3 + tasks, [steps]))
     return blocks
 
 
 def _cell(estimate: Estimate, sign: str = "") -> str:
-    """The value with its interval on the next line."""
+    """The value with its interval."""
     if estimate.value is None:
         return NONE
     value = _figure(estimate.value, 3, sign)
     if estimate.low is None or estimate.high is None:
         return value
-    return f"{value}\n[{_figure(estimate.low, 2, sign)}, {_figure(estimate.high, 2, sign)}]"
+    return f"{value} [{_figure(estimate.low, 2, sign)}, {_figure(estimate.high, 2, sign)}]"
 
 
 def _figure(value: float, digits: int, sign: str) -> str:
@@ -187,11 +193,11 @@ def _worst_row(found: Agreement, pair: StepPair) -> list[str]:
         reply = f"{reply} / {shorten(pair.other_reply, _REPLY)}"
     return [
         shorten(pair.id, _CONCLUSION) + repeat,
+        shorten(pair.conclusion, _CONCLUSION),
+        reply,
         str(pair.step),
         f"{pair.score:.2f}",
         f"{pair.other:.2f}",
-        shorten(pair.conclusion, _CONCLUSION),
-        reply,
     ]
 
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from lmms_rpts.commands.common import csv_of, write_text
-from lmms_rpts.escaping import escape_markdown, markdown_table, printable
+from lmms_rpts.escaping import escape_latex, escape_markdown, markdown_table, printable
+from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_STYLES = {"text": "", "title": "bold", "Warning": "yellow", "Note": "yellow"}
-_WIDE = 90
-"""From this width, columns of numbers are two blanks apart."""
+_STYLES = {"title": "bold", "Warning": "yellow", "Note": "yellow"}
+_ROOMY = 120
+_SPREAD = re.compile(r"(?<=\d) (?=[\[±])")
+_HEAD = re.compile(r"\w{5,14}_(?=\w{5})")  # "right_for_" and "wrong_reason"
+_TEXT = 16
+"""Columns of texts may be folded to this width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,63 +36,80 @@ class Line:
     """A paragraph; its text is untrusted."""
 
     text: str
-    kind: Literal["text", "title", "Warning", "Note"] = "text"
+    kind: Literal["text", "title", "Warning", "Note", "Judge"] = "text"
+
+    def __str__(self) -> str:
+        start = "" if self.kind in ("text", "title") else f"{self.kind}: "
+        return start + printable(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table; its cells are untrusted, and may have two lines.
-
-    ``texts``: columns that are wrapped and left-aligned; the others have numbers.
-    """
-
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    texts: Collection[int] = (0,)
-
-
-Block = Line | Grid
+Block = Line | Sheet
 
 
 def show(blocks: Iterable[Block], console: Console) -> None:
-    """Print blocks; lines are wrapped only on a terminal."""
+    """Print blocks; lines are wrapped only on a terminal.
+
+    On a narrow terminal, intervals and deviations are below their values, and columns that do not
+    fit are shown in further tables.
+    """
     for at, block in enumerate(blocks):
-        if isinstance(block, Grid):
-            console.print("", _table(block, console.width), "", sep="\n")
+        if isinstance(block, Line):
+            if block.kind == "title" and at:
+                console.print()
+            _say(console, str(block), _STYLES.get(block.kind, ""))
             continue
-        if block.kind == "title" and at:
-            console.print()
-        start = f"{block.kind}: " if block.kind in ("Warning", "Note") else ""
-        text = Text(start + printable(block.text), style=_STYLES[block.kind])
-        console.print(text, soft_wrap=not console.is_terminal)
+        # Not as the table's own title, which would be folded to its width.
+        _say(console, printable(block.title), "table.title")
+        roomy = console.width >= _ROOMY
+        for columns in _parts(block, console.width, roomy):
+            console.print(_table(block, columns, roomy), "")
 
 
-def _table(grid: Grid, width: int) -> Table:
-    padding = (0, int(width >= _WIDE), 0, 0)
-    table = Table(box=box.SIMPLE, padding=padding, pad_edge=False, show_edge=False)
-    for at, head in enumerate(grid.heads):
-        wrapped = at in grid.texts
-        table.add_column(Text(head), justify="left" if wrapped else "right", no_wrap=not wrapped)
-    for row in grid.rows:
-        table.add_row(*map(Text, row))
+def _say(console: Console, text: str, style: str) -> None:
+    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
+
+
+def _table(sheet: Sheet, columns: Sequence[int], roomy: bool) -> Table:
+    table = Table(box=box.SIMPLE, show_edge=False, padding=(0, int(roomy)))
+    for at in columns:
+        head = Text(_below(printable(sheet.heads[at]), _HEAD, roomy))
+        if at < sheet.texts:
+            table.add_column(head, overflow="fold")
+        else:
+            table.add_column(head, justify="right", no_wrap=True)
+    for rows in sheet.sections:
+        for cells in rows:
+            texts = (_below(cells[at], _SPREAD, roomy or at < sheet.texts) for at in columns)
+            best = ("bold" if sheet.is_best(cells[at]) else "" for at in columns)
+            table.add_row(*map(Text, texts, best))
+        table.add_section()
     return table
 
 
-def markdown_of(blocks: Iterable[Block]) -> str:
-    """Blocks as Markdown."""
-    return "\n\n".join(map(_markdown, blocks)) + "\n"
+def _below(text: str, mark: re.Pattern[str], roomy: bool) -> str:
+    """The text in lines, unless there is room for one."""
+    return text if roomy else mark.sub(lambda found: found[0].rstrip() + "\n", text)
 
 
-def _markdown(block: Block) -> str:
-    if isinstance(block, Grid):
-        heads, *rows = ([_cell(each) for each in row] for row in (block.heads, *block.rows))
-        return "\n".join(markdown_table(heads, rows))
-    start = {"text": "", "title": "### "}.get(block.kind, f"**{block.kind}:** ")
-    return start + escape_markdown(block.text)
+def _parts(sheet: Sheet, width: int, roomy: bool) -> Iterator[list[int]]:
+    """The columns of each table that fits the width, which begins with the columns of texts."""
+    texts = list(range(sheet.texts))
 
+    def room(at: int) -> int:
+        cells = [_below(row[at], _SPREAD, roomy) for row in chain(*sheet.sections)]
+        cells.append(_below(sheet.heads[at], _HEAD, roomy))
+        needed = max(cell_len(line) for cell in cells for line in cell.split("\n"))
+        return (min(needed, _TEXT) if at < sheet.texts else needed) + (3 if roomy else 1)
 
-def _cell(text: str) -> str:
-    return escape_markdown(text.replace("\n[", " [").replace("\n", " / "))
+    left = start = width - sum(map(room, texts))
+    part = list(texts)
+    for at in range(sheet.texts, len(sheet.heads)):
+        if room(at) > left and len(part) > len(texts):
+            yield part
+            part, left = list(texts), start
+        part.append(at)
+        left -= room(at)
+    yield part
 
 
 def write_files(
@@ -94,13 +118,79 @@ def write_files(
     frame: Callable[[], pd.DataFrame],
     plain: Callable[[], Any],
 ) -> None:
-    """Write the blocks to .md files, the frame to .csv and the plain values to .json files."""
+    """Write blocks to .md and .tex files, the frame to .csv and the plain values to .json files."""
     for path in files:
         match path.suffix.lower():
             case ".md":
                 write_text(path, markdown_of(blocks))
+            case ".tex":
+                write_text(path, latex_of(blocks))
             case ".csv":
                 write_text(path, csv_of(frame()))
             case _:
-                text = json.dumps(plain(), ensure_ascii=False, indent=1, allow_nan=False)
+                text = json.dumps(plain(), ensure_ascii=False, indent=2, allow_nan=False)
                 write_text(path, text + "\n")
+
+
+def markdown_of(blocks: Iterable[Block]) -> str:
+    """Blocks as Markdown."""
+    return "\n\n".join(chain.from_iterable(map(_markdown, blocks))) + "\n"
+
+
+def _markdown(block: Block) -> Iterator[str]:
+    if isinstance(block, Line):
+        start = {"text": "", "title": "### "}.get(block.kind, f"**{block.kind}:** ")
+        yield start + escape_markdown(block.text)
+        return
+
+    def text(cell: str) -> str:
+        if not block.is_best(cell):
+            return escape_markdown(cell)
+        value, *spread = _SPREAD.split(cell)
+        return " ".join([f"**{value}**", *map(escape_markdown, spread)])
+
+    if block.title:
+        yield f"### {escape_markdown(block.title)}"
+    heads, *rows = [list(map(text, cells)) for cells in (block.heads, *chain(*block.sections))]
+    yield "\n".join(markdown_table(heads, rows))
+
+
+def latex_of(blocks: Iterable[Block]) -> str:
+    """Blocks as LaTeX (booktabs); lines are comments, which end with their line."""
+    lines = ["% Needs \\usepackage{booktabs}."]
+    for block in blocks:
+        lines += [f"% {block}"] if isinstance(block, Line) else _latex(block)
+    return "\n".join([*lines, ""])
+
+
+def _latex(sheet: Sheet) -> Iterator[str]:
+    """A sheet as lines of LaTeX; intervals and deviations are a small second line of their row."""
+    numbers = len(sheet.heads) - sheet.texts
+    yield f"% {printable(sheet.title)}"
+    yield f"\\begin{{tabular}}{{@{{}}{'l' * sheet.texts}{'c' * numbers}@{{}}}}"
+    yield "\\toprule"
+    yield _latex_row(map(escape_latex, sheet.heads))
+    for rows in sheet.sections:
+        yield "\\midrule"
+        for cells in rows:
+            parts = [[cell] for cell in cells[: sheet.texts]]
+            parts += [_SPREAD.split(cell) for cell in cells[sheet.texts :]]
+            values = (_latex_text(value).replace("–", "--") for value, *_ in parts)
+            yield _latex_row(
+                f"\\textbf{{{value}}}" if sheet.is_best(cell) else value
+                for value, cell in zip(values, cells, strict=True)
+            )
+            spreads = [f"{{\\tiny {_latex_text(part[1])}}}" if part[1:] else "" for part in parts]
+            if any(spreads):
+                yield _latex_row(spreads)
+    yield "\\bottomrule"
+    yield "\\end{tabular}"
+    yield ""
+
+
+def _latex_text(text: str) -> str:
+    return escape_latex(text).replace("± ", "$\\pm$")
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return f"{' & '.join(cells)} \\\\"

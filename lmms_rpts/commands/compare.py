@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,34 +9,30 @@ from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from lmms_rpts.commands.blocks import Block, Line, show, write_files
 from lmms_rpts.commands.common import (
     Validities,
     check_suffixes,
-    csv_of,
     fail,
     read_validities,
     spare,
     told,
-    write_text,
 )
-from lmms_rpts.escaping import escape_markdown, markdown_table, printable, shorten
+from lmms_rpts.escaping import printable, shorten
+from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference, Side
-    from lmms_rpts.analysis.validity import ValidityNote
     from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.tasks.grade_types import Grading
 
-SUFFIXES = (".csv", ".json", ".md")
-_COLUMNS = ("metric", "A", "B", "B - A", "95% interval", "p", "p (Holm)", "n both", "n either")
+SUFFIXES = (".csv", ".json", ".md", ".tex")
+_COLUMNS = ("metric", "A", "B", "B - A", "p", "p (Holm)", "n")
 
 
 def compare(
@@ -69,8 +64,8 @@ def compare(
             "--output",
             "-o",
             help=(
-                "Write the metrics to a .csv, .json or .md file; .json also holds all flips. May "
-                "be repeated."
+                "Write the metrics to a .csv, .json, .md or .tex file; .json also holds all flips. "
+                "May be repeated."
             ),
         ),
     ] = None,
@@ -101,19 +96,21 @@ def compare(
             *_judges_to_doubt(a, b),
             *_other_data(comparison),
         ]
-    for path in files:
-        # Written before anything is printed: a pipe may be closed (| head).
-        write_text(path, _written(comparison, warnings, judges, path.suffix.lower(), grading))
-    console = Console()
-    _show_metrics(comparison, console, grading)
-    for warning in warnings:
-        console.print(
-            Text(f"Warning: {printable(warning)}", style="yellow"),
-            soft_wrap=not console.is_terminal,
-        )
-    for line in validity_lines(judges):
-        console.print(Text(f"Judge: {printable(line)}"), soft_wrap=not console.is_terminal)
-    _show_flips(comparison, flips, console)
+    blocks: list[Block] = [
+        *map(Line, _heading(comparison)),
+        _metrics(comparison, grading),
+        Line(_explained(comparison, grading)),
+        *(Line(each, "Warning") for each in warnings),
+        *(Line(each, "Judge") for each in validity_lines(judges)),
+    ]
+
+    def plain() -> dict[str, Any]:
+        notes = {"validity": [asdict(note) for note in judges]} if judges else {}
+        return {**asdict(comparison), "warnings": warnings, **notes}
+
+    # Written before anything is printed: a pipe may be closed (| head).
+    write_files(files, blocks, comparison.frame, plain)
+    show([*blocks, *_flips(comparison, flips)], Console())
 
 
 def _read(
@@ -220,24 +217,11 @@ def _other_data(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _show_metrics(comparison: Comparison, console: Console, grading: Grading) -> None:
-    for line in _heading(comparison):
-        console.print(Text(printable(line)), soft_wrap=not console.is_terminal)
-    roomy = console.width >= 100
-    table = Table(box=box.SIMPLE, show_edge=False, padding=(0, int(roomy)))
-    for at, name in enumerate((*_COLUMNS[:-2], "n")):
-        # Numbers must not be cut off on a narrow terminal; long texts are folded.
-        justify: Literal["right", "left"] = "right" if at else "left"
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=at in (0, 1, 2, 3, 5))
+def _metrics(comparison: Comparison, grading: Grading) -> Sheet:
     found = {metric.metric: metric for metric in comparison.metrics}
     groups = [[each.head for each in columns] for columns in grading.groups.values()]
-    for names in groups or [list(grading.metrics)]:
-        for name in names:
-            *figures, n_both, n_either = _figures(found[name])
-            table.add_row(*figures, f"{n_both}/{n_either}")
-        table.add_section()
-    console.print("", table, "")
-    console.print(Text(_explained(comparison, grading)), soft_wrap=not console.is_terminal)
+    sections = [[_figures(found[name]) for name in names] for names in groups or [list(found)]]
+    return Sheet("", _COLUMNS, 1, sections)
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
@@ -250,17 +234,15 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 
 
 def _figures(metric: MetricDifference) -> list[str]:
-    interval = "-"
+    difference = _number(metric.difference, "+.3f")
     if metric.low is not None and metric.high is not None:
-        interval = f"[{metric.low:+.3f}, {metric.high:+.3f}]"
+        difference += f" [{metric.low:+.3f}, {metric.high:+.3f}]"
     return [
         metric.metric,
         *(_number(each, ".3f") for each in (metric.a, metric.b)),
-        _number(metric.difference, "+.3f"),
-        interval,
+        difference,
         *(_number(each, ".4f") for each in (metric.p, metric.p_holm)),
-        str(metric.n_both),
-        str(metric.n_either),
+        f"{metric.n_both}/{metric.n_either}",
     ]
 
 
@@ -271,51 +253,40 @@ def _number(value: float | None, form: str) -> str:
 
 def _explained(comparison: Comparison, grading: Grading) -> str:
     tested = sum(metric.p is not None for metric in comparison.metrics)
-    return (
-        "Means over the shared documents for which the run has a value. Interval: bootstrap over "
-        "documents. p: two-sided permutation test that swaps the runs within documents; p (Holm): "
-        f"adjusted for the {tested} metrics tested. n: documents with a value in both runs / in at "
-        "least one." + " ".join(["", *re.findall(r"\w+: lower is better\.", grading.explained)])
+    lower = re.findall(r"\w+: lower is better\.", grading.explained)
+    means = (
+        "Means over the shared documents for which the run has a value. [ ]: 95% interval, "
+        "bootstrap over documents. p: two-sided permutation test that swaps the runs within "
+        f"documents; p (Holm): adjusted for the {tested} metrics tested. n: documents with a value "
+        "in both runs / in at least one."
     )
+    return " ".join([means, *lower])
 
 
-def _show_flips(comparison: Comparison, most: int, console: Console) -> None:
-    flips = comparison.flips
+def _flips(comparison: Comparison, most: int) -> Iterator[Block]:
+    flips, total = comparison.flips, comparison.documents
     if not flips:
-        console.print(f"\nNone of the {comparison.documents} documents flipped.")
+        yield Line(f"None of the {total} documents flipped.")
         return
     counts = Counter(flip.to_right for flip in flips)
-    console.print(
-        f"\n{len(flips)} of {comparison.documents} documents flipped: {counts[False]} from right "
-        f"to wrong, {counts[True]} from wrong to right, {counts[None]} only in the reasoning or "
-        "its score.",
-        soft_wrap=not console.is_terminal,
+    yield Line(
+        f"{len(flips)} of {total} documents flipped: {counts[False]} from right to wrong, "
+        f"{counts[True]} from wrong to right, {counts[None]} only in the reasoning or its score."
     )
-    if not most:
-        return
-    console.print(
-        f"Largest changes first (accuracy plus RPTS), {min(most, len(flips))} of {len(flips)}:",
-        soft_wrap=not console.is_terminal,
-    )
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("document", "statement", "", "answer", "outcome"):
-        table.add_column(name, overflow="fold")
-    table.add_column("RPTS", justify="right", no_wrap=True)
-    for flip in flips[:most]:
-        for row in _rows(flip):
-            table.add_row(*row)
-        table.add_section()
-    console.print(table)
+    if most:
+        first = f"Largest changes first, {min(most, len(flips))} of {len(flips)}:"
+        heads = ("document", "statement", "", "answer", "outcome", "RPTS")
+        yield Sheet(first, heads, 5, [list(_rows(flip)) for flip in flips[:most]])
 
 
-def _rows(flip: Flip) -> Iterator[list[Text]]:
+def _rows(flip: Flip) -> Iterator[list[str]]:
     """Two rows of a table: the results of A and B."""
     own = "" if flip.id == str(flip.doc_id) else shorten(f"id {flip.id}", 40)
     names = (printable(f"{flip.task} {flip.doc_id}"), own)
     statements = (shorten(flip.statement, 60), "")
     for run, side, name, statement in zip("AB", (flip.a, flip.b), names, statements, strict=True):
         said = (name, statement, run, _answers(side), _category(side))
-        yield [Text(each) for each in (*said, _number(side.rpts, ".2f"))]
+        yield [*said, _number(side.rpts, ".2f")]
 
 
 def _answers(side: Side) -> str:
@@ -329,31 +300,3 @@ def _category(side: Side) -> str:
     if side.category != "unscored" or side.right is None:
         return side.category
     return f"{'right' if side.right else 'wrong'}, unscored"
-
-
-def _written(
-    comparison: Comparison,
-    warnings: list[str],
-    judges: Sequence[ValidityNote],
-    suffix: str,
-    grading: Grading,
-) -> str:
-    from lmms_rpts.analysis.validity import validity_lines
-
-    if suffix == ".csv":
-        return csv_of(comparison.frame())
-    if suffix == ".json":
-        found = {**asdict(comparison), "warnings": warnings}
-        if judges:
-            found["validity"] = [asdict(note) for note in judges]
-        return json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    table = "\n".join(markdown_table(_COLUMNS, map(_figures, comparison.metrics)))
-    notes = [
-        _explained(comparison, grading),
-        *(f"Warning: {warning}" for warning in warnings),
-        *(f"Judge: {line}" for line in validity_lines(judges)),
-    ]
-    lists = [
-        [f"- {escape_markdown(line)}" for line in each] for each in (_heading(comparison), notes)
-    ]
-    return "\n\n".join(["\n".join(lists[0]), table, "\n".join(lists[1])]) + "\n"

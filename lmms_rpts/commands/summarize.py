@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -11,28 +10,24 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 from rich.console import Console
 
+from lmms_rpts.commands.blocks import Block, Line, show, write_files
 from lmms_rpts.commands.common import (
     PLOTS,
     Runs,
     Validities,
     check_suffixes,
-    csv_of,
     fail,
     read_validities,
     spare,
     told,
     write_bytes,
-    write_text,
 )
-from lmms_rpts.commands.sheets import draw, say, sheet_latex, sheet_markdown
-from lmms_rpts.escaping import escape_markdown, printable
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.runs.validity import ValidityFile
     from lmms_rpts.tasks.grade_types import Grading
     from lmms_rpts.tasks.graded import GradeSummary
-    from lmms_rpts.tasks.sheets import Sheet
 
 _SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
 
@@ -196,27 +191,21 @@ def _show(
         judges = _judges(runs, wanted.task, known)
     if wanted.depth and grading.tree_sheets:
         sheets += grading.tree_sheets(summary.trees, wanted.depth)
-    # Plots are last: a failing plot must not prevent the tables.
-    for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
-        kind = path.suffix.lower()
-        if kind in PLOTS:
-            write_bytes(path, _scatter(summary, metric, kind[1:]))
-        else:
-            # Written before anything is printed: a pipe may be closed (| head).
-            write_text(path, _written(kind, summary, sheets, notes, judges))
-    console = Console()
-    for sheet in sheets:
-        draw(sheet, console)
-    for line in notes:
-        say(console, line)
-    for warning in summary.warnings:
-        say(console, f"Note: {warning}", "yellow")
-    for line in judges:
-        say(console, f"Judge: {line}")
-    for option, most in wanted.lists.items():
-        listed = listing_sheet(summary, option, most) if most else None
-        if listed is not None:
-            draw(listed, console)
+    blocks: list[Block] = [
+        *sheets,
+        *map(Line, notes),
+        *(Line(each, "Note") for each in summary.warnings),
+        *(Line(each, "Judge") for each in judges),
+    ]
+    # Written before anything is printed: a pipe may be closed (| head). Plots are last: a failing
+    # plot must not prevent the tables.
+    plots = [path for path in files if path.suffix.lower() in PLOTS]
+    tables = [path for path in files if path not in plots]
+    write_files(tables, blocks, summary.frame, summary.to_dict)
+    for path in plots:
+        write_bytes(path, _scatter(summary, metric, path.suffix.lower()[1:]))
+    lists = (listing_sheet(summary, each, most) for each, most in wanted.lists.items() if most)
+    show([*blocks, *(each for each in lists if each)], Console())
 
 
 def _judges(runs: Sequence[AnyRun], task: str | None, known: Sequence[ValidityFile]) -> list[str]:
@@ -228,36 +217,6 @@ def _judges(runs: Sequence[AnyRun], task: str | None, known: Sequence[ValidityFi
     shown = [part for run in runs if (part := of_task(run, task)) is not None]
     scored = [run for run in shown if isinstance(run.responses[0], RptsRecord)]
     return validity_lines(validity_notes(scored, known)) if scored else []
-
-
-def _written(
-    kind: str,
-    summary: GradeSummary,
-    sheets: Sequence[Sheet],
-    notes: Sequence[str],
-    judges: Sequence[str],
-) -> str:
-    if kind == ".csv":
-        return csv_of(summary.frame())
-    if kind == ".json":
-        numbers = summary.to_dict()
-        return json.dumps(numbers, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    lines = [*notes, *summary.warnings, *(f"Judge: {line}" for line in judges)]
-    render = _latex if kind == ".tex" else _markdown
-    return "\n".join([*render(sheets, lines), ""])
-
-
-def _markdown(sheets: Sequence[Sheet], notes: Sequence[str]) -> Iterator[str]:
-    for sheet in sheets:
-        yield from sheet_markdown(sheet)
-    yield from (f"- {escape_markdown(line)}" for line in notes)
-
-
-def _latex(sheets: Sequence[Sheet], notes: Sequence[str]) -> Iterator[str]:
-    yield "% Needs \\usepackage{booktabs}."
-    for sheet in sheets:
-        yield from sheet_latex(sheet)
-    yield from (f"% {printable(line)}" for line in notes)
 
 
 def _scatter(summary: GradeSummary, metric: str, kind: str) -> bytes:

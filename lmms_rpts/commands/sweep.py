@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from lmms_rpts.commands.blocks import Block, Line, show, write_files
 from lmms_rpts.commands.common import (
     PLOTS,
     Runs,
     check_suffixes,
-    csv_of,
     fail,
     spare,
     told,
     write_bytes,
 )
-from lmms_rpts.escaping import did_you_mean, escape_markdown, markdown_table, printable
+from lmms_rpts.escaping import did_you_mean
+from lmms_rpts.sheet import Best, Sheet
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lmms_rpts.analysis.sweeping import SweepRow
     from lmms_rpts.tasks.rpts_eval.runs import Run
 
@@ -40,7 +40,7 @@ _HEADS = {
     "accuracy_passing": "accuracy, passing",
     "share_filtered": "share filtered",
 }
-_SUFFIXES = (".csv", ".json", ".md", *PLOTS)
+_SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
 _Number = TypeVar("_Number", int, float)
 Sweeps = Mapping[str, Sequence["SweepRow"]]
 Means = Mapping[str, float | None]
@@ -69,7 +69,7 @@ def sweep(
             "--output",
             "-o",
             help=(
-                "Write a file: .csv, .json, .md, or .svg, .png or .pdf for heat maps (needs "
+                "Write a file: .csv, .json, .md, .tex, or .svg, .png or .pdf for heat maps (needs "
                 "matplotlib). May be repeated."
             ),
         ),
@@ -105,10 +105,19 @@ def sweep(
             label: sweep_rows(part, decays, heights, threshold) for label, part in parts.items()
         }
         guarded = {label: guarded_mean(part) for label, part in parts.items()}
-        contents = {path: _written(path, sweeps, guarded, threshold) for path in files}
-    _show(sweeps, guarded, threshold)
-    for path, content in contents.items():
+        plots = [path for path in files if path.suffix.lower() in PLOTS]
+        drawn = {path: _drawn(path.suffix.lower()[1:], sweeps, threshold) for path in plots}
+    blocks = list(_blocks(sweeps, guarded, threshold))
+    # Written before anything is printed: a pipe may be closed (| head).
+    write_files(
+        [path for path in files if path not in drawn],
+        blocks,
+        lambda: _frame(sweeps, threshold),
+        lambda: _plain(sweeps, guarded, threshold),
+    )
+    for path, content in drawn.items():
         write_bytes(path, content)
+    show(blocks, Console())
 
 
 def _numbers(text: str, kind: Callable[[str], _Number], option: str, what: str) -> list[_Number]:
@@ -132,24 +141,20 @@ def _part(run: Run, task: str | None) -> Run:
     return part
 
 
-def _show(sweeps: Sweeps, guarded: Means, threshold: float) -> None:
-    console = Console()
+def _blocks(sweeps: Sweeps, guarded: Means, threshold: float) -> Iterator[Block]:
     for label, rows in sweeps.items():
-        table = Table(title=Text(printable(label)), title_justify="left")
-        for head in _HEADS.values():
-            table.add_column(head, justify="right")
-        for _, part in groupby(rows, attrgetter("decay")):
-            for row in part:
-                table.add_row(*_cells(row), style="bold" if row.own else None)
-            table.add_section()
-        console.print(table)
+        sections = [
+            [list(map(Best if row.own else str, _cells(row))) for row in part]
+            for _, part in groupby(rows, attrgetter("decay"))
+        ]
+        yield Sheet(label, list(_HEADS.values()), 0, sections)
         if sum(row.own for row in rows) > 1:
-            console.print(
+            yield Line(
                 "This run was scored under several settings, so no single setting reproduces its "
                 "numbers"
             )
-        console.print(_note(guarded[label]), soft_wrap=not console.is_terminal)
-    console.print(_legend(threshold), soft_wrap=not console.is_terminal)
+        yield Line(_note(guarded[label]))
+    yield Line(_legend(threshold))
 
 
 def _legend(threshold: float) -> str:
@@ -173,31 +178,28 @@ def _cells(row: SweepRow) -> list[str]:
     return [f"{mark}{row.decay:g}", str(row.focus_height), *shown]
 
 
-def _written(path: Path, sweeps: Sweeps, guarded: Means, threshold: float) -> bytes:
-    kind = path.suffix.lower()
-    if kind in PLOTS:
-        from lmms_rpts.analysis.sweeping import frame_of
-        from lmms_rpts.report.plots import draw_heatmaps
+def _drawn(kind: str, sweeps: Sweeps, threshold: float) -> bytes:
+    from lmms_rpts.analysis.sweeping import frame_of
+    from lmms_rpts.report.plots import draw_heatmaps
 
-        frames = {label: frame_of(rows) for label, rows in sweeps.items()}
-        return draw_heatmaps(frames, threshold, kind[1:])
-    texts = {".csv": _csv, ".json": _json, ".md": _markdown}
-    return texts[kind](sweeps, guarded, threshold).encode("utf-8", errors="replace")
+    frames = {label: frame_of(rows) for label, rows in sweeps.items()}
+    return draw_heatmaps(frames, threshold, kind)
 
 
-def _csv(sweeps: Sweeps, _guarded: Means, threshold: float) -> str:
-    # One row per setting. The guarded score is the same for all settings, so it is not included.
+def _frame(sweeps: Sweeps, threshold: float) -> pd.DataFrame:
+    """One row per setting. The guarded score is the same for all settings, and not included."""
     import pandas as pd
 
     from lmms_rpts.analysis.sweeping import frame_of
 
     frames = [frame_of(rows).assign(threshold=threshold) for rows in sweeps.values()]
     whole = pd.concat(frames, keys=list(sweeps), names=["run", None]).droplevel(1)
-    return csv_of(whole.reset_index())
+    frame: pd.DataFrame = whole.reset_index()
+    return frame
 
 
-def _json(sweeps: Sweeps, guarded: Means, threshold: float) -> str:
-    listed = [
+def _plain(sweeps: Sweeps, guarded: Means, threshold: float) -> list[dict[str, Any]]:
+    return [
         {
             "run": label,
             "threshold": threshold,
@@ -209,18 +211,7 @@ def _json(sweeps: Sweeps, guarded: Means, threshold: float) -> str:
         }
         for label, rows in sweeps.items()
     ]
-    return json.dumps(listed, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-def _markdown(sweeps: Sweeps, guarded: Means, threshold: float) -> str:
-    lines = []
-    for label, rows in sweeps.items():
-        lines += [f"### {escape_markdown(label)}", ""]
-        cells = ([escape_markdown(cell) for cell in _cells(row)] for row in rows)
-        lines += [*markdown_table(list(_HEADS.values()), cells), ""]
-        lines += [escape_markdown(_note(guarded[label])), ""]
-    return "\n".join([*lines, escape_markdown(_legend(threshold)), ""])

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.commands.blocks import Block, Grid, Line
+from lmms_rpts.commands.blocks import Block, Line
 from lmms_rpts.escaping import count, cut_middle, listed, printable, shorten
 from lmms_rpts.runs.validity import BUILT_IN, Figures, Interval, Usage, ValidatedSet, Validity
+from lmms_rpts.sheet import Sheet
 from lmms_rpts.validation import terms
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
         blocks.append(Line(f"Judging stopped early: {stopped}", "Warning"))
     for each in validity.sets:
         blocks += [Line(shorten(each.name, _TITLE), "title"), Line(_about(each))]
-        blocks += [Grid(_HEADS, _rows(each)), *map(Line, _below(each))]
+        blocks += [Sheet("", _HEADS, 1, [_rows(each)]), *map(Line, _below(each))]
         blocks += [Line(doubt, "Warning") for doubt in terms.doubts(each)]
     notes: Sequence[str] = _NOTES if validity.sets else ["No data set was validated."]
     public = any(each.layout not in _OURS for each in validity.sets)
@@ -181,7 +182,7 @@ def differences_blocks(compared: JudgeComparison) -> list[Block]:
     for each in compared.sets:
         steps = f"{each.found.steps:,} steps scored by both judges, {each.chains:,} chains"
         blocks.append(Line(f"{shorten(each.name, 60)}: {steps}", "title"))
-        blocks.append(Grid(_DIFFERENCES, list(_difference_rows(each))))
+        blocks.append(Sheet("", _DIFFERENCES, 1, [list(_difference_rows(each))]))
         blocks.append(Line(_verdict(each, (first, second))))
     return [*blocks, Line(_NOTE), *(Line(note, "Note") for note in notes_of(compared))]
 

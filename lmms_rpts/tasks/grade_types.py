@@ -13,7 +13,7 @@ from lmms_rpts.tasks.display import Display
 from lmms_rpts.tasks.results import Metrics
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.sheets import Sheet
+    from lmms_rpts.sheet import Sheet
 
 Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""

@@ -4,42 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import columns, printable, shorten
 from lmms_rpts.runs.rounds import NONE, figure_text, token_text
+from lmms_rpts.sheet import Best, Sheet
 from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Group
 from lmms_rpts.tasks.graded import GradeSummary
 
 NOT_GIVEN = "(not given)"
 """The name of a group without a value in the data."""
-
-
-class Best(str):
-    """The text of a cell with the best value of its column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A table of texts, which are untrusted.
-
-    Attributes:
-        heads: headings of the columns.
-        texts: number of text columns; the others, to their right, have numbers.
-        sections: rows that belong together.
-    """
-
-    title: str
-    heads: Sequence[str]
-    texts: int
-    sections: Sequence[Sequence[Sequence[str]]]
-
-    @staticmethod
-    def is_best(cell: str) -> bool:
-        """Whether a cell is emphasized."""
-        return isinstance(cell, Best)
 
 
 def summary_sheets(

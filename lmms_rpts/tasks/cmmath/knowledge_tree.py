@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure, document_means, over_rounds, there
+from lmms_rpts.sheet import Sheet
 from lmms_rpts.tasks.cmmath.knowledge import (
     THRESHOLDS,
     Node,
@@ -20,7 +21,6 @@ from lmms_rpts.tasks.cmmath.knowledge import (
 from lmms_rpts.tasks.cmmath.record import CmmathRecord, CmmathRun
 from lmms_rpts.tasks.grade_types import Subject
 from lmms_rpts.tasks.groups import numeric_frame
-from lmms_rpts.tasks.sheets import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd

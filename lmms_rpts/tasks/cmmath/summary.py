@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
+from lmms_rpts.sheet import Sheet
 from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.cmmath.record import METRICS as _OF_DOCUMENTS
@@ -17,7 +18,7 @@ from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listed
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.groups import by_field
 from lmms_rpts.tasks.results import Metrics
-from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
+from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
 
 METRICS: Metrics = {
     **_OF_DOCUMENTS,

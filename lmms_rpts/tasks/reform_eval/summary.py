@@ -17,6 +17,7 @@ from typing import Any
 
 from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text, over_rounds
+from lmms_rpts.sheet import Sheet
 from lmms_rpts.stats.instability import (
     BY_SAMPLE,
     BY_WORDING,
@@ -47,7 +48,7 @@ from lmms_rpts.tasks.reform_eval.sets import (
     groups,
 )
 from lmms_rpts.tasks.results import Metrics
-from lmms_rpts.tasks.sheets import Sheet, end_of, metric_column, share_text, subject_names
+from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
 
 RESAMPLES = 2_000
 """Number of bootstrap resamples over samples, for each set and model."""
