@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,18 +16,11 @@ from rich.table import Table
 
 from lmms_rpts.commands.common import fail, told, with_settings
 from lmms_rpts.escaping import visible
-from lmms_rpts.judging.cache import (
-    FILE,
-    Answer,
-    CacheError,
-    LockedError,
-    count_answers,
-    delete_file,
-    read_answers,
-    remove_answers,
-)
 from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.cache import Answer
 
 app = typer.Typer(
     help="Show, clear or export the cache of judge replies.",
@@ -43,9 +36,11 @@ Folder = Annotated[
 @with_settings
 def info(folder: Folder = None) -> None:
     """Show the number of cached replies per judge, with their tokens."""
+    from lmms_rpts.judging.cache import FILE
+
     place = _place(folder)
     if (place / FILE).exists():
-        _print_answers(place)
+        _print_answers(place / FILE)
     else:
         missing = "" if place.exists() else " The folder does not exist."
         typer.echo(f"No cached replies in {place}.{missing}")
@@ -55,16 +50,16 @@ def info(folder: Folder = None) -> None:
         typer.echo(f"{said} in {place / thumbnails.FOLDER}")
 
 
-def _print_answers(place: Path) -> None:
+def _print_answers(file: Path) -> None:
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
-    found = _read(place)
+    found = _read(file.parent)
     for answer in found:
         group = (answer.judge, answer.kind, answer.prompt_version)
         answers[group] += 1
         tokens[group] += answer.usage.tokens if answer.usage else 0
     # A line, not the table's title: a title is wrapped to the width of the table.
-    typer.echo(f"{place / FILE} ({(place / FILE).stat().st_size / 1e6:,.1f} MB)")
+    typer.echo(f"{file} ({file.stat().st_size / 1e6:,.1f} MB)")
     table = Table("judge", "question", "prompts")
     for name in ("answers", "tokens"):
         table.add_column(name, justify="right")
@@ -91,6 +86,8 @@ def clear(
 
     Without --judge the thumbnails of reports are deleted as well.
     """
+    from lmms_rpts.judging.cache import FILE, CacheError, LockedError, delete_file, remove_answers
+
     place = _place(folder)
     if judge is not None:
         _check_judge(place, judge)
@@ -153,6 +150,8 @@ def _as_json(answer: Answer) -> dict[str, object]:
 
 def _check_judge(place: Path, judge: str) -> None:
     """Fail with a list of the cached judges if there are no replies of this one."""
+    from lmms_rpts.judging.cache import FILE
+
     judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
     if judge not in judges:
         known = ", ".join(map(visible, sorted(judges))) or "none"
@@ -160,7 +159,9 @@ def _check_judge(place: Path, judge: str) -> None:
 
 
 def _count(place: Path, judge: str | None) -> str:
-    """The number of replies, as part of a question; empty if it is unknown."""
+    """The number of replies, as part of a question."""
+    from lmms_rpts.judging.cache import CacheError, count_answers
+
     try:
         return f"{count_answers(place, judge):,} of {count_answers(place):,} "
     except CacheError:
@@ -168,6 +169,8 @@ def _count(place: Path, judge: str | None) -> str:
 
 
 def _read(place: Path) -> list[Answer]:
+    from lmms_rpts.judging.cache import CacheError, read_answers
+
     try:
         return list(read_answers(place))
     except CacheError as error:
