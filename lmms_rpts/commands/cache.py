@@ -40,7 +40,7 @@ def info(folder: Folder = None) -> None:
 
     place = _place(folder)
     if (place / FILE).exists():
-        _print_answers(place)
+        _print_answers(place / FILE)
     else:
         missing = "" if place.exists() else " The folder does not exist."
         typer.echo(f"No cached replies in {place}.{missing}")
@@ -50,18 +50,16 @@ def info(folder: Folder = None) -> None:
         typer.echo(f"{said} in {place / thumbnails.FOLDER}")
 
 
-def _print_answers(place: Path) -> None:
-    from lmms_rpts.judging.cache import FILE
-
+def _print_answers(file: Path) -> None:
     answers: Counter[tuple[str, str, str]] = Counter()
     tokens: Counter[tuple[str, str, str]] = Counter()
-    found = _read(place)
+    found = _read(file.parent)
     for answer in found:
         group = (answer.judge, answer.kind, answer.prompt_version)
         answers[group] += 1
         tokens[group] += answer.usage.tokens if answer.usage else 0
     # A line, not the table's title: a title is wrapped to the width of the table.
-    typer.echo(f"{place / FILE} ({(place / FILE).stat().st_size / 1e6:,.1f} MB)")
+    typer.echo(f"{file} ({file.stat().st_size / 1e6:,.1f} MB)")
     table = Table("judge", "question", "prompts")
     for name in ("answers", "tokens"):
         table.add_column(name, justify="right")
@@ -161,7 +159,7 @@ def _check_judge(place: Path, judge: str) -> None:
 
 
 def _count(place: Path, judge: str | None) -> str:
-    """The number of replies, as part of a question; empty if it is unknown."""
+    """The number of replies, as part of a question."""
     from lmms_rpts.judging.cache import CacheError, count_answers
 
     try:

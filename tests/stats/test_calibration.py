@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.stats.calibration import reliability_bins
+from lmms_rpts.stats.step_measures import reliability_bins
 from tests.support.labelled import (
     estimate_all,
     judged,
