@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.escaping import cut_middle
-from lmms_rpts.report.tree_svg import inline_svg
-from lmms_rpts.report.trees import figure, score_class
+from lmms_rpts.report.trees import figure, inline_svg, score_class
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before the first paint, so that parts which scripts hide do not flash."""

@@ -177,17 +177,22 @@ class Pages:
 
 
 def _overview_fields(view: RptsView) -> dict[str, Any]:
-    seen = dict(zip((run.label for run in view.runs), view.overviews, strict=True))
-    there = {name for each in view.overviews for name in each.breakdowns}
     instances = [entry.instance for entry in view.entries]
     return {
-        "dimensions": [each for each in DIMENSIONS if each in there],
+        "breakdowns": {each: _groups(view.overviews, each) for each in DIMENSIONS},
         "kinds_given": any(each.abilities or each.relation for each in instances),
-        "group_names": partial(_group_names, view.overviews),
-        "group_of": _group_of,
-        "histogram": lambda run: rpts_histogram(run.responses, run.label),
-        "scatter": lambda: accuracy_against_rpts(seen),
+        "histogram": rpts_histogram,
+        "scatter": accuracy_against_rpts,
     }
+
+
+def _groups(
+    overviews: Sequence[Overview], dimension: Dimension
+) -> list[tuple[str | None, list[Group | None]]]:
+    """The values of a dimension, each with the group of each run."""
+    found = [{each.name: each for each in it.breakdowns.get(dimension, ())} for it in overviews]
+    names = sorted({name for own in found for name in own}, key=lambda name: (name is None, name))
+    return [(name, [own.get(name) for own in found]) for name in names]
 
 
 def _fitted(picture: Picture, longest: int) -> tuple[int, int]:
@@ -212,16 +217,6 @@ def _heat(count: int, seen: Overview) -> int:
     """The class of a count, from 0 to 4, relative to the largest count."""
     most = max(seen.origins.values(), default=0)
     return -(-4 * count // most) if most else 0
-
-
-def _group_names(overviews: Sequence[Overview], dimension: Dimension) -> list[str | None]:
-    names = {group.name for seen in overviews for group in seen.breakdowns.get(dimension, ())}
-    return sorted(names, key=lambda name: (name is None, name))
-
-
-def _group_of(seen: Overview, dimension: Dimension, name: str | None) -> Group | None:
-    groups = seen.breakdowns.get(dimension, ())
-    return next((group for group in groups if group.name == name), None)
 
 
 def _by_run(entry: Entry, kind: str) -> str:
