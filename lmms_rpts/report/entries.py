@@ -22,7 +22,7 @@ from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity_files import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownQuestion
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownQuestion, usual_question
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -402,19 +402,12 @@ def _guarded(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
     return values
 
 
-def _rpts_question(record: RptsRecord) -> ShownQuestion:
-    asked = record.instance
-    gold = (asked.answer,) if asked.answer else ()
-    return ShownQuestion(
-        text=asked.statement, gold=gold, language=asked.language, images=asked.visual_clue
-    )
-
-
 _RPTS = Grading(
     title="RPTS",
     metrics={"rpts": lambda record: record.rpts},
     display=Display(
-        question=_rpts_question, answer=lambda record: ShownAnswer(final=record.answer.value)
+        question=lambda record: replace(usual_question(record), images=record.instance.visual_clue),
+        answer=lambda record: ShownAnswer(final=record.answer.value),
     ),
 )
 

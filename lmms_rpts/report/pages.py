@@ -63,8 +63,7 @@ class Pages:
         self.views, self.title, self.gallery = views, title, gallery
         is_graded = any(view.name for view in views)
         self._frame = Frame((*STYLES, "graded.css") if is_graded else STYLES)
-        self._environment = self._frame.environment
-        self._environment.globals.update(
+        self._frame.environment.globals.update(
             terms=terms,
             differences=differences,
             most=_MOST,
@@ -140,7 +139,8 @@ class Pages:
         """The overview of the RPTS runs, where there are any, and of each graded benchmark."""
         for at, view in enumerate(self.views):
             name = "graded_overview.jinja" if view.name else "overview.jinja"
-            yield self._environment.get_template(name).render(
+            yield self._frame.body(
+                name,
                 view=view,
                 title=None if at else self.title,
                 link=link,
@@ -158,9 +158,7 @@ class Pages:
         keys = [(entry.task, name) if name else (entry.anchor, "") for name in entry.images]
         images = [(key[1], self.gallery.get(key)) for key in keys]
         name = "graded_instance.jinja" if view.name else "instance.jinja"
-        body = self._environment.get_template(name).render(
-            view=view, entry=entry, links=links, images=images
-        )
+        body = self._frame.body(name, view=view, entry=entry, links=links, images=images)
         kind = "instance open" if opened else "instance"
         return f'<article class="{kind}" id="{entry.anchor}">\n{body}</article>\n'
 
@@ -173,7 +171,9 @@ class Pages:
                 places |= {"#overview": "Overview", "#instances": "Instances"}
         parts = [(links["overview"] + place, name) for place, name in places.items()]
         content = Markup(body)  # noqa: S704 - rendered
-        return self._frame.page(title, content, parts=parts, credit=_CREDIT, images=images)
+        return self._frame.page(
+            title=title, body=content, parts=parts, credit=_CREDIT, images=images
+        )
 
 
 def _overview_fields(view: RptsView) -> dict[str, Any]:

@@ -29,13 +29,12 @@ class ThumbnailCache(NamedTuple):
     def get(self, key: str) -> bytes | None:
         """A stored thumbnail, encoded; None if there is none."""
         path = self._path(key)
-        try:
+        with suppress(OSError):
             found = path.read_bytes()
-        except OSError:
-            return None
-        with suppress(OSError):  # the least recently used files are deleted first
-            os.utime(path)
-        return found
+            with suppress(OSError):  # the least recently used files are deleted first
+                os.utime(path)
+            return found
+        return None
 
     def put(self, key: str, content: bytes) -> None:
         """Store a thumbnail; do nothing if the folder can't be written."""

@@ -79,7 +79,8 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
     )
     sections = [_section(at, each) for at, each in enumerate(validation.sets, 1)]
     heading = printable(title or f"Validity of the judge {validation.validity.judge}")
-    body = environment.get_template("validity.jinja").render(
+    body = frame.body(
+        "validity.jinja",
         title=heading,
         validity=validation.validity,
         settings=_settings(validation.validity),
@@ -88,7 +89,7 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
         # The columns of the overview.
         baselines=[name for name in terms.BASELINE_HELP if name != "always_sound"],
     )
-    return frame.page(heading, Markup(body), parts=_PARTS, credit=_CREDIT)  # noqa: S704 - rendered
+    return frame.page(title=heading, body=body, parts=_PARTS, credit=_CREDIT)
 
 
 def _section(at: int, result: SetResult) -> _Section:
