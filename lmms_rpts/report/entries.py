@@ -180,6 +180,7 @@ class View:
     name = ""
     _urgency: Sequence[str] = GRADED_URGENCY
     _most_images: int | None = MOST_IMAGES
+    _most_answers: int | None = MOST_ANSWERS
 
     def __init__(
         self, grading: Grading, runs: Sequence[AnyRun], given: set[str], limit: int | None
@@ -245,7 +246,7 @@ class View:
         shown = [
             [
                 self._answer(f"{anchor}--m{run}" + (f"-{at}" if at else ""), run, record)
-                for at, record in enumerate(records[:MOST_ANSWERS])
+                for at, record in enumerate(records[: self._most_answers])
             ]
             for run, records in enumerate(by_run)
         ]
@@ -288,7 +289,7 @@ class View:
         worst = min(shown, key=lambda each: each.rank)
         right = sum(self.outcome(each) == "right" for each in records)
         several = len(records) > 1
-        facts = self.grading.display.together(records[:MOST_ANSWERS]) if several else {}
+        facts = self.grading.display.together(records[: self._most_answers]) if several else {}
         return Cell(worst, right, len(records), len(records) - len(shown), facts)
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
@@ -321,7 +322,7 @@ class RptsView(View):
     """
 
     _urgency = URGENCY
-    _most_images = None  # steps cite them by number
+    _most_images = _most_answers = None  # steps cite images by number
 
     def __init__(self, runs: Sequence[Run], validity: Sequence[ValidityFile] = ()) -> None:
         super().__init__(_RPTS, runs, set(), None)
