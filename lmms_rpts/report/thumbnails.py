@@ -66,11 +66,7 @@ class Stored(NamedTuple):
 
 def stored(folder: Path) -> Iterator[Stored]:
     """The thumbnails below a cache's folder; none if there is no folder."""
-    try:
-        paths = [*folder.glob(f"*/*{_SUFFIX}")]
-    except (OSError, RuntimeError):  # no permission, a name that is too long, a loop of links
-        return
-    for path in paths:
+    for path in folder.glob(f"*/*{_SUFFIX}"):
         with suppress(OSError):  # another process deleted it
             status = path.stat()
             yield Stored(path, status.st_size, status.st_mtime)
