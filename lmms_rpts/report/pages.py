@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +18,7 @@ from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report import terms
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
-from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Entry, GradedView, RptsView
+from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, GradedView, RptsView
 from lmms_rpts.report.frame import STYLES, Frame
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
@@ -219,23 +219,20 @@ def _heat(count: int, seen: Overview) -> int:
     return -(-4 * count // most) if most else 0
 
 
-def _by_run(entry: Entry, kind: str) -> str:
-    """Words of each run, for the filters: joined by ``+``, with a space between runs.
+_WORDS: Mapping[str, Callable[[Answer], Iterable[str]]] = {
+    "outcome": lambda answer: [answer.outcome],
+    "flags": lambda answer: answer.flags,
+    "broken": lambda answer: [each.modality for each in [answer.record.first_error] if each],
+    "apart": lambda answer: ["apart"] * differences.is_apart(answer.record),
+}
+"""What filters look for: outcome, lists, kind of the first error, scores that differ."""
 
-    ``kind``: ``outcome``, ``flags``, ``broken`` (kind of the first error) or ``apart`` (RPTS and
-    guarded score differ).
-    """
+
+def _by_run(entry: Entry, kind: str) -> str:
+    """Words of each run, for the filters: joined by ``+``, with a space between runs."""
     words: list[set[str]] = [set() for _ in entry.by_run]
     for answer in entry.answers:
-        own = words[answer.run]
-        if kind == "outcome":
-            own.add(answer.outcome)
-        elif kind == "flags":
-            own.update(answer.flags)
-        elif kind == "broken" and answer.record.first_error:
-            own.add(answer.record.first_error.modality)
-        elif kind == "apart" and differences.is_apart(answer.record):
-            own.add(kind)
+        words[answer.run].update(_WORDS[kind](answer))
     return " ".join("+".join(sorted(each)) or "-" for each in words)
 
 

@@ -103,15 +103,10 @@ def _shown(picture: Picture) -> dict[str, Any]:
 
 def _response(response: RptsRecord) -> dict[str, Any]:
     instance, rated = response.instance, set(rated_steps(response))
-    return {
-        "task": instance.task,
-        "doc_id": instance.doc_id,
-        "id": instance.id,
+    place = ("task", "doc_id", "id", "language", "statement", "context")
+    return {name: getattr(instance, name) for name in place} | {
         "repeat": response.repeat,
-        "language": instance.language,
-        "statement": instance.statement,
         "asked": "Statement" if instance.is_statement else "Question",
-        "context": instance.context,
         "texts": list(instance.textual_clue),
         "steps": [
             _step(step, at in rated, len(instance.visual_clue))

@@ -188,20 +188,6 @@ def test_without_scripts_all_can_be_read(browser: Any, report: Path) -> None:
     page.context.close()
 
 
-def test_back_to_a_page_that_was_filtered(browser: Any, folder_report: Path) -> None:
-    found = open_page(browser, folder_report)
-    page = found.page
-    page.locator("#by-run").select_option(label="model-a")
-    page.get_by_label("Outcome").select_option("right_unsound")
-    expect(page.locator("#instances .shown")).to_have_text("1 of 5 shown")
-    page.get_by_role("link", name="q2", exact=True).click()
-    expect_title(page, "q2")
-    page.go_back()
-    expect(page.get_by_label("Outcome")).to_have_value("right_unsound")
-    expect(page.locator("#instances .shown")).to_have_text("1 of 5 shown")
-    page.context.close()
-
-
 def test_several_responses_to_an_instance(browser: Any, tmp_path: Path) -> None:
     """The table shows the response that needs attention most; filters find all of them."""
     write_run(tmp_path, {0: [make_record([1.0, 1.0]), make_record([0.0, 0.2])]})
