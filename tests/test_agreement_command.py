@@ -72,10 +72,12 @@ def test_the_table_shows_each_group(command: Command, run: Path, rated: Path) ->
     result = command(run, rated)
     assert result.exit_code == 0, result.output
     # Of the 12 steps, 5 second steps were rated 0.1 higher (1.0 is the maximum).
-    assert line_of(result.output, "all")[:3] == ["all", "12", "0.042"]
-    assert line_of(result.output, "all")[-1] == "-0.042"
-    assert line_of(result.output, "visual") == ["visual", "6", "0.000", "1.000", "1.000", "+0.000"]
-    assert line_of(result.output, "textual") == ["textual", "0", "–", "–", "–", "–"]
+    assert line_of(result.output, "all")[:4] == ["all", "12", "6", "0.042"]
+    assert "-0.042" in line_of(result.output, "all")
+    visual = ["0.000", "1.000", "1.000", "+0.000"]
+    assert line_of(result.output, "visual")[:3] == ["visual", "6", "6"]
+    assert [each for each in line_of(result.output, "visual") if each in visual] == visual
+    assert line_of(result.output, "textual") == ["textual", "0", "0", "–", "–", "–", "–"]
     assert "judged by openai:oracle" in result.output
     assert "steps.csv (1 rater)" in result.output
     assert "Cohen 1968" in result.output
@@ -149,7 +151,7 @@ def test_the_table_fits_a_narrow_terminal(
     ]
     rated.write_text("\n".join(["doc_id,step,score", *lines]), encoding="utf-8")
     table = command(run, rated).output.split("MAE:")[0]
-    (intervals,) = re.findall(r"all .*\n(.*)", table)
+    intervals = " ".join(re.findall(r"all .*\n(.*)", table))
     found = re.findall(r"\[[-+]?\d\.\d\d, [-+]?\d\.\d\d\]", intervals)
     assert len(found) == 4
     assert [each.count("-") for each in found] == [0, 2, 2, 0]
@@ -249,7 +251,7 @@ def test_people_who_rated_a_page(command: Command, run: Path, pages: list[Path])
 def test_one_page_in_place_of_a_run(command: Command, run: Path, pages: list[Path]) -> None:
     alone = command(run, pages[0])
     assert alone.exit_code == 0
-    assert line_of(alone.output, "all")[:3] == ["all", "12", "0.000"]
+    assert line_of(alone.output, "all")[:4] == ["all", "12", "6", "0.000"]
     assert alone.output == command(run, "--human", pages[0]).output
 
 

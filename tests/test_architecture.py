@@ -45,7 +45,7 @@ FLOORS = (
     ("grading",),
     ("settings", "rows", "fields"),
     ("reasoning", "stats", "files", "schema", "terminal"),
-    ("escaping", "errors", "masking", "notebook"),
+    ("escaping", "errors", "masking", "notebook", "sheet"),
 )
 """From the top; a package imports only from layers below its own."""
 

@@ -147,7 +147,7 @@ def _markdown(block: Block) -> Iterator[str]:
         if not block.is_best(cell):
             return escape_markdown(cell)
         value, *spread = _SPREAD.split(cell)
-        return " ".join([f"**{value}**", *map(escape_markdown, spread)])
+        return " ".join([f"**{escape_markdown(value)}**", *map(escape_markdown, spread)])
 
     if block.title:
         yield f"### {escape_markdown(block.title)}"

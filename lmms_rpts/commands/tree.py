@@ -90,7 +90,7 @@ def tree(
     name = _task(found, instance, task)
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
     from lmms_rpts.report.layout import Sizes
-    from lmms_rpts.report.tree_svg import make_figure, standalone_svg
+    from lmms_rpts.report.trees import make_figure, standalone_svg
 
     sizes = Sizes(node=node_width, lines=lines)
     trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)

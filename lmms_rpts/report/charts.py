@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
@@ -12,6 +12,7 @@ from lmms_rpts.escaping import cut_middle
 from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
 from lmms_rpts.runs.validity import Bin, Interval
 from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _BINS = 10
 _LARGEST_DOT, _SMALLEST_DOT = 11.0, 2.5
@@ -31,8 +32,6 @@ def estimate_bar(
     Args:
         estimate: clamped to the bar, since files from others may contain any number.
         run: number of its colour.
-        height: of the drawing, with the whisker.
-        margin: above and below the bar.
         chance: whether dashes mark 0.5.
         rival: a value to mark from above.
     """
@@ -86,20 +85,18 @@ def rpts_histogram(responses: Sequence[RptsRecord], label: str) -> Markup:
         *_ticks(left, width, 2 * half + 14),
         _text((left + width) / 2, 2 * half + bottom - 6, "RPTS", "name"),
     ]
-    said = (
-        f"RPTS of {label}. Right answers, by tenths from 0 to 1: {_listed(right)}. "
-        f"Wrong answers: {_listed(wrong)}."
-    )
+    ups, downs = (", ".join(map(str, each)) for each in (right, wrong))
+    said = f"RPTS of {label}. Right answers, by tenths from 0 to 1: {ups}. Wrong answers: {downs}."
     return _drawing(parts, width + 10, 2 * half + bottom, said)
 
 
-def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
+def accuracy_against_rpts(runs: Sequence[Run], overviews: Sequence[Overview]) -> Markup:
     """Scatter plot: one point per run, with both intervals; runs without a score are left out."""
     width, height, left, bottom = 300, 216, 50, 38
     across, up = width - left - 14, height - bottom - 12
     parts = [*_grid(left, 12, across, up)]
     said = []
-    for at, (label, seen) in enumerate(overviews.items()):
+    for at, (run, seen) in enumerate(zip(runs, overviews, strict=True)):
         x, y = seen.metrics["accuracy"], seen.metrics["rpts"]
         if x.value is None or y.value is None:
             continue
@@ -113,9 +110,9 @@ def accuracy_against_rpts(overviews: Mapping[str, Overview]) -> Markup:
         parts += [
             _path(cross, f"whisker run{at % 6}"),
             _circle(px, py, 6, f"dot run{at % 6}"),
-            _text(px + aside, py - 9, cut_middle(label, 32), kind),
+            _text(px + aside, py - 9, cut_middle(run.label, 32), kind),
         ]
-        said.append(f"{label}: accuracy {x.value:.2f}, RPTS {y.value:.2f}")
+        said.append(f"{run.label}: accuracy {x.value:.2f}, RPTS {y.value:.2f}")
     parts += [
         _text(left + across / 2, height - 4, "accuracy", "name"),
         _upright(12, 12 + up / 2, "RPTS"),
@@ -130,10 +127,6 @@ def _counts(responses: Sequence[RptsRecord], correct: bool) -> list[int]:
             # The bins are closed on the right end only at 1.
             counts[min(_BINS - 1, int(response.rpts * _BINS + 1e-9))] += 1
     return counts
-
-
-def _listed(counts: Sequence[int]) -> str:
-    return ", ".join(map(str, counts))
 
 
 def reliability_diagram(bins: Sequence[Bin], name: str) -> Markup:
@@ -171,30 +164,32 @@ def _drawing(parts: Sequence[Markup], width: float, height: float, said: str) ->
     ).format(width, height, said, Markup("").join(parts))
 
 
+def _element(name: str, kind: str, said: str = "", **fields: str | float) -> Markup:
+    shown = {
+        key: value if isinstance(value, str) else f"{value:.4g}" for key, value in fields.items()
+    }
+    pairs = Markup("").join(Markup(' {}="{}"').format(*each) for each in shown.items())
+    return Markup('<{0}{1} class="{2}">{3}</{0}>').format(name, pairs, kind, said)
+
+
 def _rect(x: float, y: float, width: float, height: float, kind: str, corner: int = 0) -> Markup:
-    return Markup(
-        '<rect x="{:.4g}" y="{:.4g}" width="{:.4g}" height="{:.4g}" rx="{}" class="{}"></rect>'
-    ).format(x, y, width, height, corner, kind)
+    return _element("rect", kind, x=x, y=y, width=width, height=height, rx=corner)
 
 
 def _circle(x: float, y: float, radius: float, kind: str) -> Markup:
-    dot = Markup('<circle cx="{:.4g}" cy="{:.4g}" r="{:.3g}" class="{}"></circle>')
-    return dot.format(x, y, radius, kind)
+    return _element("circle", kind, cx=x, cy=y, r=radius)
 
 
 def _path(way: str, kind: str) -> Markup:
-    return Markup('<path d="{}" class="{}"></path>').format(way, kind)
+    return _element("path", kind, d=way)
 
 
 def _text(x: float, y: float, said: str, kind: str) -> Markup:
-    return Markup('<text x="{:.4g}" y="{:.4g}" class="{}">{}</text>').format(x, y, kind, said)
+    return _element("text", kind, said, x=x, y=y)
 
 
 def _upright(x: float, y: float, said: str) -> Markup:
-    return Markup(
-        '<text x="{0:.4g}" y="{1:.4g}" class="name" transform="rotate(-90 {0:.4g} {1:.4g})">{2}'
-        "</text>"
-    ).format(x, y, said)
+    return _element("text", "name", said, x=x, y=y, transform=f"rotate(-90 {x:.4g} {y:.4g})")
 
 
 def _grid(left: float, top: float, across: float, up: float) -> list[Markup]:

@@ -21,7 +21,7 @@ from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownQuestion
+from lmms_rpts.tasks.display import Display, ShownAnswer, ShownQuestion, usual_question
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -180,6 +180,7 @@ class View:
     name = ""
     _urgency: Sequence[str] = GRADED_URGENCY
     _most_images: int | None = MOST_IMAGES
+    _most_answers: int | None = MOST_ANSWERS
 
     def __init__(
         self, grading: Grading, runs: Sequence[AnyRun], given: set[str], limit: int | None
@@ -245,7 +246,7 @@ class View:
         shown = [
             [
                 self._answer(f"{anchor}--m{run}" + (f"-{at}" if at else ""), run, record)
-                for at, record in enumerate(records[:MOST_ANSWERS])
+                for at, record in enumerate(records[: self._most_answers])
             ]
             for run, records in enumerate(by_run)
         ]
@@ -288,7 +289,7 @@ class View:
         worst = min(shown, key=lambda each: each.rank)
         right = sum(self.outcome(each) == "right" for each in records)
         several = len(records) > 1
-        facts = self.grading.display.together(records[:MOST_ANSWERS]) if several else {}
+        facts = self.grading.display.together(records[: self._most_answers]) if several else {}
         return Cell(worst, right, len(records), len(records) - len(shown), facts)
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
@@ -321,7 +322,7 @@ class RptsView(View):
     """
 
     _urgency = URGENCY
-    _most_images = None  # steps cite them by number
+    _most_images = _most_answers = None  # steps cite images by number
 
     def __init__(self, runs: Sequence[Run], validity: Sequence[ValidityFile] = ()) -> None:
         super().__init__(_RPTS, runs, set(), None)
@@ -402,19 +403,12 @@ def _guarded(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
     return values
 
 
-def _rpts_question(record: RptsRecord) -> ShownQuestion:
-    asked = record.instance
-    gold = (asked.answer,) if asked.answer else ()
-    return ShownQuestion(
-        text=asked.statement, gold=gold, language=asked.language, images=asked.visual_clue
-    )
-
-
 _RPTS = Grading(
     title="RPTS",
     metrics={"rpts": lambda record: record.rpts},
     display=Display(
-        question=_rpts_question, answer=lambda record: ShownAnswer(final=record.answer.value)
+        question=lambda record: replace(usual_question(record), images=record.instance.visual_clue),
+        answer=lambda record: ShownAnswer(final=record.answer.value),
     ),
 )
 

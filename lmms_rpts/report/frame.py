@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.escaping import cut_middle
-from lmms_rpts.report.tree_svg import inline_svg
-from lmms_rpts.report.trees import figure, score_class
+from lmms_rpts.report.trees import figure, inline_svg, score_class
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before the first paint, so that parts which scripts hide do not flash."""
@@ -22,20 +21,11 @@ _EARLY = Markup('document.documentElement.classList.add("js");')
 _LABEL = 61
 
 STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css")
-SCRIPTS = (
-    "core.js",
-    "theme.js",
-    "table.js",
-    "navigation.js",
-    "keys.js",
-    "zoom.js",
-    "previews.js",
-    "record.js",
-    "tree.js",
-    "fit.js",
-    "print.js",
-    "address.js",
+_SCRIPTS = (
+    *("core", "theme", "table", "navigation", "keys", "zoom"),
+    *("previews", "record", "tree", "fit", "print", "address"),
 )
+SCRIPTS = tuple(f"{name}.js" for name in _SCRIPTS)
 """Scripts of a report: ``core.js`` is first, since the others use what it defines."""
 
 
@@ -81,27 +71,23 @@ class Frame:
         self._style = Markup("\n").join(self._source(each) for each in styles)
         self._script = Markup("\n").join(self._source(each) for each in scripts)
 
+    def body(self, template: str, **fields: object) -> Markup:
+        """A part of a page; ``fields``: variables of its template."""
+        text = self.environment.get_template(template).render(**fields)
+        return Markup(text)  # noqa: S704 - rendered
+
     def page(
-        self,
-        title: str,
-        body: Markup,
-        *,
-        parts: Sequence[tuple[str, str]],
-        credit: str,
-        images: str = "data:",
+        self, template: str = "page.jinja", *, title: str, images: str = "data:", **fields: object
     ) -> str:
         """A whole page.
 
         Args:
-            body: the content, rendered.
-            parts: links to sections of the page, with their names, for the bar at the top.
-            credit: the source of the page, for the footer: the end of a sentence.
+            template: ``page.jinja``, or one that extends it.
             images: allowed sources of images, as in a content security policy.
+            fields: for ``page.jinja``: ``body``, its content; ``parts``, pairs of a link to a
+                section and its name, for the bar at the top; ``credit``, the source of the page,
+                for the footer: the end of a sentence. Else the template's own.
         """
-        return self.render("page.jinja", images, title=title, parts=parts, credit=credit, body=body)
-
-    def render(self, template: str, images: str = "data:", **fields: object) -> str:
-        """A whole page of a template that extends ``page.jinja``; ``fields``: its variables."""
         allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
         # Only the page's two scripts may run, and only images may load.
         policy = (
@@ -110,6 +96,7 @@ class Frame:
         )
         return self.environment.get_template(template).render(
             **fields,
+            title=title,
             policy=policy,
             style=Markup("<style>\n{}</style>").format(self._style),
             early=Markup("<script>{}</script>").format(_EARLY),

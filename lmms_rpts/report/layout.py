@@ -85,8 +85,8 @@ def lay_out(
         [_Place(step.layer - 1, width, _LEAF) for width in widths]
         for step, widths in zip(steps, leaves, strict=True)
     ]
-    for step, its_leaves in zip(steps, below, strict=True):
-        for leaf in its_leaves:
+    for step, own in zip(steps, below, strict=True):
+        for leaf in own:
             # A step is centred over its leaves only if it cites no other step.
             _tie([leaf, step], leads=False)
             leaf.lead_up.append(step)

@@ -15,8 +15,7 @@ from lmms_rpts.escaping import printable, shorten, visible
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import ReasoningTree
 from lmms_rpts.reasoning.outline import outline
-from lmms_rpts.report.tree_svg import make_figure, standalone_svg
-from lmms_rpts.report.trees import TreePicture, draw_response
+from lmms_rpts.report.trees import TreePicture, draw_response, make_figure, standalone_svg
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.runs.run import AnyRun

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,7 @@ from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report import terms
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
-from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Entry, GradedView, RptsView
+from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, GradedView, RptsView
 from lmms_rpts.report.frame import STYLES, Frame
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
@@ -63,8 +63,7 @@ class Pages:
         self.views, self.title, self.gallery = views, title, gallery
         is_graded = any(view.name for view in views)
         self._frame = Frame((*STYLES, "graded.css") if is_graded else STYLES)
-        self._environment = self._frame.environment
-        self._environment.globals.update(
+        self._frame.environment.globals.update(
             terms=terms,
             differences=differences,
             most=_MOST,
@@ -140,7 +139,8 @@ class Pages:
         """The overview of the RPTS runs, where there are any, and of each graded benchmark."""
         for at, view in enumerate(self.views):
             name = "graded_overview.jinja" if view.name else "overview.jinja"
-            yield self._environment.get_template(name).render(
+            yield self._frame.body(
+                name,
                 view=view,
                 title=None if at else self.title,
                 link=link,
@@ -158,9 +158,7 @@ class Pages:
         keys = [(entry.task, name) if name else (entry.anchor, "") for name in entry.images]
         images = [(key[1], self.gallery.get(key)) for key in keys]
         name = "graded_instance.jinja" if view.name else "instance.jinja"
-        body = self._environment.get_template(name).render(
-            view=view, entry=entry, links=links, images=images
-        )
+        body = self._frame.body(name, view=view, entry=entry, links=links, images=images)
         kind = "instance open" if opened else "instance"
         return f'<article class="{kind}" id="{entry.anchor}">\n{body}</article>\n'
 
@@ -173,21 +171,28 @@ class Pages:
                 places |= {"#overview": "Overview", "#instances": "Instances"}
         parts = [(links["overview"] + place, name) for place, name in places.items()]
         content = Markup(body)  # noqa: S704 - rendered
-        return self._frame.page(title, content, parts=parts, credit=_CREDIT, images=images)
+        return self._frame.page(
+            title=title, body=content, parts=parts, credit=_CREDIT, images=images
+        )
 
 
 def _overview_fields(view: RptsView) -> dict[str, Any]:
-    seen = dict(zip((run.label for run in view.runs), view.overviews, strict=True))
-    there = {name for each in view.overviews for name in each.breakdowns}
     instances = [entry.instance for entry in view.entries]
     return {
-        "dimensions": [each for each in DIMENSIONS if each in there],
+        "breakdowns": {each: _groups(view.overviews, each) for each in DIMENSIONS},
         "kinds_given": any(each.abilities or each.relation for each in instances),
-        "group_names": partial(_group_names, view.overviews),
-        "group_of": _group_of,
-        "histogram": lambda run: rpts_histogram(run.responses, run.label),
-        "scatter": lambda: accuracy_against_rpts(seen),
+        "histogram": rpts_histogram,
+        "scatter": accuracy_against_rpts,
     }
+
+
+def _groups(
+    overviews: Sequence[Overview], dimension: Dimension
+) -> list[tuple[str | None, list[Group | None]]]:
+    """The values of a dimension, each with the group of each run."""
+    found = [{each.name: each for each in it.breakdowns.get(dimension, ())} for it in overviews]
+    names = sorted({name for own in found for name in own}, key=lambda name: (name is None, name))
+    return [(name, [own.get(name) for own in found]) for name in names]
 
 
 def _fitted(picture: Picture, longest: int) -> tuple[int, int]:
@@ -214,33 +219,20 @@ def _heat(count: int, seen: Overview) -> int:
     return -(-4 * count // most) if most else 0
 
 
-def _group_names(overviews: Sequence[Overview], dimension: Dimension) -> list[str | None]:
-    names = {group.name for seen in overviews for group in seen.breakdowns.get(dimension, ())}
-    return sorted(names, key=lambda name: (name is None, name))
-
-
-def _group_of(seen: Overview, dimension: Dimension, name: str | None) -> Group | None:
-    groups = seen.breakdowns.get(dimension, ())
-    return next((group for group in groups if group.name == name), None)
+_WORDS: Mapping[str, Callable[[Answer], Iterable[str]]] = {
+    "outcome": lambda answer: [answer.outcome],
+    "flags": lambda answer: answer.flags,
+    "broken": lambda answer: [each.modality for each in [answer.record.first_error] if each],
+    "apart": lambda answer: ["apart"] * differences.is_apart(answer.record),
+}
+"""What filters look for: outcome, lists, kind of the first error, scores that differ."""
 
 
 def _by_run(entry: Entry, kind: str) -> str:
-    """Words of each run, for the filters: joined by ``+``, with a space between runs.
-
-    ``kind``: ``outcome``, ``flags``, ``broken`` (kind of the first error) or ``apart`` (RPTS and
-    guarded score differ).
-    """
+    """Words of each run, for the filters: joined by ``+``, with a space between runs."""
     words: list[set[str]] = [set() for _ in entry.by_run]
     for answer in entry.answers:
-        own = words[answer.run]
-        if kind == "outcome":
-            own.add(answer.outcome)
-        elif kind == "flags":
-            own.update(answer.flags)
-        elif kind == "broken" and answer.record.first_error:
-            own.add(answer.record.first_error.modality)
-        elif kind == "apart" and differences.is_apart(answer.record):
-            own.add(kind)
+        words[answer.run].update(_WORDS[kind](answer))
     return " ".join("+".join(sorted(each)) or "-" for each in words)
 
 

@@ -31,7 +31,6 @@ _ENCODER = (2, pillow_version, _FORMAT, _QUALITY, _METHOD)
 _MOST_PIXELS = 50_000_000
 _MOST_BYTES = 200_000_000  # 50 megapixels in 32 bits, uncompressed
 _LARGE = 8_000_000
-_MOST_SCANS = 40
 _THREADS = max(2, min(os.cpu_count() or 2, 16))
 _MANY = 40
 _one_large = Lock()
@@ -96,9 +95,7 @@ def _shrunk_file(content: bytes, longest: int) -> Picture | None:
     with warnings.catch_warnings(), Image.open(io.BytesIO(content), formats=FORMATS) as image:
         warnings.simplefilter("ignore")  # Pillow warns about sizes, which are checked here
         pixels = image.width * image.height
-        # Each scan of a JPEG is a pass over the whole image.
-        scans = content.count(b"\xff\xda") if image.format == "JPEG" else 0
-        if pixels > _MOST_PIXELS or scans > _MOST_SCANS:
+        if pixels > _MOST_PIXELS:
             return None
         with _one_large if pixels > _LARGE else nullcontext():
             return _shrunk(image, longest)

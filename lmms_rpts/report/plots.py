@@ -164,7 +164,11 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
     name = _NAMES.get(metric, metric.replace("_", " "))
     figure = _figure((8, 5), f"{name} against tokens used", _note(summary.models, metric))
     axes = figure.subplots()
-    axes.set_title(f"{_scope(summary)}{_better(metric)}", loc="left")
+    better = f"; {'lower' if metric in LOWER_IS_BETTER else 'higher'} is better"
+    better = "" if metric in NEITHER_IS_BETTER else better
+    tasks = [group.value or "" for table in summary.tables[:1] for group in table.groups]
+    scope = shorten(tasks[0], 60) if len(tasks) == 1 else f"all {summary.grading.questions}"
+    axes.set_title(f"{scope}{better}", loc="left")
     axes.grid(axis="y", alpha=0.4)
     axes.margins(0.12)
     for _, tokens, score, ends in points:
@@ -186,27 +190,14 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
     return _render(figure, kind)
 
 
-def _scope(summary: GradeSummary) -> str:
-    tasks = [group.value or "" for table in summary.tables[:1] for group in table.groups]
-    return shorten(tasks[0], 60) if len(tasks) == 1 else f"all {summary.grading.questions}"
-
-
-def _better(metric: str) -> str:
-    if metric in NEITHER_IS_BETTER:
-        return ""
-    return f"; {'lower' if metric in LOWER_IS_BETTER else 'higher'} is better"
-
-
 def _note(models: Sequence[Figures], metric: str) -> str:
     tokenless = [each.model for each in models if each.tokens.value is None]
     scoreless = [each.model for each in models if each.metrics[metric].value is None]
-    notes = [_NOTE]
-    for why, names in (("tokens not reported", tokenless), ("no score", scoreless)):
-        if names:
-            notes.append(f"{why}: {', '.join(map(shorten, names))}")
+    why = {"tokens not reported": tokenless, "no score": scoreless}
+    notes = [f"{each}: {', '.join(map(shorten, names))}" for each, names in why.items() if names]
     # Wrapped here, since matplotlib's wrapping reads "$" as a formula. Chinese is twice as wide.
-    widths = (90 if note.isascii() else 55 for note in notes)
-    return "\n".join(map(partial(fill, break_on_hyphens=False), notes, widths))
+    widths = (90 if note.isascii() else 55 for note in [_NOTE, *notes])
+    return "\n".join(map(partial(fill, break_on_hyphens=False), [_NOTE, *notes], widths))
 
 
 def _place_labels(axes: Axes, points: Sequence[Point]) -> None:
@@ -246,17 +237,13 @@ def _render(figure: Figure, kind: str) -> bytes:
     metadata = {"Title": figure.get_suptitle(), date: None}
     # Hundreds of settings make a large picture: at most about 8,000 pixels per side.
     dpi = min(160, 8000 / max(figure.get_size_inches()))
-    _round_layout(figure)
-    file = io.BytesIO()
-    figure.savefig(file, format=kind, dpi=dpi, bbox_inches="tight", metadata=metadata)
-    return file.getvalue()
-
-
-def _round_layout(figure: Figure) -> None:
-    """Rounded layout: the solver's last digits vary, and the ids of an SVG hash all digits."""
+    # The layout is rounded: the solver's last digits vary, and the ids of an SVG hash all digits.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for part in figure.subfigs:
         part.bbox_relative.set_points(np.round(part.bbox_relative.get_points(), 6))
     for axes in figure.axes:
         axes.set_position(Bbox(np.round(axes.get_position(original=True).get_points(), 6)))
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, dpi=dpi, bbox_inches="tight", metadata=metadata)
+    return file.getvalue()

@@ -77,51 +77,36 @@ def write_rating_page(
 def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> str:
     """The page as HTML; ``gallery``: pictures by task and file name."""
     frame = Frame(("report.css", "tree.css", "rate.css"), ("rate.js",), command="rate")
-    # JSON that is safe in a script element.
-    data = json.dumps(
-        _page_data(sample, gallery), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
-    embedded = Markup(data.translate(_ESCAPES))  # noqa: S704 - escaped here
-    return frame.render("rate.jinja", title="Rate reasoning steps", sample=embedded)
-
-
-def _page_data(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> dict[str, Any]:
-    """The data that the script shows and saves.
-
-    The digest covers only the texts: the same sample with larger images has the same digest.
-    """
     responses = [_response(each) for each in sample.responses]
+    # Only of the texts: the same sample with larger images has the same digest.
     canonical = json.dumps(responses, ensure_ascii=True, sort_keys=True).encode("ascii")
     pictures = [
         [gallery.get((each.instance.task, name)) for name in each.instance.visual_clue]
         for each in sample.responses
     ]
-    return {
+    page_data = {
         "format": FORMAT,
         "version": VERSION,
         "sample": hashlib.sha256(canonical).hexdigest()[:_DIGEST],
         "responses": responses,
-        "images": [
-            [
-                each and {"source": each.data_uri, "width": each.width, "height": each.height}
-                for each in own
-            ]
-            for own in pictures
-        ],
+        "images": [[each and _shown(each) for each in own] for own in pictures],
     }
+    # JSON that is safe in a script element.
+    data = json.dumps(page_data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    embedded = Markup(data.translate(_ESCAPES))  # noqa: S704 - escaped here
+    return frame.page("rate.jinja", title="Rate reasoning steps", sample=embedded)
+
+
+def _shown(picture: Picture) -> dict[str, Any]:
+    return {"source": picture.data_uri, "width": picture.width, "height": picture.height}
 
 
 def _response(response: RptsRecord) -> dict[str, Any]:
     instance, rated = response.instance, set(rated_steps(response))
-    return {
-        "task": instance.task,
-        "doc_id": instance.doc_id,
-        "id": instance.id,
+    place = ("task", "doc_id", "id", "language", "statement", "context")
+    return {name: getattr(instance, name) for name in place} | {
         "repeat": response.repeat,
-        "language": instance.language,
-        "statement": instance.statement,
         "asked": "Statement" if instance.is_statement else "Question",
-        "context": instance.context,
         "texts": list(instance.textual_clue),
         "steps": [
             _step(step, at in rated, len(instance.visual_clue))

@@ -29,13 +29,12 @@ class ThumbnailCache(NamedTuple):
     def get(self, key: str) -> bytes | None:
         """A stored thumbnail, encoded; None if there is none."""
         path = self._path(key)
-        try:
+        with suppress(OSError):
             found = path.read_bytes()
-        except OSError:
-            return None
-        with suppress(OSError):  # the least recently used files are deleted first
-            os.utime(path)
-        return found
+            with suppress(OSError):  # the least recently used files are deleted first
+                os.utime(path)
+            return found
+        return None
 
     def put(self, key: str, content: bytes) -> None:
         """Store a thumbnail; do nothing if the folder can't be written."""
@@ -67,11 +66,7 @@ class Stored(NamedTuple):
 
 def stored(folder: Path) -> Iterator[Stored]:
     """The thumbnails below a cache's folder; none if there is no folder."""
-    try:
-        paths = [*folder.glob(f"*/*{_SUFFIX}")]
-    except (OSError, RuntimeError):  # no permission, a name that is too long, a loop of links
-        return
-    for path in paths:
+    for path in folder.glob(f"*/*{_SUFFIX}"):
         with suppress(OSError):  # another process deleted it
             status = path.stat()
             yield Stored(path, status.st_size, status.st_mtime)

@@ -1,12 +1,18 @@
-"""Picture of a reasoning tree as SVG: boxes for steps and leaves, lines for citations."""
+"""Picture of a reasoning tree as SVG: boxes for steps and leaves, lines for citations.
+
+Inline in a page, or as a file of its own.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from lmms_rpts.analysis.differences import clue_label, idle_steps
 from lmms_rpts.filters.record import RIGHT_REASON, FirstError, RptsInstance, RptsRecord
@@ -18,13 +24,29 @@ TEXT, LINE, PADDING = 12, 15, 9
 """Font size, line height, and space at the sides of a box, in pixels."""
 LEAF = 26
 """Height of a leaf."""
-_HEAD, _FLAGS, _FOOT = 24, 20, 8
-_FLAG_SIZE, _FLAG_HEIGHT = 11, 16
+_HEAD, _FLAGS, _FOOT, _FLAG_SIZE = 24, 20, 8, 11
 _BETWEEN, _MARGIN = 38, 4
 _MOST_LEAVES, _MOST_DRAWN = 6, 5000
 _LEAST_LEAF = 66
 _CORNERS = {"image": 3, "conclusion": 8}
 _EMPTY = "(empty)"
+_GROUND = '<rect class="bg" width="100%" height="100%"/>'
+_FIRST, _RESTATES = "first wrong step", "restates"
+
+_VARIABLE = re.compile(r"--([a-z0-9-]+): *(#[0-9a-fA-F]{3,8});")
+_USE = re.compile(r"var\(--([a-z0-9-]+)\)")
+_TITLE_SIZE, _LEGEND_SIZE, _TITLE = 14, 12, 24
+_EDGE, _APART, _NO_TREE, _LEAST = 8, 26, 24, 160
+_BOX, _ROW, _AFTER_BOX, _AFTER_TEXT = 20, 22, 6, 18
+_LEGEND = (
+    ({"scored"}, ("s0", "s2", "s5", "s8", "s10"), "score from 0 to 1"),
+    ({"scored", "sx"}, ("sx",), "not scored"),
+    ({"first"}, ("first",), "first wrong step"),
+    ({"path"}, ("path",), "path from it to the last step"),
+    ({"stray"}, ("stray",), "does not enter the score"),
+    ({"fault"}, ("fault",), "cites evidence that does not exist"),
+)
+"""What a tree must have for an entry, the boxes of the entry, and its words."""
 
 # Elements are plain text, with every text of a model or of data escaped where it is put in:
 # Markup.format takes ten times as long, and a report has tens of thousands of elements.
@@ -91,33 +113,30 @@ class TreePicture:
         sizes = sizes or Sizes()
         self.steps, self._tree, self._node = len(tree.heights), tree, sizes.node
         self._scores = scores or [None] * self.steps
+        first = error.step if error else None
         self._flags = [
-            ("first wrong step",) * bool(error and error.step == at) + ("restates",) * (at in idle)
-            for at in range(self.steps)
+            [_FIRST] * (at == first) + [_RESTATES] * (at in idle) for at in range(self.steps)
         ]
         self._texts = [clean(step.conclusion) or _EMPTY for step in tree.chain.steps]
-        self._wrapped = [
-            wrap(text, sizes.node - 2 * PADDING, TEXT, sizes.lines) for text in self._texts
-        ]
+        room = sizes.node - 2 * PADDING
+        self._wrapped = [wrap(text, room, TEXT, sizes.lines) for text in self._texts]
         self._heights = [
             _HEAD + _FLAGS * bool(flags) + LINE * len(wrapped.lines) + _FOOT
             for flags, wrapped in zip(self._flags, self._wrapped, strict=True)
         ]
         self._leaves = _leaves(tree)
-        widths = [[leaf.width for leaf in each] for each in self._leaves]
-        self._layout = lay_out(tree, widths, sizes)
+        self._layout = lay_out(tree, [[leaf.width for leaf in own] for own in self._leaves], sizes)
         self._tops, self._bottoms = _rows(tree, self._heights)
         self.width = round(self._layout.width) + 2 * _MARGIN if self.steps else 0
         self.height = self._bottoms[0] + _MARGIN if self.steps else 0
         self.scored = any(score is not None for score in self._scores)
         lines = [*_lines(tree, self._layout, error)]
         self._lines = lines[:_MOST_DRAWN]
-        faults = any(leaf.fault for each in self._leaves for leaf in each)
         self.kinds = {mark for mark, _, _ in self._lines if mark}
         self.kinds |= {"sx" if score is None else "scored" for score in self._scores}
+        self.kinds |= {"fault" for own in self._leaves for leaf in own if leaf.fault}
         self.kinds |= {"first"} if error else set()
         self.kinds |= set() if all(tree.uses) else {"stray"}
-        self.kinds |= {"fault"} if faults else set()
         self.summary = _summary(tree, error, len(lines) - _MOST_DRAWN)
 
     def elements(self, anchor: str | None = None) -> Iterator[str]:
@@ -153,22 +172,21 @@ class TreePicture:
         score, text, wrapped = self._scores[at], self._texts[at], self._wrapped[at]
         head, value = f"Conclusion {at}", "" if score is None else figure(score)
         kinds = ["step", score_class(score)]
-        kinds += ["first"] * ("first wrong step" in self._flags[at])
-        kinds += ["stray"] * (not self._tree.uses[at])
+        kinds += ["first"] * (_FIRST in self._flags[at]) + ["stray"] * (not self._tree.uses[at])
         tag, place = ("g", "") if anchor is None else ("a", f' href="#{escape(anchor)}-s{at}"')
         parts = [f'<{tag} class="{" ".join(kinds)}"{place}>']
         if wrapped.cut:
             said = f"{head}{', score ' * bool(value)}{value}: "
             parts.append(f"<title>{escape(said)}{escape(text)}</title>")
-        parts.append(svg_rect(left, top, self._node, self._heights[at], 8))
-        parts.append(svg_text(left + PADDING, top + 18, f"{head} ", "h"))
+        parts.append(_rect(left, top, self._node, self._heights[at], 8))
+        parts.append(_text(left + PADDING, top + 18, f"{head} ", "h"))
         if value:
-            parts.append(svg_text(right, top + 18, f"{value} ", "v"))
+            parts.append(_text(right, top + 18, f"{value} ", "v"))
         parts += _flag_boxes(self._flags[at], left + PADDING, top + 25)
         kind, x = ("", left + PADDING) if is_rightward(text) else ("rtl", right)
         first = top + _HEAD + _FLAGS * bool(self._flags[at]) + TEXT - 2
-        for number, line in enumerate(wrapped.lines):
-            parts.append(svg_text(x, first + number * LINE, line, kind))
+        lines = enumerate(wrapped.lines)
+        parts += (_text(x, first + number * LINE, line, kind) for number, line in lines)
         return "".join([*parts, f"</{tag}>"])
 
 
@@ -189,13 +207,11 @@ def draw_gold(instance: RptsInstance, sizes: Sizes | None = None) -> TreePicture
     return TreePicture(gold_tree(instance), sizes=sizes)
 
 
-def svg_rect(left: int, top: int, width: int, height: int, corner: int) -> str:
-    """A box."""
+def _rect(left: int, top: int, width: int, height: int, corner: int) -> str:
     return f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="{corner}"/>'
 
 
-def svg_text(x: int, y: int, text: str, kind: str) -> str:
-    """A line of text of the class ``kind``."""
+def _text(x: int, y: int, text: str, kind: str = "") -> str:
     named = f' class="{escape(kind)}"' if kind else ""
     return f'<text{named} x="{x}" y="{y}">{escape(text)}</text>'
 
@@ -255,17 +271,17 @@ def _leaf(leaf: _Leaf, left: int, top: int, active: bool) -> str:
         more = f'{named} tabindex="0" role="img" aria-label="{escape(said)}"'
     title = f"<title>{escape(clean(leaf.fault))}</title>" if leaf.fault else ""
     kinds = f"leaf {leaf.kind}{' fault' if leaf.fault else ''}"
-    box = svg_rect(left, top, leaf.width, LEAF, _CORNERS.get(leaf.kind, LEAF // 2))
-    text = svg_text(left + leaf.width // 2, top + 17, clean(leaf.label), "")
+    box = _rect(left, top, leaf.width, LEAF, _CORNERS.get(leaf.kind, LEAF // 2))
+    text = _text(left + leaf.width // 2, top + 17, clean(leaf.label))
     return f'<g class="{escape(kinds)}"{more}>{title}{box}{text}</g>'
 
 
 def _flag_boxes(flags: Sequence[str], left: int, top: int) -> Iterator[str]:
     for flag in flags:
         width = round(width_of(flag, _FLAG_SIZE, bold=True)) + 10
-        kind = "flag restates" if flag == "restates" else "flag"
-        box = svg_rect(left, top, width, _FLAG_HEIGHT, 8)
-        yield f'<g class="{kind}">{box}{svg_text(left + width // 2, top + 12, f"{flag} ", "")}</g>'
+        kind = "flag restates" if flag == _RESTATES else "flag"
+        box, text = _rect(left, top, width, 16, 8), _text(left + width // 2, top + 12, f"{flag} ")
+        yield f'<g class="{kind}">{box}{text}</g>'
         left += width + 4
 
 
@@ -285,3 +301,117 @@ def _summary(tree: ReasoningTree, error: FirstError | None, left_out: int) -> st
     if left_out > 0:
         summary += f" {left_out} citations are not drawn."
     return summary
+
+
+class TreeFigure(NamedTuple):
+    """A figure: SVG elements, size in CSS pixels, and a description in words."""
+
+    width: int
+    height: int
+    elements: Sequence[str]
+    summary: str
+
+
+def make_figure(trees: Sequence[tuple[str, TreePicture]], with_legend: bool = False) -> TreeFigure:
+    """A figure of trees with their titles; an empty title takes up no room.
+
+    Args:
+        trees: title and picture of each, from the top.
+        with_legend: whether a legend of what occurs in the trees is drawn below them.
+    """
+    width = max(_LEAST, *(picture.width for _, picture in trees)) + 2 * _EDGE
+    elements, top = [], _EDGE
+    for title, picture in trees:
+        if title:
+            line = wrap(clean(title), width - 2 * _EDGE, _TITLE_SIZE, 1, bold=True).lines
+            elements.append(_text(_EDGE, top + _TITLE_SIZE, "".join(line), "title"))
+            top += _TITLE
+        if picture.steps:
+            left = _EDGE if title else (width - picture.width) // 2
+            elements.append(f'<g class="{_kind(picture)}" transform="translate({left} {top})">')
+            elements += [*picture.elements(), "</g>"]
+        else:
+            note = "no steps of reasoning"
+            elements.append(_text(_EDGE, top + _LEGEND_SIZE, note, "note"))
+        top += (picture.height or _NO_TREE) + _APART
+    top -= _APART
+    if with_legend:
+        kinds = set().union(*(picture.kinds for _, picture in trees))
+        legend, top = _legend(kinds, width, top + 2 * _EDGE)
+        elements += legend
+    named = (f"{clean(title)}: {each.summary}" if title else each.summary for title, each in trees)
+    return TreeFigure(width, top + _EDGE, elements, " ".join(named))
+
+
+def inline_svg(picture: TreePicture, anchor: str) -> Markup:
+    """A tree for a page: steps are links to ``#ANCHOR-sN``, and colours are the page's."""
+    # The summary is in the page, next to the picture: screen readers go through the links here.
+    root = _root(_kind(picture), picture.width, picture.height)
+    return Markup("".join((root, *picture.elements(anchor), "</svg>")))  # noqa: S704 - escaped
+
+
+def standalone_svg(figure: TreeFigure, name: str, background: bool = True) -> str:
+    """A figure as an SVG file: no links, no scripts, and light colours.
+
+    Args:
+        name: its name for screen readers.
+        background: whether the background is white; else it is transparent.
+    """
+    # Variables are of the page: each is replaced by its light colour.
+    style = _USE.sub(lambda found: light_colours()[found[1]], template_text("tree_svg.css"))
+    more = ' xmlns="http://www.w3.org/2000/svg" role="img"'
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n'
+        f"{_root('tree-svg', figure.width, figure.height, more)}"
+        f"<title>{escape(clean(name))}</title><desc>{escape(clean(figure.summary))}</desc>"
+        f"<style>\n{style}</style>"
+        f"{_GROUND * background}{''.join(figure.elements)}</svg>\n"
+    )
+
+
+@cache
+def light_colours() -> dict[str, str]:
+    """Colours by the names of their CSS variables: those of the first block of ``report.css``."""
+    block, _, _ = template_text("report.css").partition("}")
+    return dict(_VARIABLE.findall(block))
+
+
+@cache
+def template_text(name: str) -> str:
+    """The text of a file in ``templates``."""
+    return (files("lmms_rpts.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _legend(kinds: set[str], width: int, top: int) -> tuple[list[str], int]:
+    """Elements and lower edge of the legend; it is broken into rows of the figure's width."""
+    elements: list[str] = []
+    left = _EDGE
+    for needs, boxes, words in _LEGEND:
+        if not needs <= kinds:
+            continue
+        boxed = _BOX * len(boxes) + _AFTER_BOX
+        needed = boxed + round(width_of(words, _LEGEND_SIZE))
+        if left > _EDGE and left + needed > width - _EDGE:
+            left, top = _EDGE, top + _ROW
+        elements += (_swatch(kind, left + at * _BOX, top) for at, kind in enumerate(boxes))
+        elements.append(_text(left + boxed, top + 11, words, "note"))
+        left += needed + _AFTER_TEXT
+    return elements, top + _ROW * bool(elements)
+
+
+def _swatch(kind: str, left: int, top: int) -> str:
+    if kind == "path":
+        return f'<path class="e path" d="M{left} {top + 7}h{_BOX}"/>'
+    box = _rect(left, top, _BOX, 14, 2)
+    if kind == "fault":
+        return f'<g class="leaf fault">{box}{_text(left + _BOX // 2, top + 11, "ab")}</g>'
+    return f'<g class="step {escape(kind)}">{box}</g>'
+
+
+def _root(kind: str, width: int, height: int, more: str = "") -> str:
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    return f'<svg class="{kind}" {size}{more}>'
+
+
+def _kind(picture: TreePicture) -> str:
+    return "tree-svg" if picture.scored else "tree-svg plain"

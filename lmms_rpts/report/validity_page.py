@@ -68,7 +68,8 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
     pairs = zip(validation.validity.sets, validation.misses, strict=True)
     sections = [_section(at, *pair) for at, pair in enumerate(pairs, 1)]
     heading = printable(title or f"Validity of the judge {validation.validity.judge}")
-    body = environment.get_template("validity.jinja").render(
+    body = frame.body(
+        "validity.jinja",
         title=heading,
         validity=validation.validity,
         settings=_settings(validation.validity),
@@ -77,7 +78,7 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
         # The columns of the overview.
         baselines=[name for name in terms.BASELINE_HELP if name != "always_sound"],
     )
-    return frame.page(heading, Markup(body), parts=_PARTS, credit=_CREDIT)  # noqa: S704 - rendered
+    return frame.page(title=heading, body=body, parts=_PARTS, credit=_CREDIT)
 
 
 def _section(at: int, figures: ValidatedSet, misses: Sequence[Miss]) -> dict[str, Any]:

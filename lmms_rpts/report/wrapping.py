@@ -29,8 +29,6 @@ _WIDTHS = {
 _KNOWN = {char: width for width, chars in _WIDTHS.items() for char in chars}
 _MARGIN = 1.05
 _BOLD = 1.08
-_UNKNOWN = {"Lu": 0.8, "Ll": 0.65, "Lo": 0.75, "Mn": 0.0, "Me": 0.0, "Cf": 0.0, "Mc": 0.5}
-"""Widths of characters that are not in the table, by their category; 0.85 for others."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _TONES = range(0x1F3FB, 0x1F400)
 _NOT_FIRST = frozenset("、。，．：；！？）」』】》〉〕｝”’…％、ー々)]},.;:!?%")
@@ -162,6 +160,8 @@ def _advance(char: str) -> float:
     if known is not None:
         return known
     kind = unicodedata.category(char)
+    if kind in ("Mn", "Me", "Cf"):
+        return 0.0
     if _is_wide(char):
         return 1.35 if kind == "So" else 1.0  # emoji
-    return 1.0 if kind.startswith("P") else _UNKNOWN.get(kind, 0.85)
+    return 1.0 if kind.startswith("P") else 0.85

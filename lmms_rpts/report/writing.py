@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple
@@ -194,7 +195,8 @@ def _write_folder(pages: Pages, output: Path, progress: bool) -> int:
     pictures = {each.file_name: each.content for each in pages.gallery.values()}
     size = sum((output / "images" / name).write_bytes(each) for name, each in pictures.items())
     shown = tqdm(pages.instances(), "Writing pages", pages.count, disable=not progress)
-    for name, page in (*shown, ("../index.html", pages.index())):
+    # The index last: a report that is not written to its end must not have one.
+    for name, page in chain(shown, [("../index.html", pages.index())]):
         size += (output / "instances" / name).write_bytes(page.encode("utf-8", "replace"))
     return size
 
@@ -227,8 +229,7 @@ def _check_folder(output: Path) -> None:
 
 def _clear(output: Path) -> None:
     """Delete the pages of an earlier report."""
-    # The index first: a report that is not written to its end must not have one. Another process
-    # that writes the same report may have deleted a file.
+    # The index first. Another process that writes the same report may have deleted a file.
     old = [*(output / "instances").glob("*.html"), *(output / "images").glob("*.webp")]
     for file in (output / "index.html", *old):
         file.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.browser import (
     Opened,
-    expect_accessible,
+    expect_accessible_file,
     expect_listed,
     expect_title,
     open_page,
@@ -106,13 +106,6 @@ def test_sorting(opened: Opened) -> None:
     expect_listed(page, "q1", "q0", "q4", "q2", "q3")
 
 
-def test_sorting_by_keyboard(opened: Opened) -> None:
-    page = opened.page
-    page.get_by_role("button", name="instance").focus()
-    page.keyboard.press("Enter")
-    expect_listed(page, "q0", "q1", "q2", "q3", "q4")
-
-
 def test_searching(opened: Opened) -> None:
     page = opened.page
     page.get_by_label("Search").fill("TRAIN noon")
@@ -192,29 +185,6 @@ def test_without_scripts_all_can_be_read(browser: Any, report: Path) -> None:
     text = page.locator("#rpts-eval-en-3").inner_text()
     assert "The bridge is open." in text
     assert "the judge refused" in text
-    page.context.close()
-
-
-def test_the_skip_link_keeps_the_open_instance(opened: Opened) -> None:
-    page = opened.page
-    page.get_by_role("link", name="q3", exact=True).click()
-    expect_title(page, "q3")
-    page.evaluate("document.activeElement.blur(); location.hash = 'main'")
-    expect(page.locator("article.open h1")).to_be_focused()
-    expect(page.locator("article.instance.open")).to_be_visible()
-
-
-def test_back_to_a_page_that_was_filtered(browser: Any, folder_report: Path) -> None:
-    found = open_page(browser, folder_report)
-    page = found.page
-    page.locator("#by-run").select_option(label="model-a")
-    page.get_by_label("Outcome").select_option("right_unsound")
-    expect(page.locator("#instances .shown")).to_have_text("1 of 5 shown")
-    page.get_by_role("link", name="q2", exact=True).click()
-    expect_title(page, "q2")
-    page.go_back()
-    expect(page.get_by_label("Outcome")).to_have_value("right_unsound")
-    expect(page.locator("#instances .shown")).to_have_text("1 of 5 shown")
     page.context.close()
 
 
@@ -314,16 +284,8 @@ def test_a_folder_of_pages(browser: Any, folder_report: Path) -> None:
     page.context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("place", ["", "#rpts-eval-en-4", "#rpts-eval-en-3"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_no_accessibility_violations(
-    browser: Any, report: Path, scheme: str, place: str, width: int
-) -> None:
+def test_no_accessibility_violations(browser: Any, report: Path, place: str, width: int) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""
-    size = {"width": width, "height": 900}
-    page = open_page(browser, report, place, color_scheme=scheme, viewport=size).page
-    for each in page.locator("article.open summary").all():
-        each.click()
-    expect_accessible(page)
-    page.context.close()
+    expect_accessible_file(browser, report, place, width)

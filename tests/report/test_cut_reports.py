@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
@@ -47,6 +48,16 @@ def run(tmp_path: Path) -> Path:
     ).parent
 
 
+def write(run: Path, output: Path) -> Result:
+    return CliRunner().invoke(app, ["report", str(run), "--no-images", "-o", str(output)])
+
+
+def kill_while_writing(run: Path, output: Path) -> None:
+    arguments = ["report", str(run), "--no-images", "-o", str(output)]
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+
+
 def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -54,15 +65,13 @@ def files_in(folder: Path) -> list[str]:
 @table("before", False, True)
 def test_a_killed_folder_report_has_no_index(run: Path, tmp_path: Path, before: bool) -> None:
     output = tmp_path / f"pages{before}"
-    arguments = ["report", str(run), "--no-images", "-o", str(output)]
     if before:
-        assert CliRunner().invoke(app, arguments).exit_code == 0
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
-    assert done.returncode == -signal.SIGKILL
+        assert write(run, output).exit_code == 0
+    kill_while_writing(run, output)
     assert files_in(output) == ["images", "instances"]
     assert len(files_in(output / "instances")) < COUNT
     # The same command again writes all of it.
-    again = CliRunner().invoke(app, arguments)
+    again = write(run, output)
     assert again.exit_code == 0, again.output
     assert (output / "index.html").is_file()
     assert len(files_in(output / "instances")) == COUNT
@@ -70,11 +79,9 @@ def test_a_killed_folder_report_has_no_index(run: Path, tmp_path: Path, before: 
 
 def test_a_killed_report_in_one_file_leaves_the_old_one(run: Path, tmp_path: Path) -> None:
     output = tmp_path / "out" / "report.html"
-    arguments = ["report", str(run), "--no-images", "-o", str(output)]
-    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert write(run, output).exit_code == 0
     before = output.read_bytes()
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
-    assert done.returncode == -signal.SIGKILL
+    kill_while_writing(run, output)
     assert output.read_bytes() == before
 
 
@@ -96,9 +103,7 @@ def test_a_website_with_the_same_names_is_left_alone(run: Path, tmp_path: Path) 
     (site / "instances").mkdir(parents=True)
     (site / "instances" / "x.html").touch()
     (site / "index.html").write_text("<title>Our instances</title>")
-    said = CliRunner().invoke(app, ["report", str(run), "-o", str(site)])
-    assert said.exit_code == 1
-    assert "contains other files" in said.output
+    assert "contains other files" in write(run, site).output
     assert (site / "instances" / "x.html").exists()
 
 
@@ -106,13 +111,12 @@ def test_a_website_with_the_same_names_is_left_alone(run: Path, tmp_path: Path) 
 def test_nothing_is_deleted_through_a_link(run: Path, tmp_path: Path, part: str) -> None:
     """The pages in the link's target were deleted."""
     output, elsewhere = tmp_path / "pages", tmp_path / "elsewhere"
-    arguments = ["report", str(run), "--no-images", "-o", str(output)]
-    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert write(run, output).exit_code == 0
     (output / part).rename(elsewhere)
     for name in ("page.html", "image.webp"):
         (elsewhere / name).touch()
     (output / part).symlink_to(elsewhere)
-    said = CliRunner().invoke(app, arguments)
+    said = write(run, output)
     assert said.exit_code == 1
     assert f"{output / part} is a symbolic link" in said.output.replace("\n", " ")
     assert {"page.html", "image.webp"} <= {*files_in(elsewhere)}
@@ -122,10 +126,9 @@ def test_nothing_is_deleted_through_a_link(run: Path, tmp_path: Path, part: str)
 def test_an_empty_index_is_written_again(run: Path, tmp_path: Path) -> None:
     """What a full disk, or a kill between opening and writing, leaves."""
     output = tmp_path / "pages"
-    arguments = ["report", str(run), "--no-images", "-o", str(output)]
-    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert write(run, output).exit_code == 0
     (output / "index.html").write_bytes(b"")
-    again = CliRunner().invoke(app, arguments)
+    again = write(run, output)
     assert again.exit_code == 0, again.output
     assert (output / "index.html").stat().st_size > 1000
 
@@ -135,8 +138,7 @@ def test_another_process_deletes_the_same_old_report(
 ) -> None:
     """Of two commands for one folder, one failed with "No such file or directory"."""
     output = tmp_path / "pages"
-    arguments = ["report", str(run), "--no-images", "-o", str(output)]
-    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert write(run, output).exit_code == 0
     found = Path.glob
 
     def raced(folder: Path, pattern: str) -> Iterator[Path]:
@@ -146,14 +148,14 @@ def test_another_process_deletes_the_same_old_report(
         return iter(listed)
 
     monkeypatch.setattr(Path, "glob", raced)
-    again = CliRunner().invoke(app, arguments)
+    again = write(run, output)
     assert again.exit_code == 0, again.output
     assert len(files_in(output / "instances")) == COUNT
 
 
 def test_a_full_disk(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As found on a real one of 64 KiB."""
-    write = Path.write_bytes
+    whole = Path.write_bytes
     pages = 0
 
     def full(path: Path, content: bytes) -> int:
@@ -161,11 +163,11 @@ def test_a_full_disk(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         pages += 1
         if pages > 5:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return write(path, content)
+        return whole(path, content)
 
     monkeypatch.setattr(Path, "write_bytes", full)
     output = tmp_path / "pages"
-    said = CliRunner().invoke(app, ["report", str(run), "--no-images", "-o", str(output)])
+    said = write(run, output)
     assert said.exit_code == 1
     assert said.output.startswith(f"Cannot write to {output}")
     assert "No space left on device" in said.output

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.all_runs import read_all_runs
-from tests.support.browser import Opened, expect_accessible, expect_title, open_page, watched
+from tests.support.browser import Opened, expect_accessible_file, expect_title, open_page, watched
 from tests.support.graded_runs import write_reform_runs
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
@@ -142,20 +142,6 @@ def test_opening_and_going_on(opened: Opened) -> None:
     expect(page.get_by_role("link", name="question_academic_0")).to_be_focused()
 
 
-def test_a_deep_link_opens_the_answer_of_a_run(browser: Any, alone: Path) -> None:
-    page = open_page(browser, alone, "#rome-academic-2--m1").page
-    expect(page.locator("#rome-academic-2--m1")).to_be_in_viewport()
-    expect(page.locator("article.open h1")).to_have_text("rome_academic · question_academic_2")
-    page.context.close()
-
-
-def test_without_scripts_all_can_be_read(browser: Any, alone: Path) -> None:
-    page = open_page(browser, alone, java_script_enabled=False).page
-    assert page.locator("article.instance:visible").count() == 4
-    assert page.locator("#graded-rome form.controls").is_hidden()
-    page.context.close()
-
-
 def test_next_to_rpts_each_has_its_own_table(browser: Any, mixed: Path) -> None:
     found = open_page(browser, mixed)
     page = found.page
@@ -195,7 +181,6 @@ def test_a_folder_of_pages(browser: Any, runs: Path) -> None:
     page.context.close()
 
 
-@table("scheme", "light", "dark")
 @table(
     "place",
     "",
@@ -205,13 +190,6 @@ def test_a_folder_of_pages(browser: Any, runs: Path) -> None:
     parts=4,
 )
 @table("width", 1280, 400)
-def test_no_accessibility_violations(
-    browser: Any, mixed: Path, scheme: str, place: str, width: int
-) -> None:
+def test_no_accessibility_violations(browser: Any, mixed: Path, place: str, width: int) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""
-    size = {"width": width, "height": 900}
-    page = open_page(browser, mixed, place, color_scheme=scheme, viewport=size).page
-    for each in page.locator("article.open summary").all():
-        each.click()
-    expect_accessible(page)
-    page.context.close()
+    expect_accessible_file(browser, mixed, place, width)

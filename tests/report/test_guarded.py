@@ -17,8 +17,9 @@ from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.report.test_hostile import ATTACKS
 from tests.support.browser import (
     Opened,
-    expect_accessible,
+    expect_accessible_file,
     expect_listed,
+    expect_only_text,
     open_details,
     open_page,
     watched,
@@ -142,11 +143,7 @@ def test_the_judge_failed_at_the_root(opened: Opened) -> None:
 def test_no_accessibility_violations_or_overflow(
     browser: Any, report: Path, place: str, width: int
 ) -> None:
-    for scheme in ("light", "dark"):
-        size = {"width": width, "height": 900}
-        page = open_page(browser, report, place, color_scheme=scheme, viewport=size).page
-        expect_accessible(page)
-        page.context.close()
+    expect_accessible_file(browser, report, place, width)
 
 
 def test_records_of_before_show_a_dash(tmp_path: Path) -> None:
@@ -197,18 +194,12 @@ def test_hostile_texts_about_the_root(tmp_path: Path, browser: Any) -> None:
         found = open_page(browser, written.path, "#rpts-eval-en-0")
         page = found.page
         open_details(page)
-        root = page.locator("article.open article.judged.root")
-        shown = root.evaluate("each => each.textContent")
-        wanted = text.replace("\x00", "")
-        assert shown.replace("\x00", "").replace("\ufffd", "").count(wanted) == 5, at
+        expect_only_text(found, text, 5, "article.open article.judged.root")
         page.evaluate("location.hash = '#rpts-eval-en-1'")
         expect(page.locator("article.open .differs li").first).to_have_text(
             "the answer takes no side"
         )
-        assert page.evaluate("window.hacked") is None
-        assert page.locator("iframe, object, embed, article img").count() == 0
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-        assert found.complaints == []
+        expect_only_text(found, text, 1)
         page.context.close()
 
 

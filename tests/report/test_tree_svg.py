@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree, locate_error, parse_chain
-from lmms_rpts.report.tree_svg import (
+from lmms_rpts.report.trees import (
+    TreePicture,
     inline_svg,
     light_colours,
     make_figure,
     standalone_svg,
     template_text,
 )
-from lmms_rpts.report.trees import TreePicture
 from tests.reasoning.strategies import any_chains, texts
 from tests.report.test_hostile import ATTACKS
 from tests.support.growth import assert_linear

@@ -215,36 +215,6 @@ def test_keys_of_the_table_and_of_instances(opened: Opened) -> None:
     expect(page.locator("dialog[open]")).to_have_count(0)
 
 
-def test_keys_act_on_what_was_just_opened(opened: Opened) -> None:
-    opened.page.get_by_role("button", name="instance").click()
-    # Within one task of the browser, before it reports the new address.
-    found = opened.page.evaluate(
-        """() => {
-          const press = (key) => document.activeElement.dispatchEvent(
-            new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
-          const seen = [];
-          const note = () => {
-            const open = document.querySelector("article.open");
-            seen.push(open ? open.id : document.activeElement.id);
-          };
-          document.querySelector("#table a[href='#rpts-eval-en-0']").click(); note();
-          press("j"); note();
-          press("j"); note();
-          press("k"); note();
-          press("/"); note();
-          return seen;
-        }"""
-    )
-    assert found == [f"rpts-eval-en-{doc_id}" for doc_id in (0, 1, 2, 1)] + ["search"]
-    page = opened.page
-    page.go_back()
-    expect(page.locator("article.open h1")).to_contain_text("q1")
-    page.go_back()
-    expect(page.locator("article.open h1")).to_contain_text("q2")
-    page.go_forward()
-    expect(page.locator("article.open h1")).to_contain_text("q1")
-
-
 def test_keys_with_modifiers_do_nothing(opened: Opened) -> None:
     page = opened.page
     go(page, "rpts-eval-en-0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,6 +124,39 @@ def expect_listed(page: Any, *names: str) -> None:
     from playwright.sync_api import expect
 
     expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+
+
+def expect_only_text(found: Opened, text: str, times: int, inside: str = "article.open") -> None:
+    """A hostile text is shown as text, at least this often, and has no other effect."""
+    page = found.page
+    shown = page.locator(inside).evaluate("each => each.textContent")
+    # The browser replaces characters that HTML cannot hold.
+    seen = shown.replace("\x00", "").replace("\ufffd", "").count(text.replace("\x00", ""))
+    assert seen >= times, (text, seen)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("script").count() == 2
+    assert page.locator("main").count() == 1
+    assert page.locator("iframe, object, embed, main img").count() == 0
+    expect_harmless(found)
+
+
+def expect_harmless(found: Opened) -> None:
+    """The page is not wider than its window, logged nothing, and fetched nothing."""
+    assert found.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert found.complaints == []
+    assert all(url.startswith(("file:", "data:")) for url in found.requests)
+
+
+def expect_accessible_file(
+    browser: Any, path: Path, place: str, width: int, schemes: Iterable[str] = ("light", "dark")
+) -> None:
+    """A file with all its details open is accessible, in light and in dark colours."""
+    for scheme in schemes:
+        size = {"width": width, "height": 900}
+        page = open_page(browser, path, place, color_scheme=scheme, viewport=size).page
+        open_details(page, "main")
+        expect_accessible(page)
+        page.context.close()
 
 
 def expect_accessible(page: Any) -> None:
