@@ -56,8 +56,7 @@ _PENDING = "SELECT 1 FROM asking WHERE key = :key AND until BETWEEN :now AND :fa
 _RELEASE = "DELETE FROM asking WHERE key = ?"
 _ASKING = "SELECT DISTINCT process FROM asking WHERE host = ?"
 _RELEASE_ALL = "DELETE FROM asking WHERE host = ? AND process = ?"
-_CHOSEN = """FROM answers
-    WHERE (:judge IS NULL OR judge = :judge) AND (:before IS NULL OR created < :before)"""
+_CHOSEN = "FROM answers WHERE :judge IS NULL OR judge = :judge"
 _ENDINGS = ("-wal", "-shm", "")
 
 _warned: set[Path] = set()
@@ -252,20 +251,19 @@ def read_answers(folder: Path) -> Iterator[Answer]:
             yield Answer(key, judge, kind, version, json.loads(request), reply, usage, created)
 
 
-def count_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
+def count_answers(folder: Path, judge: str | None = None) -> int:
     """The number of replies that ``remove_answers`` would delete; raises CacheError."""
     with _opened(folder, reading=True) as connection:
-        chosen = {"judge": judge, "before": before}
-        found: int = connection.execute(f"SELECT COUNT(*) {_CHOSEN}", chosen).fetchone()[0]
+        count = f"SELECT COUNT(*) {_CHOSEN}"
+        found: int = connection.execute(count, {"judge": judge}).fetchone()[0]
         return found
 
 
-def remove_answers(folder: Path, judge: str | None = None, before: float | None = None) -> int:
-    """Delete replies, optionally only those of one judge or before a time; returns their number."""
+def remove_answers(folder: Path, judge: str | None = None) -> int:
+    """Delete replies, optionally only those of one judge; returns their number."""
     with _opened(folder) as connection:
         with connection:
-            chosen = {"judge": judge, "before": before}
-            deleted = connection.execute(f"DELETE {_CHOSEN}", chosen).rowcount
+            deleted = connection.execute(f"DELETE {_CHOSEN}", {"judge": judge}).rowcount
         connection.execute("VACUUM")
     return deleted
 
