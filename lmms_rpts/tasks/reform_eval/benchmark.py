@@ -3,9 +3,65 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar, Literal
 
+from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.reform_eval.settings import ReformSettings
+from lmms_rpts.tasks.reform_eval.sets import DataSet, Mark
+
+Order = Literal["balanced", "fixed"]
+WordingChoice = Literal["varied", "fixed"]
+Reduction = Literal["sum", "mean"]
+MaxTokens = Literal["long", "published"]
+
+LONGEST, LONGEST_CAPTION = 1024, 256
+PUBLISHED_LONGEST = 30
+PUBLISHED_CAPTIONS = {"coco_caption": 12, "textcaps": 15, "nocaps": 14, "flickr30k": 16}
+"""Maximum numbers of new tokens: our own, that of the published interfaces, and those of the
+published scripts for captions, by set."""
+
+MOST_DUPLICATES = 1000
+DUPLICATES = 5
+"""Number of times that a sample is presented, as the publishers recommend; captions once."""
+
+
+class ReformSettings(Table):
+    """The settings of ReForm-Eval."""
+
+    TABLE: ClassVar[str] = "reform"
+    path: Place | None = setting(None, "folder of the data; without it, downloaded", True)
+    instructions: Place | None = setting(None, "JSON file of the published instructions")
+    duplicates: int | None = setting(
+        None, "times each sample is presented; 5, captions 1", ge=1, le=MOST_DUPLICATES
+    )
+    wording: WordingChoice = setting("varied", "`varied`: each duplicate has another instruction")
+    order: Order = setting(
+        "balanced", "`balanced`: the order of options changes between duplicates"
+    )
+    max_tokens: MaxTokens = setting(
+        "long", "`long`: 1024 new tokens, captions 256; `published`: 30, captions 12 to 16"
+    )
+    marks: Mark = setting("upper", "marks of options; `random`: drawn for each duplicate")
+    in_context: bool = setting(True, "a solved example before each single choice by generation")
+    limit: int | None = setting(
+        None, "use the first N samples of each set", "REFORM_LIMIT_SAMPLES", ge=1
+    )
+    reduction: Reduction = setting(
+        "sum", "likelihood of an option: `sum` (published) or `mean` of its tokens"
+    )
+    seed: int = setting(0, "seed for all random draws", ge=0, le=2**32)
+    java: bool = setting(True, "compute METEOR and metrics on PTB tokens if Java is installed")
+
+    def duplicates_of(self, chosen: DataSet) -> int:
+        """Number of times that each sample of a set is presented."""
+        return self.duplicates or (1 if chosen.kind == "caption" else DUPLICATES)
+
+    def tokens_of(self, name: str) -> int:
+        """Maximum number of new tokens of an answer to this set; other names: a set of answers."""
+        if self.max_tokens == "published":
+            return PUBLISHED_CAPTIONS.get(name, PUBLISHED_LONGEST)
+        return LONGEST_CAPTION if name in PUBLISHED_CAPTIONS else LONGEST
+
 
 _HERE = "lmms_rpts.tasks.reform_eval"
 

@@ -14,6 +14,7 @@ from lmms_rpts.tasks.data import digest, download, downloaded, store
 from lmms_rpts.tasks.data_checks import Check, data_fault, problem
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
 from lmms_rpts.tasks.images import as_rgb, fault_of_image
+from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.data import (
     HUB_FOLDER,
     Samples,
@@ -31,7 +32,6 @@ from lmms_rpts.tasks.reform_eval.images import with_boxes
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformInstance
 from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, Method, data_sets, groups
-from lmms_rpts.tasks.reform_eval.settings import ReformSettings, load_reform_settings
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
 _FOLDERS = "(ReForm-Eval-Data, huggingface_data or a parent)"
@@ -43,7 +43,7 @@ def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Sam
     Raises:
         DataError: if its files are missing.
     """
-    settings = settings or load_reform_settings()
+    settings = settings or ReformSettings.load()
     names = files_of(chosen)
     root = _downloaded(names) if settings.path is None else root_of(settings.path)
     missing = _missing(chosen, root)
@@ -73,7 +73,7 @@ def load_documents(chosen: DataSet, method: Method) -> list[Document]:
     Raises:
         DataError: if the data or the instructions can't be used.
     """
-    settings = load_reform_settings()
+    settings = ReformSettings.load()
     found = load_samples(chosen, settings)
     raise_faults(chosen.file, found.faults, _remedy(settings))
     instructions = load_instructions(settings.instructions)
@@ -118,14 +118,14 @@ def dataset_kwargs(task: str) -> dict[str, Any]:
 
 def generation_kwargs(chosen: DataSet) -> dict[str, Any]:
     """How a model generates the answers to a set."""
-    tokens = load_reform_settings().tokens_of(chosen.name)
+    tokens = ReformSettings.load().tokens_of(chosen.name)
     return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
 
 
 def metadata(task: str) -> dict[str, Any]:
     """How a task presents and grades its samples, for the results file."""
     chosen, method, history = TASKS[task]
-    settings, documents = load_reform_settings(), load_documents(chosen, method)
+    settings, documents = ReformSettings.load(), load_documents(chosen, method)
     asking = ReformAsking.of(settings, method, history).model_dump()
     return {
         **asking,
@@ -150,7 +150,7 @@ def check_reform(*tasks: str) -> None:
         DataError: listing the first faults, each with its file and record, and the remedy.
         SettingError: if a setting has an invalid value.
     """
-    settings = load_reform_settings()
+    settings = ReformSettings.load()
     instructions = load_instructions(settings.instructions)
     for task in tasks:
         instructions.of(TASKS[task].set, TASKS[task].method)
@@ -190,7 +190,7 @@ def _check_files(tasks: Sequence[str], settings: ReformSettings) -> None:
 
 def examine() -> list[Check]:
     """Check which of the 61 sets are complete in REFORM_PATH; no checks if it is not set."""
-    settings, name = load_reform_settings(), "ReForm-Eval"
+    settings, name = ReformSettings.load(), "ReForm-Eval"
     if settings.path is None:
         return []
     try:
@@ -244,7 +244,7 @@ def picture_of(instance: ReformInstance, folder: Path | None = None) -> Image.Im
     root, chosen = _root(folder), data_sets().get(instance.set)
     if root is None or chosen is None or _missing(chosen, root):
         return None
-    settings = load_reform_settings().model_copy(update={"path": root})
+    settings = ReformSettings.load().model_copy(update={"path": root})
     samples = load_samples(chosen, settings).samples
     if instance.sample >= len(samples) or str(samples[instance.sample].id) != instance.id:
         return None
@@ -262,7 +262,7 @@ def images_folder(task: str) -> Path | None:
 
 
 def _root(folder: Path | None) -> Path | None:
-    path = folder or load_reform_settings().path
+    path = folder or ReformSettings.load().path
     if path is not None:
         return root_of(path)
     copy = _hub_copy()

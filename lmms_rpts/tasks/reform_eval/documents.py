@@ -11,10 +11,10 @@ from itertools import cycle
 from typing import Any
 
 from lmms_rpts.filters.responses import Doc
+from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.data import Sample, Turn, balanced_order, rng_of
 from lmms_rpts.tasks.reform_eval.instructions import Instructions, Wording
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
-from lmms_rpts.tasks.reform_eval.settings import ReformSettings
 
 _MARK = re.compile(r"\(([A-Z])\)")
 

@@ -24,6 +24,7 @@ from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
+from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
 from lmms_rpts.tasks.reform_eval.documents import rounds_of
 from lmms_rpts.tasks.reform_eval.published import kie_open_ended, ocr_open_ended, single_choice
@@ -34,7 +35,6 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformRecord,
 )
 from lmms_rpts.tasks.reform_eval.sets import History, Kind, Method, data_sets
-from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
 from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 
 _FIELDS: Mapping[str, FieldCheck] = {
@@ -59,7 +59,7 @@ class ReformAnswerFilter(GradingFilter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asking = ReformAsking.of(load_reform_settings(), self.METHOD, self.HISTORY)
+        self.asking = ReformAsking.of(ReformSettings.load(), self.METHOD, self.HISTORY)
 
     def choose(self, default: str | None) -> str:
         """No judge: the rules decide every answer."""

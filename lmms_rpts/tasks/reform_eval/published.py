@@ -18,6 +18,7 @@ import numpy as np
 
 from lmms_rpts.grading.numbers import ENGLISH_WORDS
 from lmms_rpts.tasks.data_errors import raise_faults
+from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import METEOR, JavaError, meteor_score, raw_scores
 from lmms_rpts.tasks.reform_eval.data import Sample, Turn, read_samples, root_of
 from lmms_rpts.tasks.reform_eval.documents import (
@@ -28,7 +29,6 @@ from lmms_rpts.tasks.reform_eval.documents import (
 )
 from lmms_rpts.tasks.reform_eval.instructions import Wording
 from lmms_rpts.tasks.reform_eval.sets import Mark, Method, data_sets
-from lmms_rpts.tasks.reform_eval.settings import ReformSettings
 
 NO_INDEX = -1
 """The index for a likelihood prediction that is not an integer; it is never right."""

@@ -15,15 +15,15 @@ from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.sets import History, Kind, Mark, Method
-from lmms_rpts.tasks.reform_eval.settings import (
+from lmms_rpts.tasks.reform_eval.benchmark import (
     MaxTokens,
     Order,
     Reduction,
     ReformSettings,
     WordingChoice,
 )
+from lmms_rpts.tasks.reform_eval.instructions import load_instructions
+from lmms_rpts.tasks.reform_eval.sets import History, Kind, Mark, Method
 
 
 class ReformGrade(Model):

@@ -11,6 +11,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.tasks.aggregation import Mean, Value
+from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import (
     METEOR,
     JavaError,
@@ -20,7 +21,6 @@ from lmms_rpts.tasks.reform_eval.captions import (
 )
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.reform_eval.settings import load_reform_settings
 from lmms_rpts.tasks.reform_eval.tasks import OF_SET
 from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 
@@ -119,7 +119,7 @@ def instability_of_rounds(items: Sequence[Sequence[Answers]]) -> float:
 def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
     """A metric of the captions of a whole set; NaN if it can't be computed."""
     rows = tuple((text, tuple(references)) for each in items for text, references in each)
-    return _scores(rows, load_reform_settings().java).get(name, math.nan)
+    return _scores(rows, ReformSettings.load().java).get(name, math.nan)
 
 
 @lru_cache(maxsize=2)
