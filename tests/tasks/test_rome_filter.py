@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters import FilterInputError
-from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.tasks import check_tasks
@@ -21,8 +19,7 @@ from lmms_rpts.tasks.rome.filter import THINKING_SHOWN, RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import process_results
 from tests.support import oracle
 from tests.support.environment import VARIABLES, configure
-from tests.support.instances import make_doc as make_instance
-from tests.support.judge_server import JudgeServer, ServerReply, constant
+from tests.support.judge_server import JudgeServer, constant
 from tests.support.rome import ENTRIES, changed, make_doc, write_rome
 
 Record = dict[str, Any]
@@ -104,55 +101,11 @@ def test_a_record_by_rules_needs_no_judge() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("response", "answer", "source", "score"),
-    [
-        ("Final Answer: B", "Final Answer: B", "response", 1.0),
-        ("<think>Final Answer: B</think>Final Answer: A", "Final Answer: A", "thinking", 0.0),
-        ("<think>Final Answer: B", "", "unclosed_thinking", 0.0),
-        ("Final Answer: A</think>Final Answer: B", "Final Answer: B", "thinking", 1.0),
-        ("<think></think>Final Answer: B", "Final Answer: B", "after_thinking", 1.0),
-        ("", "", "response", 0.0),
-    ],
-)
-def test_thinking_is_not_graded(response: str, answer: str, source: str, score: float) -> None:
-    (record,) = grade(response)
-    assert (record["answer"], record["source"], record["score"]) == (answer, source, score)
-
-
-def test_no_response_is_no_zero() -> None:
-    (found,) = RomeAnswerFilter().apply([[]], [make_doc()])
-    assert isinstance(found, str)
-    record = json.loads(found)
-    assert record["outcome"] == "unscored"
-    assert record["reason"] == "the model gave no response"
-    assert record["score"] is record["grades"]["rule"] is record["grades"]["strict"] is None
-    assert process_results({}, [found])["accuracy"] is None
-
-
-def test_lone_surrogates_do_no_harm(judge: Callable[..., JudgeServer]) -> None:
-    (by_rules,) = grade("Final Answer: B \ud83d", reference="\ud800")
-    assert by_rules["score"] == 1.0
-    server = judge(constant(CORRECT))
-    (by_judge,) = grade("Final Answer: B \ud83d", question="Which\udc00?")
-    assert by_judge["answer"] == "Final Answer: B ?"
-    assert by_judge["score"] == 1.0
-    assert server.calls == 1
-
-
 def test_a_document_that_no_rule_fits_is_told_in_its_record() -> None:
     for fields in ({"evaluator": "vibes"}, {"evaluator_kwargs": "{}"}, {"evaluator_kwargs": "{"}):
         (record,) = grade("Final Answer: B", **fields)
         assert record["outcome"] == "unscored"
         assert "can't be graded by rules" in record["reason"]
-
-
-def test_documents_of_another_kind_are_refused() -> None:
-    with pytest.raises(FilterInputError, match=r"fields of ROME; missing: .*img_path"):
-        RomeAnswerFilter().apply([["B"]], [{"id": 1, "statement": "x"}])
-    read = nothing_read(make_instance(), "")
-    with pytest.raises(FilterInputError, match="use rome_answer alone"):
-        RomeAnswerFilter().apply([[read]], [make_doc()])  # type: ignore[list-item]
 
 
 # --- a judge -------------------------------------------------------------------------------------
@@ -201,54 +154,6 @@ def test_recommended_asks_about_diagrams_only(judge: Callable[..., JudgeServer])
     assert [record["settings"]["judge"] for record in records] == [None, "openai:test", None]
     assert {record["settings"]["grader"] for record in records} == {"recommended"}
     assert server.calls == 1
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason", "reply"),
-    [
-        (ServerReply("content policy", status=400), "content policy", None),
-        ("I would rather not say.", "one of correct and incorrect", "I would rather not say."),
-        ("It is not correct.", "one of correct and incorrect", "It is not correct."),
-        ("Verdict: correct or incorrect", "one of", "Verdict: correct or incorrect"),
-        (ServerReply("Incorrect API key", status=401), "Incorrect API key", None),
-    ],
-)
-def test_a_failing_judge_leaves_the_answer_ungraded(
-    judge: Callable[..., JudgeServer], answer: Any, reason: str, reply: str | None
-) -> None:
-    judge(lambda body: answer)
-    (record,) = grade("Final Answer: B")
-    assert record["outcome"] == "unscored"
-    assert record["score"] is None
-    assert reason in record["reason"]
-    assert record["grades"]["rule"] == 1.0
-    told = record["grades"]["llm"]
-    assert (told["score"], told["reply"], told["error"]) == (None, reply, record["reason"])
-    metrics = process_results({}, [json.dumps(record)])
-    assert metrics["accuracy"] is None
-    assert metrics["grader_coverage"] == 0.0
-    assert metrics["accuracy_strict"] == 1.0
-
-
-def test_no_answer_is_wrong_without_asking(judge: Callable[..., JudgeServer]) -> None:
-    server = judge()
-    for response in ("", " \n", "<think>Final Answer: B", "<think>Final Answer: B</think>\n"):
-        (record,) = grade(response)
-        assert record["score"] == 0.0
-        assert record["grades"]["llm"] == {"score": 0.0, "reply": None, "error": None}
-    (found,) = RomeAnswerFilter().apply([[]], [make_doc()])
-    assert json.loads(str(found))["score"] is None
-    assert server.calls == 0
-
-
-def test_without_a_reference_there_is_nothing_to_compare_with(
-    judge: Callable[..., JudgeServer],
-) -> None:
-    server = judge()
-    (record,) = grade("Final Answer: B", reference=" ")
-    assert record["outcome"] == "unscored"
-    assert "no reference answer" in record["reason"]
-    assert server.calls == 0
 
 
 # --- thinking and answer -------------------------------------------------------------------------
