@@ -84,7 +84,7 @@ def test_flips_show_both_sides(command: Command, pair: tuple[Path, Path]) -> Non
     assert first < output.index("Statement 2.") < output.index("Statement 0.")
     lines = output[output.rindex("\n", 0, first) + 1 :].splitlines()
     assert [" ".join(line.split()) for line in lines[:2]] == [
-        "rpts_eval_en 1 Statement 1. A agree right, sound reasoning 0.80",
+        "rpts_eval_en 1 Statement 1. A agree right, RPTS >= 0.5 0.80",
         "id 101 B disagree wrong 0.40",
     ]
 
@@ -262,7 +262,7 @@ def test_written_files_hold_the_same(
         assert written == {name: getattr(metric, name) for name in written}
     assert [flip["doc_id"] for flip in found["flips"]] == [1, 2, 0]
     assert found["flips"][0]["a"] == {
-        "category": "right, sound reasoning",
+        "category": "right, RPTS >= 0.5",
         "accuracy": 1.0,
         "rpts": comparison.flips[0].a.rpts,
         "answers": ["agree"],

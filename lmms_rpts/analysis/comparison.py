@@ -22,9 +22,7 @@ from lmms_rpts.tasks.rpts_eval.summary import GRADING
 if TYPE_CHECKING:
     import pandas as pd
 
-Category = Literal[
-    "right, sound reasoning", "right for the wrong reason", "right", "wrong", "unscored"
-]
+Category = Literal["right, RPTS >= 0.5", "right for the wrong reason", "right", "wrong", "unscored"]
 Pairs = Mapping[tuple[str, int], tuple[list[Any], list[Any]]]
 
 
@@ -279,7 +277,7 @@ def _side(answers: Sequence[str | None], right: float, *reasoned: float) -> Side
     elif both is None or both < 0.5:
         category = "right for the wrong reason"
     else:
-        category = "right, sound reasoning"
+        category = "right, RPTS >= 0.5"
     return Side(category, accuracy, rpts, tuple(answers))
 
 

@@ -7,19 +7,19 @@ from lmms_rpts.analysis.overview import Outcome
 from lmms_rpts.reasoning.localisation import Modality
 
 METRIC_WORDS = {
-    "rpts": "soundness of the reasoning",
+    "rpts": "mean score of the reasoning",
     "accuracy": "right answers",
-    "accuracy_rpts": "right answers with sound reasoning",
-    "right_for_wrong_reason": "share of right answers with unsound reasoning; lower is better",
+    "accuracy_rpts": "right answers with an RPTS of at least 0.5",
+    "right_for_wrong_reason": "share of the right answers with an RPTS below 0.5; lower is better",
     "rpts_visual": "score of the steps that read an image",
     "rpts_textual": "score of the steps that read a text",
     "parse_rate": "responses with readable steps",
     "judge_coverage": "responses that could be judged",
     "rpts_guarded": "guarded RPTS: ignores restating steps; unused evidence and an "
     "unrelated last conclusion lower it",
-    "accuracy_guarded": "right answers with sound reasoning, by the guarded score",
-    "right_for_wrong_reason_guarded": "right answers with unsound reasoning, by the guarded "
-    "score; lower is better",
+    "accuracy_guarded": "right answers with a guarded score of at least 0.5",
+    "right_for_wrong_reason_guarded": "share of the right answers with a guarded score "
+    "below 0.5; lower is better",
     "root_bears": "how far the evidence leads to the final answer",
     "guarded_coverage": "responses that have a guarded score",
     "evidence_coverage": "share of the needed evidence that the last conclusion uses",
@@ -32,22 +32,22 @@ METRIC_WORDS = {
 HEADLINE_WORDS = {
     "rpts": "RPTS",
     "accuracy": "accuracy",
-    "accuracy_rpts": "right and sound",
+    "accuracy_rpts": "right, RPTS ≥ 0.5",
     "right_for_wrong_reason": "right, wrong reason",
 }
 """The metrics at the top of a report."""
 
 OUTCOME_WORDS: dict[Outcome, str] = {
-    "right_sound": "right, sound reasoning",
+    "right_sound": "right, RPTS ≥ 0.5",
     "right_unsound": "right for the wrong reason",
-    "wrong_sound": "wrong, sound reasoning",
-    "wrong_unsound": "wrong, unsound reasoning",
+    "wrong_sound": "wrong, RPTS ≥ 0.5",
+    "wrong_unsound": "wrong, RPTS < 0.5",
     "unjudged": "not judged, or no answer",
 }
 
 DIFFERING_WORDS: dict[Differing, str] = {
     "answer": "right in one, wrong in another",
-    "soundness": "sound in one, unsound in another",
+    "soundness": "RPTS ≥ 0.5 in one, below in another",
     "rpts": "RPTS differs by more than 0.3",
 }
 

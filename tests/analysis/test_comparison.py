@@ -87,7 +87,7 @@ def test_differences_by_hand(
 
 def test_flips_by_hand_the_largest_first(four: tuple[Run, Run]) -> None:
     flips = compare_runs(*four, resamples=10).flips
-    sound, unsound = "right, sound reasoning", "right for the wrong reason"
+    sound, unsound = "right, RPTS >= 0.5", "right for the wrong reason"
     assert [(flip.doc_id, flip.a.category, flip.b.category, flip.to_right) for flip in flips] == [
         (1, sound, "wrong", False),
         (2, "wrong", unsound, True),
@@ -152,7 +152,7 @@ def test_several_responses_count_by_their_means(tmp_path: Path) -> None:
     comparison = compare_runs(make_run(tmp_path, a), make_run(tmp_path, b, "b"), resamples=10)
     (flip,) = comparison.flips
     assert flip.a.answers == ("agree", "disagree")
-    assert (flip.a.category, flip.a.rpts) == ("right, sound reasoning", pytest.approx(0.6))
+    assert (flip.a.category, flip.a.rpts) == ("right, RPTS >= 0.5", pytest.approx(0.6))
     assert (flip.b.category, flip.to_right) == ("wrong", False)
     assert flip.size == pytest.approx(0.5)
     assert metric(comparison, "accuracy").a == 0.75

@@ -233,8 +233,8 @@ def test_a_phone_shows_all_models_and_the_outcomes(browser: Any, report: Path) -
 
 def test_the_bars_of_outcomes_have_names(opened: Opened) -> None:
     card = opened.page.get_by_role("region", name="Summary of model-b")
-    names = ["1 right, sound reasoning", "2 right for the wrong reason"]
-    names += ["1 wrong, sound reasoning", "1 wrong, unsound reasoning"]
+    names = ["1 right, RPTS ≥ 0.5", "2 right for the wrong reason"]
+    names += ["1 wrong, RPTS ≥ 0.5", "1 wrong, RPTS < 0.5"]
     assert [
         each.get_attribute("title") for each in card.locator(".outcome-bar span").all()
     ] == names

@@ -394,7 +394,7 @@ def test_instances_on_which_models_disagree(opened: Opened) -> None:
         field.select_option(value)
         expect_listed(page, *names)
     cells = page.locator("#table tbody tr td.disagree")
-    expect(cells).to_have_text(["soundness", "answer", "RPTS 0.40", ""])
+    expect(cells).to_have_text(["category", "answer", "RPTS 0.40", ""])
 
 
 def test_one_run_has_nothing_to_disagree_with(browser: Any, folder: Path) -> None:
