@@ -11,7 +11,7 @@ from lmms_rpts.filters.record import RptsRecord, is_sound
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import summarize
+from lmms_rpts.tasks.rpts_eval.summary import GRADING, summarize
 
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -72,7 +72,12 @@ def outcome(response: RptsRecord) -> Outcome:
 def overview_of(run: Run) -> Overview:
     """Summarise a run; the metrics are the numbers in lmms-eval's table."""
     scored = [each for each in run.responses if each.rpts is not None]
-    summary = summarize([run], DIMENSIONS)
+    values = {
+        each: {name for record in run.responses for name in GRADING.breakdowns[each](record)}
+        for each in DIMENSIONS
+    }
+    divided = [each for each in DIMENSIONS if len(values[each]) > 1]
+    summary = summarize([run], divided)
     (figures,) = summary.models
     return Overview(
         documents=figures.questions,
@@ -88,10 +93,11 @@ def overview_of(run: Run) -> Overview:
         breakdowns={
             dimension: tuple(
                 Group(each.value, of.questions, of.metrics["rpts"], of.metrics["accuracy"])
+                for table in summary.tables
+                if table.by == dimension
                 for each in table.groups
                 for of in each.models
             )
-            for dimension, table in zip(DIMENSIONS, summary.tables, strict=True)
-            if len(table.groups) > 1
+            for dimension in divided
         },
     )

@@ -93,22 +93,23 @@ def _below(text: str, mark: re.Pattern[str], roomy: bool) -> str:
 
 def _parts(sheet: Sheet, width: int, roomy: bool) -> Iterator[list[int]]:
     """The columns of each table that fits the width, which begins with the columns of texts."""
-    texts = list(range(sheet.texts))
+    texts = range(sheet.texts)
 
     def room(at: int) -> int:
         cells = [_below(row[at], _SPREAD, roomy) for row in chain(*sheet.sections)]
         cells.append(_below(sheet.heads[at], _HEAD, roomy))
         needed = max(cell_len(line) for cell in cells for line in cell.split("\n"))
-        return (min(needed, _TEXT) if at < sheet.texts else needed) + (3 if roomy else 1)
+        return (min(needed, _TEXT) if at in texts else needed) + (3 if roomy else 1)
 
     left = start = width - sum(map(room, texts))
     part = list(texts)
     for at in range(sheet.texts, len(sheet.heads)):
-        if room(at) > left and len(part) > len(texts):
+        needed = room(at)
+        if needed > left and len(part) > len(texts):
             yield part
             part, left = list(texts), start
         part.append(at)
-        left -= room(at)
+        left -= needed
     yield part
 
 

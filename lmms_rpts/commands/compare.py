@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -118,14 +116,12 @@ def _read(
 ) -> tuple[Grading, AnyRun, AnyRun]:
     """The two runs of one benchmark, and how it is summarized."""
     from lmms_rpts.runs.run import of_task
-    from lmms_rpts.tasks.all_runs import read_all_runs
+    from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
     from lmms_rpts.tasks.rpts_eval.runs import only_run
-    from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
     # Read separately: together, two runs without shared documents would be merged into one.
-    found = [read_all_runs([path]) for path in (run_a, run_b)]
-    one, other = ({**({"rpts": each.rpts} if each.rpts else {}), **each.graded} for each in found)
+    one, other = (read_all_runs([path]).by_benchmark for path in (run_a, run_b))
     wanted = get_benchmark(benchmark).name if benchmark else None
     shared = [name for name in one if name in other and wanted in (None, name)]
     if not shared:
@@ -143,8 +139,7 @@ def _read(
     )
     if a is None or b is None:
         fail(f"The runs have no task {task} in common")
-    grades = get_benchmark(name).grades
-    return (resolve_name(grades) if grades else GRADING), a, b
+    return grading_of(name), a, b
 
 
 def _told_apart(a: AnyRun, b: AnyRun) -> tuple[AnyRun, AnyRun]:
@@ -253,7 +248,7 @@ def _number(value: float | None, form: str) -> str:
 
 def _explained(comparison: Comparison, grading: Grading) -> str:
     tested = sum(metric.p is not None for metric in comparison.metrics)
-    lower = re.findall(r"\w+: lower is better\.", grading.explained)
+    lower = [f"{name}: lower is better." for name in grading.metrics if name in grading.lower]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "
         "bootstrap over documents. p: two-sided permutation test that swaps the runs within "
@@ -275,8 +270,11 @@ def _flips(comparison: Comparison, most: int) -> Iterator[Block]:
     )
     if most:
         first = f"Largest changes first, {min(most, len(flips))} of {len(flips)}:"
-        heads = ("document", "statement", "", "answer", "outcome", "RPTS")
-        yield Sheet(first, heads, 5, [list(_rows(flip)) for flip in flips[:most]])
+        heads = ["document", "statement", "", "answer", "outcome", "RPTS"]
+        sections = [list(_rows(flip)) for flip in flips[:most]]
+        if all(flip.a.rpts is None and flip.b.rpts is None for flip in flips):
+            heads, sections = heads[:5], [[row[:5] for row in rows] for rows in sections]
+        yield Sheet(first, heads, 5, sections)
 
 
 def _rows(flip: Flip) -> Iterator[list[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -121,7 +120,7 @@ def summarize(
     other packages). Several runs of one model are repeated rounds, shown as mean and sample
     standard deviation (n - 1). A single round is shown with the 95% interval over its documents.
     """
-    from lmms_rpts.tasks.all_runs import read_all_runs
+    from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
 
     files = check_suffixes(output, _SUFFIXES)
@@ -129,7 +128,7 @@ def summarize(
         chosen = get_benchmark(benchmark) if benchmark else None
         known = read_validities(validity)
         found = read_all_runs(runs)
-        there = {"rpts": found.rpts, **found.graded} if found.rpts else found.graded
+        there = found.by_benchmark
         all_there = list(map(get_benchmark, there))
         of = [each for each in all_there if chosen in (None, each)]
         spare(found.every, files, *(each.path for each in known))
@@ -148,10 +147,7 @@ def summarize(
         list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(","))))),
         every,
     )
-    gradings = {
-        each.name: resolve_name(each.grades or "lmms_rpts.tasks.rpts_eval.summary:GRADING")
-        for each in of
-    }
+    gradings = {each.name: grading_of(each.name) for each in of}
     for each in of:
         if lacking := _lacking(gradings[each.name], wanted):
             fail(f"{each.title} does not support --{lacking}")

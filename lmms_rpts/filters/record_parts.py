@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator
@@ -49,7 +50,12 @@ _HIGHEST = 100_000  # time and memory for scoring again are proportional to it
 
 def cluster_of(task: str, own_id: str) -> tuple[str, str]:
     """Key that a document shares with its translation: both have the same images and answer."""
-    return (_VARIANT.sub("", task), own_id)
+    return (_family(task), own_id)
+
+
+@cache  # asked for each response and metric
+def _family(task: str) -> str:
+    return _VARIANT.sub("", task)
 
 
 def _number_of_clue(value: object) -> int | None:

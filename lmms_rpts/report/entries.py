@@ -21,11 +21,11 @@ from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownQuestion, usual_question
+from lmms_rpts.tasks.display import ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import undecided_notes
+from lmms_rpts.tasks.rpts_eval.summary import GRADING, undecided_notes
 
 URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "unjudged", "right_sound")
 """Outcomes of responses with steps, in the order in which they should be checked."""
@@ -325,7 +325,7 @@ class RptsView(View):
     _most_images = _most_answers = None  # steps cite images by number
 
     def __init__(self, runs: Sequence[Run], validity: Sequence[ValidityFile] = ()) -> None:
-        super().__init__(_RPTS, runs, set(), None)
+        super().__init__(GRADING, runs, set(), None)
         self.overviews = [overview_of(run) for run in runs]
         self.warnings = [*_warnings(runs, self.entries)]
         self.validity = validity_notes(runs, validity)
@@ -401,16 +401,6 @@ def _guarded(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
             return (None,)
 
     return values
-
-
-_RPTS = Grading(
-    title="RPTS",
-    metrics={"rpts": lambda record: record.rpts},
-    display=Display(
-        question=lambda record: replace(usual_question(record), images=record.instance.visual_clue),
-        answer=lambda record: ShownAnswer(final=record.answer.value),
-    ),
-)
 
 
 def _key(record: Any) -> Key:

@@ -6,7 +6,6 @@ import base64
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -20,10 +19,8 @@ from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.all_runs import sort_runs
-from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
-from lmms_rpts.tasks.rpts_eval.summary import summarize
 from lmms_rpts.tasks.sheets import summary_sheets
 
 if TYPE_CHECKING:
@@ -40,10 +37,8 @@ def run_html(run: AnyRun) -> str:
     table = ""
     with suppress(RunError):  # no responses, or those of a benchmark without a summary
         kinds = sort_runs([run])
-        table = grades_html(summarize(kinds.rpts)) if kinds.rpts else ""
-        for name in kinds.graded:
-            grading = resolve_name(str(benchmarks()[name].grades))
-            table = grades_html(summarize_grades(grading, [run]))
+        for name in kinds.by_benchmark:
+            table = grades_html(summarize_grades(grading_of(name), [run]))
     return Markup("<p>{}</p>{}").format(printable(repr(run)), Markup(table))  # noqa: S704
 
 

@@ -26,8 +26,6 @@ from matplotlib.transforms import Bbox
 from lmms_rpts.escaping import shorten
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
-from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
-from lmms_rpts.tasks.rpts_eval.summary import NEITHER_IS_BETTER
 
 # A "$" in a model's name must not begin a formula; without a salt, SVG ids are random.
 _STYLE = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lmms-rpts"}
@@ -164,8 +162,8 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
     name = _NAMES.get(metric, metric.replace("_", " "))
     figure = _figure((8, 5), f"{name} against tokens used", _note(summary.models, metric))
     axes = figure.subplots()
-    better = f"; {'lower' if metric in LOWER_IS_BETTER else 'higher'} is better"
-    better = "" if metric in NEITHER_IS_BETTER else better
+    better = f"; {'lower' if metric in summary.grading.lower else 'higher'} is better"
+    better = "" if metric in summary.grading.neither else better
     tasks = [group.value or "" for table in summary.tables[:1] for group in table.groups]
     scope = shorten(tasks[0], 60) if len(tasks) == 1 else f"all {summary.grading.questions}"
     axes.set_title(f"{scope}{better}", loc="left")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import NamedTuple
 
 from tqdm import tqdm
@@ -20,7 +19,7 @@ from lmms_rpts.report.written_by import may_overwrite
 from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
-from lmms_rpts.tasks.all_runs import AllRuns, sort_runs
+from lmms_rpts.tasks.all_runs import AllRuns, grading_of, sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks
 
 LONGEST_SIDE = 480
@@ -139,8 +138,7 @@ def _views(
     anchors = {entry.anchor.lower() for view in views for entry in view.entries}
     for name, runs in kinds.graded.items():
         benchmark = benchmarks()[name]
-        grading = resolve_name(str(benchmark.grades))
-        views.append(GradedView(benchmark, grading, runs, limit, anchors))
+        views.append(GradedView(benchmark, grading_of(name), runs, limit, anchors))
     return views
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
@@ -17,6 +17,9 @@ from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, record_types
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
+
+if TYPE_CHECKING:
+    from lmms_rpts.tasks.grade_types import Grading
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,14 @@ class AllRuns:
     graded: Mapping[str, tuple[AnyRun, ...]] = field(default_factory=dict)
 
     @property
+    def by_benchmark(self) -> dict[str, tuple[AnyRun, ...]]:
+        """The runs by benchmark name, those of RPTS first."""
+        return {**({"rpts": self.rpts} if self.rpts else {}), **self.graded}
+
+    @property
     def every(self) -> tuple[AnyRun, ...]:
         """All runs."""
-        return (*self.rpts, *(run for runs in self.graded.values() for run in runs))
+        return tuple(run for runs in self.by_benchmark.values() for run in runs)
 
 
 def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
@@ -94,6 +102,13 @@ def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
             what = "no responses" if kind is None else f"records of the unknown type {kind}"
             raise RunError(f"The run {run.label} contains {what}")
     return AllRuns(tuple(scored), {name: tuple(each) for name, each in graded.items() if each})
+
+
+def grading_of(name: str) -> Grading:
+    """How runs of a benchmark are summarized, those that RPTS scored as well."""
+    place = benchmarks()[name].grades or "lmms_rpts.tasks.rpts_eval.summary:GRADING"
+    grading: Grading = resolve_name(place)
+    return grading
 
 
 def foreign_of(benchmark: Benchmark) -> Foreign | None:

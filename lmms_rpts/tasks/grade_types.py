@@ -149,6 +149,7 @@ class Grading:
         counts: predicates by name; the records for which one is true are counted.
         kinds: what a metric is, by its name: a share of responses, the mean of a score in [0, 1],
             or a mean count. Without: a share if all values are 0 or 1.
+        lower, neither: metrics of which less, or neither more nor less, is better.
         untested: metrics that `compare` does not test: each tested one raises the corrected
             p-values of the others.
         more: further metrics and counts of some responses, for a name and value of a breakdown.
@@ -177,6 +178,8 @@ class Grading:
     settings: Sequence[str] = ()
     counts: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     kinds: Mapping[str, Literal["share", "score", "count"]] = field(default_factory=dict)
+    lower: Collection[str] = ()
+    neither: Collection[str] = ()
     untested: Collection[str] = ()
     more: Callable[[Rounds, str, str | None], tuple[Mapping[str, Figure], Counts]] | None = None
     asked: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)

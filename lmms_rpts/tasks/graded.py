@@ -20,6 +20,7 @@ from lmms_rpts.runs.rounds import (
 )
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.stats.intervals import numbered
 from lmms_rpts.tasks.grade_types import Breakdown, Figures, Grading, Group, Rounds, Subject
 from lmms_rpts.tasks.groups import figure_columns, figure_over, grouped, numeric_frame
 
@@ -230,8 +231,10 @@ def _figures(
 ) -> Figures:
     responses = [record for records in rounds for record in records]
     scored = next(iter(grading.metrics.values()))
+    instances = {each.instance.key: each.instance for each in rounds[0]}
+    clusters = numbered([each.cluster for each in instances.values()])
     metrics = {
-        name: figure_over(rounds, of, grading.kinds.get(name))
+        name: figure_over(rounds, of, grading.kinds.get(name), clusters)
         for name, of in grading.metrics.items()
     }
     counts: dict[str, Any] = {

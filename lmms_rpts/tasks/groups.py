@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import Figure, document_means, over_rounds, there
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.stats.intervals import estimate_mean, numbered
+from lmms_rpts.stats.intervals import Indices, estimate_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +55,7 @@ def figure_over(
     rounds: Sequence[Sequence[R]],
     value_of: Callable[[R], float | None],
     kind: str | None = None,
+    clusters: Indices | None = None,
 ) -> Figure:
     """The mean over questions, each with the mean of its responses that have a value.
 
@@ -64,6 +65,7 @@ def figure_over(
     Args:
         kind: ``share``, ``score`` or ``count``, as in `Grading`; None: a share if all values are 0
             or 1.
+        clusters: as for ``estimate_mean``, of the questions in their order.
     """
     means = [
         document_means((each.instance.key, value_of(each)) for each in responses)
@@ -72,8 +74,6 @@ def figure_over(
     values = [there(each) for each in means]
     if len(rounds) == 1:
         share = all(each in (0, 1) for each in values[0]) if kind is None else kind == "share"
-        instances = {each.instance.key: each.instance for each in rounds[0]}
-        clusters = numbered([each.cluster for each in instances.values()])
         found = estimate_mean(means[0], clusters, share, kind != "count")
         return Figure(found.value, None, found.low, found.high, found.n)
     return over_rounds([math.fsum(each) / len(each) if each else None for each in values])

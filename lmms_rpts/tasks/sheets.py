@@ -71,7 +71,8 @@ def explanation(summary: GradeSummary, sheets: Sequence[Sheet] = ()) -> str:
     shown = {head for sheet in sheets or summary_sheets(summary) for head in sheet.heads}
     hidden = tuple(f"{each.head}: " for each in _known(summary) if each.head not in shown)
     sentences = re.split(r"(?<=\.) (?=[^.:]{1,40}: )", summary.grading.explained)
-    return " ".join(each for each in sentences if not each.startswith(hidden))
+    lower = (f"{name}: lower is better." for name in summary.grading.lower if name in shown)
+    return " ".join([*(each for each in sentences if not each.startswith(hidden)), *lower])
 
 
 _N = Column("n", lambda each: str(each.questions))

@@ -171,6 +171,8 @@ DISPLAY = Display(
 GRADING = Grading(
     title="CMMaTH",
     metrics=METRICS,
+    lower=("undecided_rate",),
+    neither=("grader_coverage",),
     untested=("undecided_rate", "grader_coverage", "accuracy_if_wrong", "accuracy_if_right"),
     breakdowns={
         "task": by_field("instance.task"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from statistics import fmean
@@ -12,10 +13,11 @@ from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import undecided_note
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
-from lmms_rpts.tasks.display import Display, ShownAnswer
+from lmms_rpts.tasks.display import Display, ShownAnswer, usual_question
 from lmms_rpts.tasks.grade_types import Column, Figures, Grading
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.groups import by_field
+from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
 from lmms_rpts.tasks.sheets import metric_column
 
 _TITLES = {
@@ -30,7 +32,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 """All metrics, the headline of each group first."""
 
 NEITHER_IS_BETTER = frozenset(each.name for each in METRICS if each.better == "neither")
-_LOWER = tuple(each.name for each in METRICS if each.better == "less")
 _HEADLINE = ("rpts", "rpts_guarded", "accuracy", "right_for_wrong_reason", "judge_coverage")
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
 """Metrics that need no judge."""
@@ -51,7 +52,7 @@ def best(name: str, models: Sequence[Figures]) -> frozenset[str]:
     }
     if len(set(values.values())) < 2:
         return frozenset()
-    top = min(values.values()) if name in _LOWER else max(values.values())
+    top = min(values.values()) if name in LOWER_IS_BETTER else max(values.values())
     return frozenset(model for model, value in values.items() if value == top)
 
 
@@ -97,6 +98,8 @@ def _columns(names: Sequence[str]) -> tuple[Column, ...]:
 GRADING = Grading(
     title="RPTS",
     metrics={each.name: _cached(each.name) for each in METRICS},
+    lower=LOWER_IS_BETTER,
+    neither=NEITHER_IS_BETTER,
     untested=(*GROUPS[_TITLES["diagnostic"]], "guarded_coverage"),
     kinds={each.name: each.kind for each in METRICS},
     breakdowns={
@@ -113,10 +116,12 @@ GRADING = Grading(
     notes=undecided_notes,
     columns=_columns(_HEADLINE),
     groups={title: _columns(names) for title, names in GROUPS.items()},
-    display=Display(answer=lambda record: ShownAnswer(final=record.answer.value)),
+    display=Display(
+        question=lambda record: replace(usual_question(record), images=record.instance.visual_clue),
+        answer=lambda record: ShownAnswer(final=record.answer.value),
+    ),
     explained="n: documents. tokens: per response. [ ]: 95% interval over documents, for a single "
-    "round. ±: sample standard deviation over rounds. "
-    + " ".join(f"{name}: lower is better." for name in _LOWER),
+    "round. ±: sample standard deviation over rounds.",
 )
 
 summarize = partial(summarize_grades, GRADING)
