@@ -18,9 +18,15 @@ from loguru import logger
 
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
-from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, read_problems, source
+from lmms_rpts.tasks.cmmath.data import (
+    IMAGES,
+    attach_images,
+    load_problems,
+    problems_metadata,
+    source,
+)
 from lmms_rpts.tasks.cmmath.notation import readable
-from lmms_rpts.tasks.data import digest, downloaded
+from lmms_rpts.tasks.data import downloaded
 from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.images import behind_names, doc_to_visual
 from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
@@ -92,7 +98,9 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     Raises:
         DataError: if they can't be read.
     """
-    rows = [asdict(problem) for problem in read_problems()]
+    read = load_problems()
+    read.refuse(read.faults_of(), "problem", (), "")
+    rows = list(map(asdict, read.questions))
     return {task: [row | rpts_fields(row) for row in rows]}
 
 
@@ -170,18 +178,8 @@ def _tell(missing: int, total: int) -> None:
         )
 
 
-def _metadata() -> dict[str, Any]:
-    read = load_problems()
-    return {
-        **rpts_eval.metadata,
-        "problems": len(read.problems),
-        "left_out_without_answer": read.left_out,
-        "without_solution": sum(not _reasoning(each.analysis, 1) for each in read.problems),
-        "data_sha256": digest(read.problems),
-    }
-
-
 def __getattr__(name: str) -> Any:
-    if name == "metadata":
-        return _metadata()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name != "metadata":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    unsolved = sum(not _reasoning(each.analysis, 1) for each in load_problems().questions)
+    return {**rpts_eval.metadata, **problems_metadata(), "without_solution": unsolved}
