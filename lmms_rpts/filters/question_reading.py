@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from lmms_rpts.filters.documents import as_texts
 from lmms_rpts.filters.response_reading import UNDETERMINED, FinalAnswer, Reading, parse_steps
@@ -14,6 +14,9 @@ from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_yes_no
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
 from lmms_rpts.schema import shown
+
+if TYPE_CHECKING:
+    from lmms_rpts.grading.grader import Grade
 
 AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
 ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
@@ -71,7 +74,8 @@ class QuestionReading(Reading):
             return _settled(FinalAnswer(value, None))
         return self._graded(part.spoken, doc)
 
-    def _graded(self, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
+    def rules(self, said: str, doc: Doc) -> Grade:
+        """The grade of an answer by rules."""
         from lmms_rpts.grading.grader import grade, infer_kind
 
         if (
@@ -79,13 +83,28 @@ class QuestionReading(Reading):
         ):  # `read_answer` handles "none"; another class handles "agree"
             raise ValueError(f"Answers of the form {self.form!r} are not graded here")
         gold, options = str(doc["answer"]), as_texts(doc.get("options"))
-        found = grade(
+        return grade(
             said,
             gold,
             kind=infer_kind(gold, options) if self.form == "mixed" else self.form,
             options=options,
             tolerance=_tolerance(doc.get("tolerance")),
         )
+
+    def comparison(self, said: str, doc: Doc) -> JudgeRequest:
+        """The request that asks a judge whether an answer says the same as the gold answer."""
+        return self.prompts.request(
+            "match",
+            doc["language"],
+            parse=parse_yes_no,
+            question=doc["statement"],
+            options=_lettered(as_texts(doc.get("options"))),
+            reference=str(doc["answer"]),
+            response=said,
+        )
+
+    def _graded(self, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
+        found = self.rules(said, doc)  # now, so that no request to a judge is delayed
         value = found.answer or UNDETERMINED
         if found.outcome != "undecided":
             return _settled(FinalAnswer(value, found.outcome == "correct"))
@@ -96,15 +115,7 @@ class QuestionReading(Reading):
         return self._compared(value, said, doc)
 
     def _compared(self, value: str, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
-        verdict = yield self.prompts.request(
-            "match",
-            doc["language"],
-            parse=parse_yes_no,
-            question=doc["statement"],
-            options=_lettered(as_texts(doc.get("options"))),
-            reference=str(doc["answer"]),
-            response=said,
-        )
+        verdict = yield self.comparison(said, doc)
         correct = None if verdict.error else verdict.value == "yes"
         return FinalAnswer(value, correct, "judge", verdict.error)
 

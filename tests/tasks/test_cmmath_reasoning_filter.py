@@ -20,8 +20,7 @@ from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_st
 from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.tasks.cmmath import grading as module
 from lmms_rpts.tasks.cmmath.grading import Grade
-from lmms_rpts.tasks.cmmath.reasoning import LONGEST_SOLUTION, rpts_fields
-from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
+from lmms_rpts.tasks.cmmath.reasoning import LONGEST_SOLUTION, CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle

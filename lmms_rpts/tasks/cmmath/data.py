@@ -330,7 +330,7 @@ def check_cmmath(images: bool = True) -> None:
 def check_rpts() -> None:
     """Check what ``cmmath_rpts`` needs; errors as `check_cmmath`."""
     from lmms_rpts.filters import AggregateFilter, ScoreFilter
-    from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
+    from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter
 
     CmmathTransformFilter()
     ScoreFilter()
