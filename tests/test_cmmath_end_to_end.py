@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, knowledge_points, ssr
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, knowledge_points, mastery, ssr
 from lmms_rpts.tasks.cmmath.record import METRICS
 from tests.support.cmmath import draw_images
 from tests.support.environment import write_config
@@ -140,7 +140,7 @@ def test_the_metrics_are_those_of_the_records(graded: Run) -> None:
             for each in records
         ]
         for threshold in THRESHOLDS:
-            assert results[f"ssr_{threshold},none"] == pytest.approx(ssr(items, threshold))
+            assert results[f"ssr_{threshold},none"] == pytest.approx(ssr(mastery(items), threshold))
 
 
 def test_problems_without_an_answer_are_counted(graded: Run) -> None:
