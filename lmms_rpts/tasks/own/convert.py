@@ -92,15 +92,13 @@ class Pictures:
     found: dict[str, Path | bytes] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     outside: list[Path] = field(default_factory=list)
-    _taken: dict[str, Path | bytes] = field(default_factory=dict)
 
     def add(self, wanted: str, source: Path | bytes) -> str:
         """The new name of an image; one that is taken by another gets a number."""
         path, number, name = PurePosixPath(wanted), 1, wanted
-        while self._taken.setdefault(name.lower(), source) != source:
+        while self.found.setdefault(name, source) != source:
             number += 1
             name = str(path.with_stem(f"{path.stem}_{number}"))
-        self.found.setdefault(name, source)
         return name
 
 
@@ -297,23 +295,25 @@ def collect_images(
     """
     pictures = Pictures()
     folders = (folder.absolute(),) if folder else table.folders
-    given = {id(row): _items(row.fields.get("images")) for row in rows}
-    names = [each for items in given.values() for each in items if isinstance(each, str)]
+    given = [_items(row.fields.get("images")) for row in rows]
+    names = [each for items in given for each in items if isinstance(each, str)]
     if table.hub and not folder and any(len(each) < _LONGEST_REFERENCE for each in names):
         download(table.hub, list(_PICTURES), f"The images of hf:{table.hub}", "Set --images.")
-    of_ids = {str(row.fields.get("id")): given[id(row)] for row in rows}
+    of_ids = {str(row.fields.get("id")): items for row, items in zip(rows, given, strict=True)}
     files: dict[Path, Path | None] = {}
     made, named = [], []
-    for row in rows:
+    for row, items in zip(rows, given, strict=True):
         new = []
-        for item in given[id(row)]:
+        for item in items:
             meant = of_ids.get(item, []) if isinstance(item, str) else []
             content = _picture(meant[0] if len(meant) == 1 and meant[0] != item else item)
             if content is not None:
-                fault = fault_of_image(partial(Image.open, io.BytesIO(content), formats=FORMATS))
-                if fault:
+                opened = partial(Image.open, io.BytesIO(content), formats=FORMATS)
+                if fault := fault_of_image(opened):
                     pictures.faults.append(f"{label(row)}: images: cannot read it ({fault})")
-                new.append(pictures.add(_named_by(content), content))
+                suffix = "bin" if fault else str(opened().format).lower()
+                name = f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
+                new.append(pictures.add(name, content))
             elif isinstance(item, str) and item.strip():
                 path, root = _find(item, folders)
                 files[path] = root if table.hub or ".." in PurePosixPath(item).parts else None
@@ -330,10 +330,9 @@ def collect_images(
         f"{label(row)}: images: {faults[path]}" for row, path in named if path in faults
     )
     inside = [each.resolve() for each in folders]
-    if not pictures.faults:
-        pictures.outside += (
-            path for path in files if not any(map(path.resolve().is_relative_to, inside))
-        )
+    if not pictures.faults:  # a path with a fault may not be resolvable
+        outside = (path for path in files if not any(map(path.resolve().is_relative_to, inside)))
+        pictures.outside += outside
     return made, pictures
 
 
@@ -356,14 +355,6 @@ def _picture(value: Any) -> bytes | None:
         return base64.b64decode("".join(text.split()), validate=True)
     except ValueError:  # a path has a dot
         return None
-
-
-def _named_by(content: bytes) -> str:
-    """A name for content: its digest, with the suffix of its format."""
-    marks = {b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp", b"BM": "bmp", b"II": "tif",
-             b"MM": "tif"}  # fmt: skip
-    suffix = next((each for mark, each in marks.items() if content.startswith(mark)), "jpg")
-    return f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
 
 
 def _find(name: str, folders: Sequence[Path]) -> tuple[Path, Path]:
