@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from lmms_rpts.grading.maths.answers import Response, Target, part_of, read_response
-from lmms_rpts.grading.maths.reading import Reading
+from lmms_rpts.grading.maths.reading import members
 from lmms_rpts.grading.maths.verdicts import unread, value_verdict
 from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.statement import Verdict
@@ -207,4 +207,4 @@ def _splits(text: str) -> Iterator[Sequence[str]]:
     clause = part_of(text).clause
     tail = re.sub(r"^[^\n]*?(?:填|为|是|:|：)", "", text)
     for each in (text.replace("，", ",").replace("；", ";"), clause, tail):
-        yield [member.text for member in Reading(each).members]
+        yield members(each)
