@@ -202,7 +202,7 @@ _HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
 _NOT_ONLY = re.compile(  # AC=DF（答案不唯一）
     r"[(（]\s?(?:答案不唯一|不唯一|任意一个即可|符合[^()（）]{0,12}即可)[^()（）]{0,12}[)）]"
 )
-_PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（](\d)[)）]")  # (1)7．(2)9．
+_PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（]([1-6])[)）]")  # (1)7．(2)9．
 _ALTERNATE = re.compile(r"\s/\s?|/\s|(?<=[°\u4e00-\u9fff])/(?=\d)")  # 80°/80度
 _INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$|实数$|^R$")  # x>2, [1,3)
 _MOST_BLANKS = 30
@@ -245,7 +245,8 @@ def read_target(question: Question, reference: str) -> Target:
         return Target(kind, text, question, letters=letters)
     parts = _split_parts(reference)
     if len(parts) > 1:
-        asked = _split_parts(question.raw, leading=False, count=len(parts)) or [""] * len(parts)
+        asked = [piece for _, piece in numbered(_PART, question.raw)][-len(parts) :]
+        asked = asked if len(asked) == len(parts) else [""] * len(parts)
         listed = tuple(
             read_target(Question(each), part) for each, part in zip(asked, parts, strict=True)
         )
@@ -267,26 +268,28 @@ def _letters(reference: str) -> frozenset[str] | None:
     return frozenset(bare) if known else None
 
 
-def _split_parts(text: str, *, leading: bool = True, count: int = 0) -> list[str]:
-    """The texts after (1), (2), ... in their order; empty if they are not in order.
+_PLACES = "①②③④⑤⑥123456一二三四五六abcd"
 
-    ``leading``: nothing may be before the first; ``count``: only the last so many count.
-    """
-    found = list(_PART.finditer(text))[-count:]
-    if leading:  # numbers within a part are no marks
-        row: list[re.Match[str]] = []
-        for mark in found:
-            row += [mark] if int(mark[1]) == len(row) + 1 else []
-        found = row if row and not text[: row[0].start()].strip() else []
-    if len(found) < 2 or [int(mark[1]) for mark in found] != list(range(1, len(found) + 1)):
-        return []
-    if count and len(found) != count:
-        return []
-    ends = [mark.start() for mark in found[1:]] + [len(text)]
+
+def numbered(pattern: re.Pattern[str], text: str) -> list[tuple[int, str]]:
+    """The numbers of marks such as (1), from 0, each with the text up to the next mark."""
+    marks = list(pattern.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    places = [_PLACES.index(next(filter(None, mark.groups()))) % 6 for mark in marks]
     return [
-        text[mark.end() : end].strip(" \n;；。.．,，")
-        for mark, end in zip(found, ends, strict=True)
+        (at, text[mark.end() : end]) for at, mark, end in zip(places, marks, ends, strict=False)
     ]
+
+
+def _split_parts(text: str) -> list[str]:
+    """The texts after (1), (2), ..., the first of which begins the text; else empty."""
+    parts: list[str] = []
+    for number, piece in numbered(_PART, text) if _PART.match(text.lstrip()) else ():
+        if number == len(parts):
+            parts.append(piece)
+        else:  # (1) within a part is not its mark
+            parts[-1] += f"({number + 1}){piece}"
+    return [part.strip(" \n;；。.．，,") for part in parts] if len(parts) > 1 else []
 
 
 def _blanks(question: str, reference: str, text: str) -> Sequence[str]:
