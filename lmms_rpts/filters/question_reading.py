@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 from lmms_rpts.filters.documents import as_texts
 from lmms_rpts.filters.response_reading import UNDETERMINED, FinalAnswer, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc
-from lmms_rpts.grading.answer_lines import is_answer_line, without_answer
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers.verdicts import parse_yes_no
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
+from lmms_rpts.reasoning.answer_lines import is_any_answer_line, without_answer
 from lmms_rpts.schema import shown
 
 AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
@@ -41,7 +41,7 @@ class QuestionReading(Reading):
 
     def is_answer(self, line: str) -> bool:
         """Whether a line states the final answer, whatever the answer is."""
-        return is_answer_line(line)
+        return is_any_answer_line(line)
 
     def extract(self, text: str, doc: Doc) -> Extraction:
         """The steps of a response, by rules."""
