@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,12 @@ from loguru import logger
 
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
 from lmms_rpts.filters.question_reading import QuestionReading
-from lmms_rpts.filters.response_reading import Reading, parse_steps
+from lmms_rpts.filters.record import Answer
+from lmms_rpts.filters.response_reading import UNDETERMINED, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.judging import JudgeRequest
+from lmms_rpts.judging import Dialogue, JudgeRequest
+from lmms_rpts.reasoning import JudgedText
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.data import (
@@ -31,7 +33,7 @@ from lmms_rpts.tasks.cmmath.data import (
     problems_metadata,
     source,
 )
-from lmms_rpts.tasks.cmmath.filter import compare_request
+from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.data import downloaded
 from lmms_rpts.tasks.data_errors import DataError
@@ -41,8 +43,6 @@ from lmms_rpts.tasks.rpts_eval.prompts import PROMPT
 
 if TYPE_CHECKING:
     from datasets import Dataset
-
-    from lmms_rpts.grading.grader import Grade
 
 __all__ = ["doc_to_messages", "doc_to_text", "doc_to_visual", "process_docs"]
 
@@ -203,7 +203,7 @@ class CmmathTransformFilter(TransformFilter):
     def reading(self) -> Reading:
         """How solutions are read."""
         plain = super().reading()
-        return SolutionReading(plain.mode, plain.can_ask, plain.prompts, "text")
+        return SolutionReading(plain.mode, plain.can_ask, plain.prompts)
 
     def gold_faults(self, doc: Doc) -> Iterator[str]:
         """No faults: the rules of CMMaTH accept any reference."""
@@ -226,18 +226,17 @@ class SolutionReading(QuestionReading):
             response=text,
         )
 
-    def rules(self, said: str, doc: Doc) -> Grade:
-        """The grade by the rules of CMMaTH; the answer on one line."""
-        # Imported here: every run imports filters.
-        from lmms_rpts.grading.grader import Grade
-        from lmms_rpts.tasks.cmmath.grading import grade
+    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[Answer]:
+        """The final answer of a solution; thinking alone is not an answer.
 
+        The rules grade it immediately, so that no request to a judge is delayed.
+        """
+        from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
+
+        said = part.spoken
         found = grade(doc["question"], doc["reference"], said)
-        answer = " ".join(found.answer.split())
-        if len(answer) > LONGEST_ANSWER:
-            answer = f"{answer[: LONGEST_ANSWER - 1]}…"
-        return Grade(found.outcome, answer, found.rule)
-
-    def comparison(self, said: str, doc: Doc) -> JudgeRequest:
-        """The request that asks a judge to compare an answer with the reference."""
-        return compare_request(self.prompts, doc, said)
+        value = " ".join(found.answer.split()) or UNDETERMINED
+        if len(value) > LONGEST_ANSWER:
+            value = f"{value[: LONGEST_ANSWER - 1]}…"
+        request = partial(compare_request, self.prompts, doc, said)
+        return self.settle(value, found.outcome, f"{UNDECIDED} ({found.rule})", said, request)

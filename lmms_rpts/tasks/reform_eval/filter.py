@@ -18,8 +18,9 @@ from lmms_rpts.filters.documents import (
     TEXTS,
     FieldCheck,
     as_text,
+    instance_of,
 )
-from lmms_rpts.filters.grading import GradingFilter, instance_of, report_ungraded
+from lmms_rpts.filters.grading import GradingFilter, report_ungraded
 from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
