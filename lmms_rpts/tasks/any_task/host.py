@@ -78,11 +78,7 @@ class HostTask:
             self._metrics, self._targets = read_grades(grades, self.name)
 
     def check_criterion(self) -> None:
-        """Check before generation that the task has the metric that the setting names.
-
-        Raises:
-            SettingError: if it does not; the message lists the metrics.
-        """
+        """Check before generation that the task has the metric that the setting names."""
         wanted = load_settings().correct
         if wanted is not None and not self.graded:
             parse_criterion(wanted, self._own)
@@ -124,11 +120,7 @@ class HostTask:
         return found
 
     def _check_target(self, doc: Document) -> None:
-        """Check, before any judge request, that saved responses answer these questions.
-
-        Raises:
-            DataError: if the samples have another gold answer.
-        """
+        """Check, before any judge request, that saved responses answer these questions."""
         saved = self._targets.get(doc["doc_id"])
         if saved is not None and saved not in (doc["answer"], doc["target"]):
             raise DataError(
@@ -251,11 +243,7 @@ def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
 
 
 def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]]], dict[int, str]]:
-    """The values of a task's metrics for saved responses, and the gold answers, by document.
-
-    Raises:
-        DataError: if the file cannot be read.
-    """
+    """The values of a task's metrics for saved responses, and the gold answers, by document."""
     try:
         lines = filter(str.strip, path.read_text(encoding="utf-8").splitlines())
         rows = [row for row in map(json.loads, lines) if row["task"] == task]

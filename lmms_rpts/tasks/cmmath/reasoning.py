@@ -104,11 +104,7 @@ def rpts_fields(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
-    """The documents of the task without their images, by its name.
-
-    Raises:
-        DataError: if they can't be read.
-    """
+    """The documents of the task without their images, by its name."""
     read = load_problems()
     read.refuse(read.faults_of(), "problem", (), "")
     rows = list(map(asdict, read.questions))

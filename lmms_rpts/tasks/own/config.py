@@ -70,9 +70,6 @@ def expand(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     Args:
         config: the YAML as lmms-eval reads it, with functions resolved.
         folder: folder of the YAML; relative names of files are relative to it.
-
-    Raises:
-        DataError, ReadError: with the key, or the file, line and field, and what is allowed.
     """
     keys = read_keys(config[KEY], f"The task {config.get('task', '')!r} in {folder}")
     data, images = (

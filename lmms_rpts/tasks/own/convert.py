@@ -20,7 +20,7 @@ from PIL import Image
 from lmms_rpts.escaping import listed
 from lmms_rpts.fields import RowError, any_list, encoded
 from lmms_rpts.filters.documents import STANCES
-from lmms_rpts.grading.grader import gold_fault, infer_kind
+from lmms_rpts.grading.grader import infer_kind
 from lmms_rpts.rows import Row, read_rows, row_files
 from lmms_rpts.tasks.data import download
 from lmms_rpts.tasks.data_errors import DataError, raise_faults
@@ -103,11 +103,7 @@ class Pictures:
 
 
 def read_table(source: str) -> Table:
-    """The rows of a file, or of a data set on the Hub (``hf:OWNER/NAME``, ``hf:OWNER/NAME/FILE``).
-
-    Raises:
-        DataError, ReadError: with the place and the reason.
-    """
+    """The rows of a file, or of a data set on the Hub: ``hf:OWNER/NAME`` or ``.../FILE``."""
     hub = _HUB.fullmatch(source)
     if hub:
         folder, files = _hub_files(hub["name"], hub["inside"] or "")
@@ -232,21 +228,15 @@ def infer_form(rows: Iterable[Row]) -> str:
     ]
     if not pairs:
         return "none"
-    placed = all(_is_place(*pair) for pair in pairs)
-    if placed and not all(_fits("choice", *pair) for pair in pairs):
+    kinds = {_kind(*pair) for pair in pairs}
+    if kinds != {"choice"} and all(_is_place(*pair) for pair in pairs):
         raise DataError(
             "The answers look like positions of options, counted from 0 or 1. Write the letters "
             "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
         )
-    for form in ("agree", "choice", "number"):
-        if all(_fits(form, *pair) for pair in pairs):
-            return form
-    found = {
-        infer_kind(written(answer), list(map(written, options)))
-        for answer, options in pairs
-        if _is_gradable(answer)
-    }
-    return "mixed" if found - {"text"} else "text"
+    if len(kinds) > 1:  # the stances among other answers are texts
+        kinds = {"text" if kind == "agree" else kind for kind in kinds}
+    return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
 def plain_stances(rows: Iterable[Row]) -> list[Row]:
@@ -265,21 +255,15 @@ def _is_place(answer: Any, options: Sequence[Any]) -> bool:
     return plain and bool(options) and int(text) <= len(options)
 
 
-def _fits(form: str, answer: Any, options: Sequence[Any]) -> bool:
-    if not _is_gradable(answer):
-        return False
-    text = written(answer)
-    if form == "agree":
-        return text.strip().lower() in STANCES
-    if form == "number":
-        return gold_fault("number", text) is None
-    if isinstance(answer, str) and re.fullmatch(r"[A-Ja-j]", text.strip()):
-        return True
-    return bool(options) and gold_fault("choice", text, list(map(written, options))) is None
-
-
-def _is_gradable(answer: Any) -> bool:
-    return isinstance(answer, str | int | float) and not isinstance(answer, bool)
+def _kind(answer: Any, options: Sequence[Any]) -> str:
+    """The form of one answer; ``text`` for a value that the check of the fields will refuse."""
+    if not isinstance(answer, str | int | float) or isinstance(answer, bool):
+        return "text"
+    text = written(answer).strip()
+    if text.lower() in STANCES:
+        return "agree"
+    letter = re.fullmatch(r"[A-Ja-j]", text)
+    return "choice" if letter else infer_kind(text, list(map(written, options)))
 
 
 def collect_images(

@@ -33,9 +33,6 @@ def load_whole(
 
     Args:
         load: lmms-eval's function; the others are its arguments.
-
-    Raises:
-        DataError, ReadError: see ``config.expand``.
     """
     depth = getattr(_state, "depth", 0)
     _state.depth = depth + 1
@@ -165,11 +162,7 @@ def examine_folder(folder: Path) -> Sequence[Check]:
 
 
 def _examined(manager: Any, name: str) -> Check:
-    """The result for one task.
-
-    Raises:
-        JudgeConfigurationError: if the task needs a judge, or a better one.
-    """
+    """The result for one task; a JudgeConfigurationError if it needs a judge, or a better one."""
     from lmms_rpts.tasks.own.starting import check_name
     from lmms_rpts.tasks.own_tasks import check_own_tasks
 

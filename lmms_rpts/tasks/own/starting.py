@@ -81,11 +81,7 @@ class Start:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is invalid or taken.
-
-    Raises:
-        DataError: the message says why.
-    """
+    """Refuse a name that is invalid or taken by a DataError that says why."""
     ours = benchmark_of(name)
     if not _NAME.fullmatch(name):
         reason = "use at most 64 English letters, digits and _, not starting with a digit"

@@ -270,11 +270,7 @@ def _download(images: bool) -> Path:
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
-    """The questions of a task or of the group ``rome``, without images, by task.
-
-    Raises:
-        DataError: if there are no data.
-    """
+    """The questions of a task or of the group ``rome``, without images, by task."""
     found = _by_subtask(load_annotations())
     return {
         f"rome_{subtask}": list(map(asdict, questions))
@@ -323,6 +319,7 @@ def check_rome(*subtasks: str) -> None:
         JudgeConfigurationError: if answers need a judge and no suitable judge is set.
         SettingError: if a setting has an invalid value.
     """
+    from lmms_rpts.filters.grading import needed_judge
     from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 
     RomeAnswerFilter()  # filters check their settings when created
@@ -332,7 +329,8 @@ def check_rome(*subtasks: str) -> None:
         _warn(f"ROME in {found.place} is not complete: {missing}")
     subtasks = subtasks or tuple(there) or SUBTASKS
     rome = RomeSettings.load()
-    rome.judge_of(load_settings(), subtasks)
+    if any(map(rome.asks_judge, subtasks)):
+        needed_judge(load_settings(), rome, "consistency")
     asked = [each for each in found.questions if each.task in subtasks]
     faults = found.faults_of(*subtasks)
     faults += (

@@ -20,9 +20,6 @@ class RomeVerifier(RulesVerifier):
         evaluator: the name of the rule.
         evaluator_kwargs: its arguments.
         strict: use the strict rules instead of the published ones.
-
-    Raises:
-        ValueError: if the evaluator is unknown, or an argument is missing or of a wrong type.
     """
 
     TYPE: ClassVar[str] = "rome"
