@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from lmms_rpts.runs.validity import read_validity_files
     from lmms_rpts.stats.intervals import estimate_mean
     from lmms_rpts.tasks.cmmath.knowledge import tree_frame
-    from lmms_rpts.tasks.cmmath.record import CmmathRun, read_cmmath_runs
-    from lmms_rpts.tasks.cmmath.summary import summarize_cmmath
+    from lmms_rpts.tasks.cmmath.record import CmmathRun, read_cmmath_runs, summarize_cmmath
     from lmms_rpts.tasks.reform_eval.record import ReformRun, read_reform_runs
     from lmms_rpts.tasks.reform_eval.summary import summarize_reform
-    from lmms_rpts.tasks.rome.record import RomeRun, read_rome_runs
-    from lmms_rpts.tasks.rome.summary import summarize_rome
+    from lmms_rpts.tasks.rome.record import RomeRun, read_rome_runs, summarize_rome
     from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
     from lmms_rpts.tasks.rpts_eval.summary import summarize
 
@@ -46,13 +44,11 @@ _MODULES = {
     "runs.validity": ("read_validity_files",),
     "stats.intervals": ("estimate_mean",),
     "tasks.cmmath.knowledge": ("tree_frame",),
-    "tasks.cmmath.record": ("CmmathRun", "read_cmmath_runs"),
-    "tasks.cmmath.summary": ("summarize_cmmath",),
+    "tasks.cmmath.record": ("CmmathRun", "read_cmmath_runs", "summarize_cmmath"),
     "tasks.reform_eval.record": ("ReformRun", "read_reform_runs"),
     "tasks.reform_eval.summary": ("summarize_reform",),
-    "tasks.rome.record": ("RomeRun", "read_rome_runs"),
+    "tasks.rome.record": ("RomeRun", "read_rome_runs", "summarize_rome"),
     "tasks.rpts_eval.runs": ("Run", "read_run", "read_runs"),
-    "tasks.rome.summary": ("summarize_rome",),
 }
 _PLACES = {name: f"lmms_rpts.{module}" for module, names in _MODULES.items() for name in names}
 

@@ -15,8 +15,14 @@ from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.cmmath import record as results
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, tree_frame
-from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, RuleGrade, read_cmmath_runs
-from lmms_rpts.tasks.cmmath.summary import GRADING, METRICS, summarize_cmmath
+from lmms_rpts.tasks.cmmath.record import (
+    GRADING,
+    MISTAKES,
+    CmmathRecord,
+    RuleGrade,
+    read_cmmath_runs,
+    summarize_cmmath,
+)
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from tests.support.cmmath_runs import JUDGE, write_cmmath_run
@@ -388,7 +394,7 @@ def test_the_frame_has_the_same_types_whatever_is_there(tmp_path: Path) -> None:
         ["task", "cmmath", "cmmath", "model-a"],
         ["category", "", "cmmath", "model-a"],
     ]
-    for name in (*METRICS, "tokens", "accuracy_sd", "accuracy_low", "ssr_0.1"):
+    for name in (*GRADING.metrics, "tokens", "accuracy_sd", "accuracy_low", "ssr_0.1"):
         assert frame[name].dtype == float, name
     assert frame["accuracy"].isna().all()
     assert frame["mistakes_reject"].tolist() == [0, 0]
@@ -412,7 +418,7 @@ def test_the_numbers_are_those_of_lmms_evals_table(records: list[dict[str, Any]]
         CmmathRecord.parse(each, task="cmmath", doc_id=at) for at, each in enumerate(records)
     )
     for name in results.METRICS:
-        assert [METRICS[name](each) for each in responses] == [
+        assert [GRADING.metrics[name](each) for each in responses] == [
             results.process_results({}, [json.dumps(each)])[name] for each in records
         ]
     (found,) = rows(summarize_cmmath([RunOf("a", "a", responses, {}, ())]))

@@ -77,7 +77,7 @@ BENCHMARK = Benchmark(
     },
     verifiers={"cmmath": f"{_HERE}.verifier:CmmathVerifier"},
     record=f"{_HERE}.record:CmmathRecord",
-    grades=f"{_HERE}.summary:GRADING",
+    grades=f"{_HERE}.record:GRADING",
     request_kinds=REQUEST_KINDS,
     scored={"cmmath_rpts": ()},
     documents=f"{_HERE}.reasoning:read_documents",
