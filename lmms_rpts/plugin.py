@@ -170,9 +170,8 @@ def _initialize_tasks(
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
-    from lmms_rpts.tasks.own.files import name_files, refuse_shadowed
+    from lmms_rpts.tasks.own.files import refuse_shadowed
 
-    name_files(manager, task_list)
     _add_wrapped(manager, task_list)
     matched = original(manager, task_list)
     refuse_shadowed(manager, matched)
