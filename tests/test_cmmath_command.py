@@ -164,14 +164,6 @@ def test_undecided_answers_are_listed(command: Command, run: Path) -> None:
     ]
 
 
-def test_long_answers_are_shown_by_their_ends(command: Command, tmp_path: Path) -> None:
-    answer = "因为" * 1000 + "答案：E"
-    write_cmmath_run(tmp_path, {"cmmath": [record("undecided", answer=answer)]})
-    output = command(tmp_path, "--undecided", "1").output
-    assert "答案：E" in output
-    assert len(output) < 5000
-
-
 @pytest.mark.parametrize("width", ["160", "80"])
 def test_hostile_texts_stay_texts(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: str
@@ -250,13 +242,3 @@ def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path)
     result = command(tmp_path, "-o", file)
     assert result.exit_code == 1
     assert "use a file name that ends in .csv, .json, .md, .tex" in result.stderr
-
-
-def test_what_is_no_run_is_told(command: Command, tmp_path: Path) -> None:
-    result = command(tmp_path / "nowhere")
-    assert result.exit_code == 1
-    assert "nowhere does not exist: pass the folder that lmms-eval wrote" in result.stderr
-    (tmp_path / "1_samples_mme.jsonl").write_text('{"doc_id": 0, "filtered_resps": "Yes"}\n')
-    result = command(tmp_path)
-    assert result.exit_code == 1
-    assert "contains samples, but neither RPTS scores nor graded answers" in result.stderr

@@ -347,16 +347,6 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
     assert summary.warnings == ()
 
 
-def test_rounds_of_one_task_beside_another_that_ran_once(tmp_path: Path) -> None:
-    write_cmmath_run(tmp_path / "a", {"cmmath": [record()], "cmmath_ocr": [record()]})
-    write_cmmath_run(tmp_path / "b", {"cmmath": [record("incorrect", answer="7")]})
-    summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
-    (chain,), (ocr,) = rows(summary), rows(summary, "cmmath_ocr")
-    assert (chain.rounds, chain.metrics["accuracy"].value) == (2, 0.5)
-    assert (ocr.rounds, ocr.metrics["accuracy"].value) == (1, 1.0)
-    assert summary.warnings == ()
-
-
 def test_several_responses_to_a_problem_count_as_one(tmp_path: Path) -> None:
     records = [
         [record("correct"), record("incorrect")],
