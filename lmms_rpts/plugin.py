@@ -209,9 +209,7 @@ def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
 
     config, asked = original(manager, name), wrapped_name(manager, name)
     if asked is None:
-        from lmms_rpts.tasks.task_index import without_missing
-
-        return without_missing(config, name)
+        return config
     from lmms_rpts.settings import load_settings
     from lmms_rpts.tasks.any_task.host import wrapped_config
 

@@ -72,7 +72,6 @@ BENCHMARK = Benchmark(
     folder=Path(__file__).parent,
     settings=RomeSettings,
     checks=f"{_HERE}.data:CHECKS",
-    parts=f"{_HERE}.data:parts",
     examine=f"{_HERE}.data:examine",
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
     verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
