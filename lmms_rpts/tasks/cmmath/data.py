@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from loguru import logger
-from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from lmms_rpts.escaping import storable
 from lmms_rpts.rows import ReadError, read_rows
-from lmms_rpts.schema import wrong
+from lmms_rpts.schema import Text, wrong
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
@@ -60,39 +59,28 @@ _BETWEEN_LETTERS = re.compile(r"[\s$,、;.&和及{}]")
 # --- problems ------------------------------------------------------------------------------------
 
 
-def _label(value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise wrong("a string", value)
-    return None if value is None else storable(value)
-
-
-def _answer(value: object) -> str:
+def _answer(value: object) -> object:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (_label(str(value) if number else value) or "").strip()
+    return str(value) if number else value
 
 
-def _year(value: object) -> int | None:
-    number = value
-    if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value):
-        number = int(value)
-    if number is None or (type(number) is int and abs(number) < 10**9):
-        return number
-    raise wrong("a whole number", value)
+def _year(value: object) -> object:
+    if isinstance(value, bool):  # pydantic takes it for 0 or 1
+        raise wrong("a whole number", value)
+    return value
 
 
-def _category(value: object) -> str | None:
-    found = value.get("multimodal-category") if isinstance(value, dict) else value
-    if not isinstance(value, dict | None) or not isinstance(found, str | None):
-        raise wrong("an object with a string as multimodal-category", value)
-    return _label(found)
+def _category(value: object) -> object:
+    if not isinstance(value, dict | None):
+        raise wrong("an object", value)
+    return (value or {}).get("multimodal-category")
 
 
-def _solution(value: object) -> str:
-    return without_image_tags(_label(value) or "").strip()
-
-
-_Label = Annotated[str | None, PlainValidator(_label)]
-_Year = Annotated[int | None, PlainValidator(_year)]
+_Label = Text | None
+_Year = Annotated[int | None, BeforeValidator(_year)]
+_Words = Annotated[
+    Text, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(str.strip)
+]
 
 
 @dataclass(frozen=True)
@@ -120,12 +108,12 @@ class Problem:
     id: Annotated[Identity, Field(alias="problem_id")]
     language: str = "zh"
     question: Annotated[Line, AfterValidator(str.strip)]
-    reference: Annotated[str, PlainValidator(_answer), Field(alias="answer")]
+    reference: Annotated[_Words, BeforeValidator(_answer), Field(alias="answer")]
     answer_type: Literal["choice", "free_form"]
     form: Form
-    analysis: Annotated[str, PlainValidator(_solution)] = ""
-    ocr: Annotated[str, PlainValidator(lambda value: (_label(value) or "").strip())] = ""
-    category: Annotated[str | None, PlainValidator(_category), Field(alias="metadata")] = None
+    analysis: Annotated[_Words, AfterValidator(lambda v: without_image_tags(v).strip())] = ""
+    ocr: _Words = ""
+    category: Annotated[_Label, BeforeValidator(_category), Field(alias="metadata")] = None
     grade_id: _Year = None
     grade_group: _Year = None
     knowledge_point: _Label = None

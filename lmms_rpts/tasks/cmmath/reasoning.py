@@ -31,12 +31,10 @@ from lmms_rpts.tasks.cmmath.data import (
     attach_images,
     load_problems,
     problems_metadata,
-    source,
 )
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.data import downloaded
-from lmms_rpts.tasks.data_errors import DataError
 from lmms_rpts.tasks.images import doc_to_visual
 from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
 from lmms_rpts.tasks.rpts_eval.prompts import PROMPT
@@ -116,13 +114,9 @@ def images_folder(task: str) -> Path | None:
     named = CmmathSettings.load().path
     if named is None:
         return None
-    try:
-        here = Path(named).expanduser().exists()
-        copy = None if here else downloaded(named)
-        folder = source()[0].parent / IMAGES if here else copy and copy / IMAGES
-    except (DataError, OSError, RuntimeError):
-        return None
-    return folder if folder is not None and folder.is_dir() else None
+    place = Path(named).expanduser()
+    root = (place.parent if place.is_file() else place) if place.exists() else downloaded(named)
+    return root / IMAGES if root is not None and (root / IMAGES).is_dir() else None
 
 
 def _context(year: int | None, school: int | None) -> str:
