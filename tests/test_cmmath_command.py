@@ -48,27 +48,6 @@ def row(output: str, *start: str) -> list[str]:
     return next(cells for cells in lines(output) if cells[: len(start)] == list(start))
 
 
-def test_one_run(command: Command, run: Path) -> None:
-    result = command(run)
-    assert result.exit_code == 0
-    assert result.output.startswith("CMMaTH by task\n")
-    assert row(result.output, "cmmath") == [
-        *("cmmath", "3", "0.500", "[0.01,", "0.99]", "0.333–0.667", "0.333", "0.667"),
-        *("1,200", "1"),
-    ]
-    assert row(result.output, "cmmath_ocr")[1:6] == ["3", "0.667", "[0.09,", "0.99]", "0.667–0.667"]
-    # 弧长 is mastered, 三角形 is not; the one point of the other task is at 2/3.
-    assert "Knowledge points mastered (SSR)" in result.output
-    assert row(result.output, "cmmath", "model-a") == ["cmmath", "model-a", "2", *["0.500"] * 4]
-    assert row(result.output, "cmmath_ocr", "model-a")[2:] == ["1", *["1.000"] * 4]
-    assert "model-a, cmmath: 1 round. Of 3 responses, the rules left 1 undecided.\n" in (
-        result.output
-    )
-    assert "Note: model-a: 1 of 3 responses to cmmath have no score" in result.output
-    assert "all" not in [cells[0] for cells in lines(result.output) if cells]
-    assert "Kinds of mistakes" not in result.output
-
-
 def test_what_no_model_has_is_not_shown(command: Command, tmp_path: Path) -> None:
     write_cmmath_run(tmp_path, {"cmmath": [record(knowledge_point=None)] * 2})
     output = command(tmp_path).output
@@ -117,18 +96,6 @@ def test_a_narrow_screen_shows_all_numbers(
         assert figure in output
     assert "…" not in output
     assert "Accuracy by knowledge points: cmmath_ocr\n" in output
-
-
-def test_breakdowns_are_asked_for(command: Command, run: Path) -> None:
-    output = command(run, "--by", "category", "--by", "area").output
-    assert "CMMaTH by category" in output
-    assert row(output, "Table")[:4] == ["Table", "cmmath", "1", "0.000"]
-    assert row(output, "代数", "cmmath")[2:] == [
-        *("1", "–", "0.000–1.000", "1.000", "0.000", "1,200", "1")
-    ]
-    result = command(run, "--by", "colour")
-    assert result.exit_code == 1
-    assert result.stderr.strip().startswith("Unknown breakdown 'colour'; known breakdowns: task")
 
 
 def test_the_tree_as_deep_as_asked_for(command: Command, run: Path) -> None:

@@ -34,7 +34,6 @@ from lmms_rpts.tasks.cmmath.data import (
 )
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
-from lmms_rpts.tasks.data import downloaded
 from lmms_rpts.tasks.images import doc_to_visual
 from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
 from lmms_rpts.tasks.rpts_eval.prompts import PROMPT
@@ -110,13 +109,10 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def images_folder(task: str) -> Path | None:
-    """The folder of the images on this machine; None if there is none. Downloads nothing."""
-    named = CmmathSettings.load().path
-    if named is None:
-        return None
-    place = Path(named).expanduser()
-    root = (place.parent if place.is_file() else place) if place.exists() else downloaded(named)
-    return root / IMAGES if root is not None and (root / IMAGES).is_dir() else None
+    """The folder of the images; None if there is none."""
+    path = CmmathSettings.load().path
+    folder = path and (path.parent if path.is_file() else path) / IMAGES
+    return folder if folder and folder.is_dir() else None
 
 
 def _context(year: int | None, school: int | None) -> str:
