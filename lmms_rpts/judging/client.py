@@ -30,7 +30,6 @@ from lmms_rpts.judging.parsers import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
-    AdaptedError,
     FatalJudgeError,
     JudgeRequest,
     Member,
@@ -50,7 +49,6 @@ MOST_CALLS = {
     "timed out": 3,
     "out": math.inf,  # the server is gone or starting; the run stops after PATIENCE
     "put off": CALLS,  # the server asks to wait longer than PATIENCE; the run stops
-    "adapted": 9,  # only the form of the call was changed
     "refused": 1,
     "fatal": 1,  # the run stops
 }
@@ -273,9 +271,6 @@ class JudgeClient:
                     raise
                 self._in_vain += 1
                 raise TransientError("the judge's client cancelled the call") from failure
-            except AdaptedError as failure:
-                usage = failure.usage
-                raise
             except TransientError as failure:
                 self._in_vain += 1
                 if failure.kind == "timed out":
@@ -329,8 +324,6 @@ class JudgeClient:
 
     def _way(self, failure: Exception) -> str:
         """The way in which a call failed, as in ``MOST_CALLS``."""
-        if isinstance(failure, AdaptedError):
-            return "adapted"
         if isinstance(failure, FatalJudgeError | BudgetError):
             return "fatal"
         if not isinstance(failure, TransientError):
@@ -361,7 +354,7 @@ class JudgeClient:
             named = isinstance(failure, FatalJudgeError) and len(self._stop_signal.limits) > 1
             return stop(f"{self.member.name}: {failure}" if named else str(failure))
         if not isinstance(failure, TransientError):
-            known = isinstance(failure, AdaptedError | RefusedError)
+            known = isinstance(failure, RefusedError)
             return str(failure) if known else f"{type(failure).__name__}: {failure}"
         if way == "put off":
             return stop(
@@ -376,18 +369,13 @@ class JudgeClient:
         self._unreachable = self._unreachable + 1 if failure.kind == "unreachable" else 0
         if self._unreachable >= UNREACHABLE:
             stop(f"cannot reach the judge: {failure}")
-        return f"{failure} (after {_failed(tries)} calls)"
+        return f"{failure} (after {tries.failures.total()} calls)"
 
     def _pause(self, failure: TransientError, tries: _Tries) -> float:
         """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
-        attempt = _failed(tries)
+        attempt = tries.failures.total()
         if tries.failures["throttled"] and self._in_vain < attempt:  # others were answered
             attempt = max(1, attempt - BY_CHANCE)
         backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
         wait = failure.retry_after or 0.0
         return max(backoff * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)
-
-
-def _failed(tries: _Tries) -> int:
-    """The number of calls that failed, except those that adapted the form of a call."""
-    return tries.failures.total() - tries.failures["adapted"]

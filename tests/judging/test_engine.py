@@ -33,7 +33,6 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import START, StopSignal
 from lmms_rpts.judging.parsers.scores import parse_score
-from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     REMINDER,
@@ -201,7 +200,7 @@ def test_unknown_kinds_are_named() -> None:
 
 BUSY, THROTTLED = TransientError("busy"), TransientError("busy", kind="throttled")
 LATE, QUOTA = TransientError("late", kind="timed out"), TransientError("quota", 3600.0)
-LEARNT, NO, FATAL = AdaptedError("learnt"), RefusedError("no"), FatalJudgeError("wrong key")
+NO, FATAL = RefusedError("no"), FatalJudgeError("wrong key")
 UNREAD = "the judge's reply cannot be parsed as a score from 0 to 1"
 TOLD = (
     "; the server asks to wait 3,600 s: run the same command again after that; replies are cached"
@@ -228,9 +227,6 @@ GOOD = Reply("Score: 0.5", Usage(10, 20))
         "call was answered: check the server",
     ),
     ([QUOTA], 5, None, f"quota{TOLD}"),
-    ([*[LEARNT] * 8, GOOD], 9, Usage(10, 20), None),
-    ([LEARNT], 9, None, "learnt"),
-    ([AdaptedError("learnt", Usage(7, 3)), GOOD], 2, Usage(17, 23), None),
     ([NO], 1, None, "no"),
     ([KeyError("odd")], 1, None, "KeyError: 'odd'"),
     ([FATAL], 1, None, "wrong key"),
@@ -251,7 +247,8 @@ def test_what_a_request_gets_for_each_series_of_failures(
     assert verdict.value == (0.5 if error is None else None)
     replies = [each for each in said if isinstance(each, Reply)]
     assert verdict.text == (replies[-1].text if replies else None)
-    assert len(judge.asked) == attempts
+    assert len(judge.asked) == asked.budget.calls == attempts
+    assert asked.budget.usage.tokens >= (usage or Usage()).tokens
     stops = ("late", "quota", "wrong key")
     assert asked.fatal == (error if error and error.startswith(stops) else None)
 
