@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from loguru import logger
-from tqdm import tqdm
 
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import instance_of
@@ -24,7 +23,7 @@ from lmms_rpts.judging import (
     writes,
 )
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.judging.progress import standard_error
+from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
@@ -217,12 +216,7 @@ def unanswered(dialogue: Dialogue[T], reason: str) -> T:
 
 def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
     """The items, with a progress bar if there are at least ``MANY``."""
-    place = standard_error() if shown and len(items) >= MANY else None
-    if place is None:
-        yield from items
-        return
-    stream, interval = place
-    yield from tqdm(items, desc=label, dynamic_ncols=True, mininterval=interval, file=stream)
+    return iter(open_bar(shown and len(items) >= MANY, items, desc=label))
 
 
 def report_ungraded(reasons: Iterable[str], total: int) -> None:
