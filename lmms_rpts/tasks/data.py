@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
 from lmms_rpts.files import draft_of
 from lmms_rpts.settings import load_settings
@@ -56,6 +56,30 @@ def store(rows: Sequence[DataclassInstance | Mapping[str, Any]], benchmark: str,
         f"Cannot write the {name} of {benchmark} to a file ({'; '.join(refusals)}). Set "
         "LMMS_RPTS_CACHE to a folder that is writable."
     )
+
+
+def dataset_kwargs(
+    rows: Sequence[DataclassInstance], kind: type[DataclassInstance], benchmark: str, name: str
+) -> dict[str, Any]:
+    """The ``dataset_kwargs`` of a task: the file that ``store`` writes, and explicit types.
+
+    Args:
+        kind: the type of the rows; fields that are not numbers are texts or lists of texts.
+    """
+    from datasets import Features, Value
+    from datasets import Sequence as ListOf
+
+    # Explicit: the type of a column that begins empty cannot be inferred.
+    numbers = {int: "int64", int | None: "int64", float: "float64"}
+    features = {
+        field: ListOf(Value("string"))
+        if get_origin(annotation) is tuple
+        else Value(numbers.get(annotation, "string"))
+        for field, annotation in get_type_hints(kind).items()
+        if field in kind.__dataclass_fields__
+    }
+    file = str(store(rows, benchmark, name))
+    return {"data_files": {"test": file}, "features": Features(features)}
 
 
 def download(name: str, files: list[str], fault: str, remedy: str) -> Path:
