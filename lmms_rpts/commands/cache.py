@@ -16,7 +16,6 @@ from rich.table import Table
 
 from lmms_rpts.commands.common import fail, told, with_settings
 from lmms_rpts.escaping import visible
-from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
 
 if TYPE_CHECKING:
@@ -44,10 +43,6 @@ def info(folder: Folder = None) -> None:
     else:
         missing = "" if place.exists() else " The folder does not exist."
         typer.echo(f"No cached replies in {place}.{missing}")
-    sizes = [each.size for each in thumbnails.stored(place / thumbnails.FOLDER)]
-    if sizes:
-        said = f"{len(sizes):,} thumbnails of reports ({sum(sizes) / 1e6:,.1f} MB)"
-        typer.echo(f"{said} in {place / thumbnails.FOLDER}")
 
 
 def _print_answers(file: Path) -> None:
@@ -82,10 +77,7 @@ def clear(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete cached replies. They will be requested, and paid for, again.
-
-    Without --judge the thumbnails of reports are deleted as well.
-    """
+    """Delete cached replies. They will be requested, and paid for, again."""
     from lmms_rpts.judging.cache import FILE, CacheError, LockedError, delete_file, remove_answers
 
     place = _place(folder)
@@ -95,11 +87,7 @@ def clear(
         which = f" of {judge}" if judge else ""
         typer.confirm(f"Delete {_count(place, judge)}replies{which} in {place}?", abort=True)
     try:
-        pictures = 0 if judge else thumbnails.clear(place / thumbnails.FOLDER)
-        if pictures:
-            typer.echo(f"{pictures:,} thumbnails deleted")
-        if not pictures or (place / FILE).exists():
-            typer.echo(f"{remove_answers(place, judge):,} replies deleted")
+        typer.echo(f"{remove_answers(place, judge):,} replies deleted")
     except OSError as error:
         fail(f"Cannot delete {error.filename or place}: {error.strerror or error}")
     except CacheError as error:
