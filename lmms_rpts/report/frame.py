@@ -6,13 +6,13 @@ import base64
 import hashlib
 import html
 from collections.abc import Sequence
-from functools import partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.escaping import cut_middle
+from lmms_rpts.filters.record import RIGHT_REASON
 from lmms_rpts.report.trees import figure, inline_svg, score_class
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
@@ -53,16 +53,20 @@ class Frame:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            extensions=["jinja2.ext.do"],
         )
         self.environment.filters.update(
             cut=_cut,
-            name=partial(cut_middle, length=_LABEL),
+            name=lambda text, length=_LABEL: cut_middle(text, length),
             content=_content,
             breakable=_breakable,
+            g=lambda value: f"{value:.4g}",
+            unit=lambda value: min(1.0, max(0.0, value)),
         )
         self.environment.globals.update(
             version=__version__,
             command=command,
+            right_reason=RIGHT_REASON,
             score_class=score_class,
             figure=figure,
             signed=_signed,
