@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 from loguru import logger
 from tqdm import tqdm
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.documents import as_text, as_whole
+from lmms_rpts.filters.documents import instance_of
 from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
 from lmms_rpts.judging import (
     NO_JUDGE,
@@ -179,34 +178,6 @@ class GradingFilter(JudgingFilter):
         records = self.records(pairs)
         self.report(records)
         return [record.to_json() for record in records]
-
-
-def instance_of(kind: type[Any], doc: Doc, names: Mapping[str, str], /, **known: Any) -> Any:
-    """The question as far as a record can hold it: odd documents must not lose paid-for replies.
-
-    Args:
-        kind: type of the question: fields with texts, whole numbers or lists of these.
-        names: names in the document, where they differ.
-        known: values that are not read from the document.
-    """
-    fields = {
-        name: _recorded(doc.get(names.get(name, name)), field.annotation)
-        for name, field in kind.model_fields.items()
-        if name not in known and not field.exclude
-    }
-    return kind(**fields, **known)
-
-
-def _recorded(value: Any, annotation: Any) -> Any:
-    parts = get_args(annotation)
-    if get_origin(annotation) is tuple:
-        there = value if isinstance(value, list | tuple) else ()
-        return tuple(_recorded(each, parts[0]) for each in there)
-    optional = NoneType in parts
-    plain = parts[0] if optional else annotation
-    if getattr(plain, "__origin__", plain) is int:
-        return as_whole(value) if optional else as_whole(value) or 0
-    return (None if optional else "") if value is None else as_text(value)
 
 
 def _not_told(reason: str) -> Answers:

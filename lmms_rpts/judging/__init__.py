@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.judging.types import (
     NO_JUDGE,
-    AdaptedError,
     Backend,
     FatalJudgeError,
     Judge,
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKENDS",
     "NO_JUDGE",
-    "AdaptedError",
     "Backend",
     "Budget",
     "Dialogue",

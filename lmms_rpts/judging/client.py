@@ -26,7 +26,6 @@ from lmms_rpts.judging.parsers import read_reply
 from lmms_rpts.judging.parsers.scores import PARSER_VERSION
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
-    AdaptedError,
     FatalJudgeError,
     JudgeRequest,
     Member,
@@ -48,9 +47,6 @@ as long: a server that is merely slow worked on the call before in vain."""
 BY_CHANCE = 4
 """Number of throttled calls of one request that do not lengthen its pauses while other requests are
 answered: with 30% random refusals, pauses of 16 s doubled the time of a run."""
-
-ADAPTED = 8
-"""Maximum number of calls for one request that only adapt the form of the call."""
 
 ASKED_AGAIN = 2
 """Number of retries of a request whose reply cannot be parsed."""
@@ -92,7 +88,6 @@ class _Tries:
     timed_out: int = 0
     waited: int = 0
     throttled: int = 0
-    adapted: int = 0
     usage: Usage | None = None
 
     def add(self, usage: Usage | None) -> None:
@@ -250,14 +245,10 @@ class JudgeClient:
     async def _call(
         self, request: JudgeRequest, tries: _Tries, urgency: int
     ) -> tuple[Reply | None, str | None]:
-        tries.failed = tries.throttled = tries.waited = tries.adapted = 0
+        tries.failed = tries.throttled = tries.waited = 0
         while True:
             try:
                 return await self._call_once(request, tries, urgency), None
-            except AdaptedError as failure:
-                tries.adapted += 1
-                if tries.adapted > ADAPTED:
-                    return None, str(failure)
             except TransientError as failure:
                 error = self._give_up(failure, tries)
                 if error is not None:
@@ -321,10 +312,6 @@ class JudgeClient:
                 raise
             self._in_vain += 1
             raise TransientError("the judge's client cancelled the call") from failure
-        except AdaptedError as failure:
-            usage = failure.usage
-            tries.add(usage)
-            raise
         except TransientError as failure:
             self._in_vain += 1
             if failure.kind == "timed out":

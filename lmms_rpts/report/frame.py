@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.escaping import cut_middle
-from lmms_rpts.filters.record import RIGHT_REASON
+from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.report.trees import figure, inline_svg, score_class
 
 _EARLY = Markup('document.documentElement.classList.add("js");')

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
-from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
+from lmms_rpts.judging.types import RefusedError, TransientError
 from lmms_rpts.settings import Price
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
 from tests.support.tables import table
@@ -331,7 +331,6 @@ def test_every_call_is_booked(short_pauses: None) -> None:
     judge = ScriptedJudge(
         in_order(
             TransientError("busy"),
-            AdaptedError("learnt", Usage(7, 3)),
             Reply("no score", Usage(10, 5)),
             Reply("Score: 0.5", Usage(20, 5)),
             RefusedError("no"),
@@ -341,10 +340,10 @@ def test_every_call_is_booked(short_pauses: None) -> None:
     with opened(judge, budget) as asked:
         verdicts = asked.run(texts(1)) + asked.run(texts(2))
     assert values(verdicts) == [0.5, 0.5, None]
-    assert budget.calls == len(judge.asked) == 5
-    assert budget.usage == Usage(37, 13)
+    assert budget.calls == len(judge.asked) == 4
+    assert budget.usage == Usage(30, 10)
     assert budget.guessed is False
-    assert verdicts[0].usage == Usage(37, 13)
+    assert verdicts[0].usage == Usage(30, 10)
 
 
 def test_an_unreadable_reply_is_kept_when_the_budget_ends_the_asking_again() -> None:

@@ -33,7 +33,6 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import START, StopSignal
 from lmms_rpts.judging.parsers.scores import parse_score
-from lmms_rpts.judging.types import AdaptedError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     REMINDER,
@@ -312,17 +311,6 @@ def test_other_failures_are_not_retried(failure: Exception) -> None:
     assert verdicts[0].attempts == 1
     named = str(failure) if isinstance(failure, RefusedError) else type(failure).__name__
     assert named in str(verdicts[0].error)
-
-
-@table(
-    "times, verdict",
-    (8, Verdict("Score: 0.5", 0.5, attempts=9)),
-    (9, Verdict(None, attempts=9, error="learnt")),
-)
-def test_a_judge_may_learn_eight_times_how_to_call(times: int, verdict: Verdict) -> None:
-    judge = ScriptedJudge(in_order(*[AdaptedError("learnt")] * times, "Score: 0.5"))
-    with opened(judge) as asked:
-        assert asked.run([question("q")]) == [verdict]
 
 
 def test_a_waiting_retry_holds_no_slot() -> None:

@@ -340,7 +340,7 @@ def test_a_complaint_about_a_parameter_is_not_one_about_images(
     with open_engine("openai:m", concurrency=1, progress=False) as engine:
         verdicts = engine.run([about(image(red)) for red in (0, 255, 128)])
     assert [float(each.value or 0) for each in verdicts] == pytest.approx([0, 1, 0.5], abs=0.02)
-    steps = 3 if field == "response_format" else 1  # enum, object, text
+    steps = 2 if field == "response_format" else 1  # enum, text
     assert server.calls == 3 + steps
 
 

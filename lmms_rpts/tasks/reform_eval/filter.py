@@ -12,8 +12,15 @@ from typing import Any, Literal
 
 from loguru import logger
 
-from lmms_rpts.filters.documents import ANYTHING, TEXT, TEXTS, FieldCheck, as_text
-from lmms_rpts.filters.grading import GradingFilter, instance_of, report_ungraded
+from lmms_rpts.filters.documents import (
+    ANYTHING,
+    TEXT,
+    TEXTS,
+    FieldCheck,
+    as_text,
+    instance_of,
+)
+from lmms_rpts.filters.grading import GradingFilter, report_ungraded
 from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
