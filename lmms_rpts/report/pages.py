@@ -15,9 +15,8 @@ from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.report import terms
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, GradedView, RptsView
-from lmms_rpts.report.frame import STYLES, Frame
+from lmms_rpts.report.frame import STYLES, Frame, terms
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
 from lmms_rpts.runs.validity import decimal, percent, set_title
@@ -63,7 +62,7 @@ class Pages:
         is_graded = any(view.name for view in views)
         self._frame = Frame((*STYLES, "graded.css") if is_graded else STYLES)
         self._frame.environment.globals.update(
-            terms=terms,
+            terms=terms(),
             differences=differences,
             most=_MOST,
             metric_groups=GROUPS,
