@@ -38,7 +38,7 @@ from lmms_rpts.tasks.reform_eval.sets import data_sets
 from tests.support.environment import configure
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
-from tests.support.reform import content_of, write_reform
+from tests.support.reform import chosen_text, content_of, write_reform
 from tests.support.tables import table
 
 VISDIAL = data_sets()["visdial"]
@@ -344,7 +344,7 @@ def _check_published(case: dict[str, Any]) -> None:
             history += [{"value": asked}, {"value": begin + said}]
         item = {**step, "history": history}
         assert published.prompt(item, method=method, mark=mark) == step["expected"], step
-        chosen = published.chosen_text(
+        chosen = chosen_text(
             step["prediction"], step["answer_options"], likelihood=method == "likelihood"
         )
         assert chosen == step["expected_history_answer"], step

@@ -128,14 +128,13 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
 
 @lru_cache(maxsize=2)
 def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> Mapping[str, float]:
-    results = [{"prediction": text, "references": references} for text, references in rows]
-    scores, reasons = raw_scores(results), []
+    scores, reasons = raw_scores(rows), []
     if math.isnan(scores["cider"]):
         reasons = ["no caption has a reference with words"]
     elif java:
         for compute in (tokenised_scores, lambda given: {METEOR: meteor_score(given)}):
             try:
-                scores |= compute(results)
+                scores |= compute(rows)
             except JavaError as error:
                 reasons.append(str(error))
     for reason in dict.fromkeys(reasons):
