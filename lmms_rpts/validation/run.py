@@ -20,7 +20,7 @@ from lmms_rpts.judging import (
     Member,
     Usage,
     Verdict,
-    count_paid,
+    backends_of,
     find_judges,
     open_engine,
 )
@@ -110,7 +110,7 @@ class Plan:
         Equal requests are sent once.
         """
         asked = {q.request.key: q.request for each in self.sets for q in each.questions}
-        opinions = count_paid(self.judge) * self.settings.judge_samples
+        opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
         tokens_in = sum(map(guess_input_tokens, asked.values()))
         calls = len(asked) * opinions
         return calls, Usage(tokens_in * opinions, EXPECTED_OUTPUT * calls)
