@@ -21,8 +21,7 @@ from lmms_rpts.judging import (
     open_budget,
 )
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import image_request, inference_request
+from lmms_rpts.judging.prompts import Prompts, image_request, inference_request
 from lmms_rpts.judging.registry import ChosenJudge
 from lmms_rpts.settings import Settings
 from lmms_rpts.tasks.data_checks import Check, problem

@@ -22,8 +22,7 @@ from lmms_rpts.filters.responses import (
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import image_request, inference_request, root_request
+from lmms_rpts.judging.prompts import Prompts, image_request, inference_request, root_request
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,

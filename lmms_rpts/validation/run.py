@@ -26,8 +26,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import inference_request
+from lmms_rpts.judging.prompts import Prompts, inference_request
 from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.settings import Settings
