@@ -18,9 +18,9 @@ from lmms_rpts.judging import (
     Dialogue,
     JudgeConfigurationError,
     Verdict,
+    backends_of,
     choices,
     find_judges,
-    writes,
 )
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.progress import open_bar
@@ -268,7 +268,7 @@ def needed_judge(settings: Settings, table: Any, extra: str, default: str | None
     if judge is None:
         raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
     find_judges(judge, settings)
-    if judge != NO_JUDGE and not writes(judge):
+    if judge != NO_JUDGE and not any(each.writes for each in backends_of(judge)):
         raise JudgeConfigurationError(
             f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
             f"LMMS_RPTS_JUDGE, or grade answers by rules ({grader}rule, {flag}false)"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from lmms_rpts.judging.parsers.verdicts import Mistake
+from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
