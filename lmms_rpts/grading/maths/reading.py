@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from lmms_rpts.grading.formulas import equal
+from lmms_rpts.grading.measures import Rounding, parse_measure, same_measure
 from lmms_rpts.grading.notation import all_of, clean, pieces, same_items, signed
-from lmms_rpts.grading.quantities import Rounding, parse_measure, same_measure
 from lmms_rpts.grading.relations import (
     Equation,
     Values,
