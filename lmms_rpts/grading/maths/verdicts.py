@@ -204,13 +204,10 @@ def undermined(
     ``wanted`` are the texts of the right answer, which may contain words of denial themselves.
     """
     statement = response.statement
-    asks = not statement.marked and statement.spoken.rstrip()[-1:] in ("?", "？")
     before = statement.spoken[: max(0, statement.spoken.rfind(statement.text))]
     lead_in = re.split(r"[。\n]", before[-_LEAD_IN:])[-1]
-    if asks or _UNSURE.search(lead_in + response.text) or gives_up(response.text):
+    if statement.doubt or _UNSURE.search(lead_in + response.text):
         return Verdict(None, "the answer is not definite")
-    if BLANK.search(response.text):
-        return Verdict(None, "a blank is left empty")
     text = response.conclusion.rsplit("而是", 1)[-1]
     for each in (*wanted, *(("若",) if "若" in question else ())):
         text = text.replace(each, " ")
