@@ -170,6 +170,7 @@ quantity_of = _cached(parse_measure)
 points_of = _cached(parse_points)
 region_of = _cached(lambda text: parse_region(with_signs(text)))
 equations_of = _cached(lambda text: parse_equations(_TURNED.sub(r"\2=\1", text)))
+TYPES = (region_of, points_of, equations_of, circled_of)
 
 
 def with_signs(text: str) -> str:
