@@ -18,8 +18,8 @@ from lmms_rpts.grading.maths.reading import (
     region_of,
     with_signs,
 )
+from lmms_rpts.grading.measures import same_measure
 from lmms_rpts.grading.notation import clean
-from lmms_rpts.grading.quantities import same_measure
 from lmms_rpts.grading.statement import Statement, find_statement
 from lmms_rpts.grading.words import BLANK, CRITERIA, circled_of, is_nothing, truth_of
 

@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from lmms_rpts.grading.formulas import equal
+from lmms_rpts.grading.measures import Rounding, parse_measure, same_measure
 from lmms_rpts.grading.notation import all_of, clean, pieces, same_items, signed
-from lmms_rpts.grading.quantities import Rounding, parse_measure, same_measure
 from lmms_rpts.grading.relations import (
     Equation,
     Values,
@@ -170,6 +170,7 @@ quantity_of = _cached(parse_measure)
 points_of = _cached(parse_points)
 region_of = _cached(lambda text: parse_region(with_signs(text)))
 equations_of = _cached(lambda text: parse_equations(_TURNED.sub(r"\2=\1", text)))
+TYPES = (region_of, points_of, equations_of, circled_of)
 
 
 def with_signs(text: str) -> str:
