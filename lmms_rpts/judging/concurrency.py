@@ -7,7 +7,6 @@ import contextlib
 import heapq
 import math
 import sys
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -98,7 +97,6 @@ class AdaptiveLimit:
         active: number of calls in progress.
         patience: multiple of the time limit that a call may take. It doubles when the limit on
             concurrent calls falls because of slow replies: the next calls must not be cut off, too.
-        seconds: seconds that the latest replies took.
     """
 
     def __init__(self, most: int, time_limit: float = math.inf) -> None:
@@ -106,7 +104,6 @@ class AdaptiveLimit:
             raise ValueError(f"concurrency must be at least 1, got {most}")
         self._most, self._time_limit = most, time_limit
         self.active, self.patience = 0, 1.0
-        self.seconds: deque[float] = deque(maxlen=101)
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._arrivals = self._in_vain = 0
         self._held_until = -1.0
@@ -156,7 +153,6 @@ class AdaptiveLimit:
     def answered(self, seconds: float = 0.0) -> None:
         """Record a successful call that took ``seconds``."""
         self._in_vain = 0
-        self.seconds.append(seconds)
         self._replies += 1
         if seconds > self.patience * self._time_limit / 2:
             self._last_slow = self._replies
@@ -245,12 +241,11 @@ class AdaptiveLimit:
         elif self._round.refused > self._tolerated(self._round.ended):
             self._fall(share)
         else:
-            self._rise(share)
+            self._rise()
         self._round = _Round(self._size())
 
-    def _rise(self, share: float) -> None:
-        # Never above the share measured with few calls: an overload must not become expected.
-        self._usual = min(self._usual * AGED, self._usual + (share - self._usual) / 8)
+    def _rise(self) -> None:
+        self._usual *= AGED  # it never rises: an overload must not become expected
         self._proven = max(self._proven, self._bound)
         if not self._round.slow:
             self._bound = min(self._most, self._bound + min(self._step, self._bound))
