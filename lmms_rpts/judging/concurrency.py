@@ -29,12 +29,9 @@ EARLY = 0.25
 """Share of refusals in a round up to which the limit doubles at the start: they may be random."""
 AGED = 0.98
 """Decay of a measured share per round, so that it is measured again at some point."""
-FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
+FIRST_HOLD, LONGEST_HOLD = 0.25, 15.0
 LONGEST_PATIENCE = 4.0
 """Maximum multiple of its time limit that a call may take."""
-LONE_BY_CHANCE = 3
-"""Number of consecutive refusals of single calls that delay no others: a server that refuses every
-second call at random took 35 times as long as necessary."""
 
 
 @dataclass(slots=True)
@@ -183,14 +180,11 @@ class AdaptiveLimit:
             wait: seconds that the server asks to wait.
         """
         if self.allowed == self.active == 1:
-            # Without a Retry-After, each pause is longer than the previous one.
+            # Without a Retry-After, each pause is longer than the previous one; not the first,
+            # since a server that refuses calls at random is to be called again at once.
+            hold = wait or min(LONGEST_HOLD, FIRST_HOLD * self._in_vain)
             self._in_vain += 1
-            backoff = 0.0
-            if self._in_vain > LONE_BY_CHANCE:
-                growth = 2.0 ** min(self._in_vain - LONE_BY_CHANCE - 1, 20)
-                backoff = min(LONGEST_HOLD, FIRST_HOLD * growth)
-            now = asyncio.get_running_loop().time()
-            self._held_until = max(self._held_until, now + (wait or backoff))
+            self._held_until = asyncio.get_running_loop().time() + hold
         place.round.surplus += 1
         place.round.refused += place.counted
 

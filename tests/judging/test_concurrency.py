@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.judging.concurrency import (
-    LONE_BY_CHANCE,
     AdaptiveLimit,
     Place,
 )
@@ -185,34 +184,27 @@ def test_nobody_calls_before_the_server_wants_it(wait: float, entered: float) ->
     run(work())
 
 
-def test_a_silent_server_is_left_alone_for_longer_each_time() -> None:
+@table(
+    "answered, holds",
+    (lambda number: False, [0, 0.25, 0.5, 0.75, 1, 1.25]),
+    (lambda number: number % 2, [0, 0, 0, 0, 0, 0]),  # random refusals hold nobody up
+)
+def test_a_silent_server_is_left_alone_for_longer_each_time(
+    answered: Callable[[int], bool], holds: list[float]
+) -> None:
     async def work() -> list[float]:
         limit = AdaptiveLimit(1)
         entered = []
-        for _ in range(LONE_BY_CHANCE + 7):
+        for number in range(7):
             async with limit.slot() as place:
                 entered.append(now())
-                limit.throttled(place, 0.0)
+                if answered(number):
+                    limit.answered()
+                else:
+                    limit.throttled(place, 0.0)
         return [late - early for early, late in pairwise(entered)]
 
-    by_chance = [0.0] * LONE_BY_CHANCE
-    assert run(work()) == pytest.approx([*by_chance, 0.5, 1, 2, 4, 8, 15])
-
-
-def test_a_few_refusals_of_lone_calls_hold_nobody_up() -> None:
-    """Every second call is refused: no call waits, and no pause grows."""
-
-    async def work() -> float:
-        limit = AdaptiveLimit(1)
-        for number in range(40):
-            async with limit.slot() as place:
-                if number % 2:
-                    limit.throttled(place, 0.0)
-                else:
-                    limit.answered()
-        return now()
-
-    assert run(work()) == pytest.approx(0.0)
+    assert run(work()) == pytest.approx(holds)
 
 
 # ---- release
