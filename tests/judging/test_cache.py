@@ -35,6 +35,7 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.cache import AnswerCache, CacheError, open_answers
+from lmms_rpts.settings import SettingError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     Said,
@@ -549,6 +550,15 @@ def test_no_key_is_kept_or_said(
     assert not _holding(KEY, verdicts)
     said = capfd.readouterr()
     assert KEY not in f"{fatal} {warnings} {said.out} {said.err}"
+
+
+def test_an_address_with_a_password_is_refused_and_not_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:pass-word-123@127.0.0.1:9/v1")
+    with pytest.raises(SettingError, match=r"OPENAI_BASE_URL.*password") as caught:
+        open_engine("openai:m", progress=False, cache_dir=tmp_path)
+    assert "pass-word-123" not in str(caught.value)
 
 
 def _holding(secret: str, verdicts: list[Verdict]) -> list[Verdict]:
