@@ -46,7 +46,7 @@ _STANCE_WORD = re.compile(
     re.IGNORECASE,
 )
 # "true" and "correct" answer many questions; they count as a stance only after a mark.
-_WORD = re.compile(r"(?:true|correct|false|incorrect|yes|no|正确|错误|对)\W*", re.IGNORECASE)
+_WORD = re.compile(r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误|对)\W*", re.IGNORECASE)
 _OFFERED = re.compile(
     r"(?:dis)?agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|(?:dis)?agree)"
     r"|不?(?:同意|反对)\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?不?(?:同意|反对)",

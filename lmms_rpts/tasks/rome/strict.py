@@ -109,7 +109,7 @@ def _settled(response: str, doubtful: bool = False) -> Statement | None:
 
 
 def _stated(found: Statement) -> str:
-    return (found.boxed or found.text)[:_LONGEST].strip(_EDGES)
+    return found.raw[:_LONGEST].strip(_EDGES)
 
 
 def _sentence(text: str) -> str:
