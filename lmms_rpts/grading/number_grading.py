@@ -8,12 +8,7 @@ from typing import NamedTuple
 
 from lmms_rpts.grading.numbers import NUMBER_WORD
 from lmms_rpts.grading.plain_text import plain, without_lead
-from lmms_rpts.grading.quantities import (
-    Quantity,
-    is_known,
-    read_quantity,
-    units_agree,
-)
+from lmms_rpts.grading.quantities import Quantity, is_known, read_quantity, units_agree
 from lmms_rpts.grading.statement import Statement, Verdict, denies
 from lmms_rpts.reasoning.casing import lower
 
@@ -30,10 +25,6 @@ _ABOUT = re.compile(
     r"(?<![a-z])(?:about|around|approximately|approx\.?|roughly|nearly|almost|circa|ca\.?|some(?=\s\d))"
     r"(?![a-z])\s?|[≈]\s?|^~\s?(?=\d)|大约|约为?|左右|将近|差不多",
     re.IGNORECASE,
-)
-_REASON = re.compile(
-    r"(?<=\w)[,;]?\s(?:because|since|as\s(?:the|there|it|we|i)|due\sto)(?![a-z]).*$|[,，]?(?:因为|由于).*$",
-    re.I,
 )
 # "So the total is 8", "There are 8 apples", "I count 8 apples"
 _SAYS = re.compile(
@@ -88,21 +79,13 @@ def number_verdict(stated: Statement, gold: Quantity, tolerance: float) -> Verdi
 
 def stated_number(text: str) -> NumberAnswer | None:
     """The only quantity that a plain statement asserts; None if there is none."""
-    text = _REASON.sub("", text)
     about = _ABOUT.search(text) is not None
     text = _ABOUT.sub("", text).strip()
     if _UNSETTLED.search(text) or denies(text):
         return None
-    for read in (_whole, _behind_equals, _said, _said_in_chinese):
-        quantity = read(text)
-        if quantity is not None:
-            return NumberAnswer(quantity, about)
-    return None
-
-
-def _whole(text: str) -> Quantity | None:
-    rest = without_lead(text)
-    return read_quantity(rest) or read_quantity(_EXACT.sub("", rest))
+    bare = _EXACT.sub("", without_lead(text))
+    found = read_quantity(bare) or _behind_equals(text) or _said(text) or _said_in_chinese(text)
+    return NumberAnswer(found, about) if found else None
 
 
 def _behind_equals(text: str) -> Quantity | None:
