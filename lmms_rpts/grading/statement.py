@@ -78,8 +78,10 @@ _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
 )
 # "1. A 2. B 3. C", and "1. C" above "2. D": these points do not end a sentence
 _NUMBERED = re.compile(r"\s{0,3}1[.)、]\s(?:.{0,200}?\s2[.)、]\s|\s{0,3}[A-Z]$)")
-_EXPLAINED = re.compile(  # 解析：… after an answer without a label
-    r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
+EXPLAINED = re.compile(  # 解析：… after an answer without a label
+    r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|解释|理由|explanations?|reason(?:ing|s)?|rationale"
+    r"|because)[】\]*\s]{0,6}[:：]",
+    re.IGNORECASE,
 )
 _LONGEST_ROW = 4000
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
@@ -236,7 +238,7 @@ def find_statement(response: str) -> Statement:
         block, revised = spoken[box_at:], _takes_back(after)
         after = after.lstrip("$*\\] )")
         return Statement(line.strip(), True, boxed, block, spoken, revised, box_at, after)
-    behind = _EXPLAINED.search(spoken)
+    behind = EXPLAINED.search(spoken)
     spoken = spoken[: behind.start()] if behind and spoken[: behind.start()].strip() else spoken
     sentence = _last_sentence(spoken)
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", spoken[-4000:]) if part.strip()]
