@@ -14,10 +14,15 @@ from typing import Literal
 
 from lmms_rpts.grading.choice import FOREIGN, SEVERAL, UNIDENTIFIED, Reader
 from lmms_rpts.grading.maths import maths_verdict
-from lmms_rpts.grading.number_grading import gold_quantity, number_verdict, stated_number
 from lmms_rpts.grading.options import Options, Values, gold_marks, read_options
 from lmms_rpts.grading.plain_text import LONGEST, plain
-from lmms_rpts.grading.quantities import read_quantity, units_agree
+from lmms_rpts.grading.quantities import (
+    gold_quantity,
+    number_verdict,
+    read_quantity,
+    stated_number,
+    units_agree,
+)
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.grading.statement import Statement, Verdict, find_statement
 from lmms_rpts.grading.text_grading import gold_text, text_verdict
