@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.images import image_faults, require_inside
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder

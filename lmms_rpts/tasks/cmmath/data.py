@@ -25,11 +25,20 @@ from lmms_rpts.schema import all_faults, wrong
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.data import add_image_column, digest, download, store
-from lmms_rpts.tasks.data_checks import Check, examined
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
-from lmms_rpts.tasks.images import named_faults
-from lmms_rpts.tasks.source_fields import Identity, Line, image_names, named
+from lmms_rpts.tasks.data import (
+    Check,
+    DataError,
+    Identity,
+    Line,
+    digest,
+    download,
+    examined,
+    image_names,
+    named,
+    raise_faults,
+    store,
+)
+from lmms_rpts.tasks.images import add_image_column, named_faults
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -20,10 +20,9 @@ from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, read_problems, source
 from lmms_rpts.tasks.cmmath.notation import readable
-from lmms_rpts.tasks.data import digest, downloaded
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError, digest, downloaded
 from lmms_rpts.tasks.images import behind_names, doc_to_visual
-from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
+from lmms_rpts.tasks.rpts_eval import data as rpts_eval
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -25,13 +25,23 @@ from lmms_rpts.models.wanted_tasks import shows_images
 from lmms_rpts.rows import ReadError, Row, read_rows
 from lmms_rpts.schema import FieldError, all_faults, wrong
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.data import add_image_column, digest, download, downloaded, store
-from lmms_rpts.tasks.data_checks import Check, examined
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
-from lmms_rpts.tasks.images import named_faults
+from lmms_rpts.tasks.data import (
+    Check,
+    DataError,
+    Identity,
+    ImageNames,
+    Line,
+    digest,
+    download,
+    downloaded,
+    examined,
+    named,
+    raise_faults,
+    store,
+)
+from lmms_rpts.tasks.images import add_image_column, named_faults
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
-from lmms_rpts.tasks.source_fields import Identity, ImageNames, Line, named
 
 if TYPE_CHECKING:
     from datasets import Dataset
