@@ -186,7 +186,7 @@ class _Tally:
     def _answer(self, request: JudgeRequest, doc: Doc, first: bool) -> Verdict:
         for image in request.images:
             with suppress(ImageError):
-                _ = image.size  # once the size is known, the image's tokens are counted
+                _ = image.digest  # once the size is known, the image's tokens are counted
         said = request.most_tokens if self._longest else SAID[request.kind]
         need = Need(1, Usage(guess_input_tokens(request), said))
         self._need += need.times(self._opinions) if request.kind in SCORED else need

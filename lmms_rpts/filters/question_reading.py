@@ -11,10 +11,10 @@ from lmms_rpts.filters.documents import as_texts
 from lmms_rpts.filters.record import Answer
 from lmms_rpts.filters.response_reading import UNDETERMINED, Reading, parse_steps, settled
 from lmms_rpts.filters.responses import Doc
-from lmms_rpts.grading.answer_lines import is_answer_line, without_answer
 from lmms_rpts.judging import Dialogue, JudgeRequest
-from lmms_rpts.judging.parsers.verdicts import parse_yes_no
+from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
+from lmms_rpts.reasoning.answer_lines import is_any_answer_line, without_answer
 from lmms_rpts.schema import shown
 
 AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
@@ -43,7 +43,7 @@ class QuestionReading(Reading):
 
     def is_answer(self, line: str) -> bool:
         """Whether a line states the final answer, whatever the answer is."""
-        return is_answer_line(line)
+        return is_any_answer_line(line)
 
     def extract(self, text: str, doc: Doc) -> Extraction:
         """The steps of a response, by rules."""

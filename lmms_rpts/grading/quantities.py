@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from lmms_rpts.grading.formulas import (
-    Expression,
-    constant,
-    equal,
-    parse,
-    rounds_to,
-    times,
-)
 from lmms_rpts.grading.numbers import NUMBER_WORD, number_at
-from lmms_rpts.grading.units import ENDING, UNITS, Unit, ratio, split_unit, unit_at
+from lmms_rpts.grading.units import UNITS, unit_at
 from lmms_rpts.reasoning.casing import lower
 
 # Names of units that would be letters or words in a mathematical text
@@ -187,124 +178,3 @@ def units_agree(one: Quantity, other: Quantity) -> bool:
 def is_known(unit: str) -> bool:
     """Whether a unit is a unit of measurement, not the name of counted things."""
     return unit in _KNOWN
-
-
-# Measures: formulas and number words with units, in cleaned text
-
-_LONGEST = 120
-_HAS_WORDS = re.compile("[A-Za-z]{3}|[\u4e00-\u9fffⅠ-Ⅳ]")
-_FINANCIAL = str.maketrans(
-    "壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億ⅠⅡⅢⅣ", "一二二三三四五六六七八九十百千万亿一二三四"
-)
-_ROW_OF_DIGITS = re.compile("[一二三四五六七八九]{2,3}")  # 一三 is more often a list than 13
-_MIXED_FRACTION = re.compile(r"(.{1,40})又\\frac\{(\d{1,9})\}\{(\d{1,9})\}", re.ASCII)
-
-
-def _in_words(text: str) -> Expression | None:
-    """A text of only number words, perhaps with digits; None for any other text."""
-    text = text.strip(ENDING)
-    if len(text) > _LONGEST or not _HAS_WORDS.search(text):
-        return None
-    if not text.isascii():
-        text = _MIXED_FRACTION.sub(r"\1又\2/\3", text.translate(_FINANCIAL).replace(" ", ""))
-    found = number_at(text)
-    if found is None or found.end < len(text) or _ROW_OF_DIGITS.fullmatch(text):
-        return None
-    return constant(text, found.value, found.places)
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A number or formula, and the unit after it, if it has one."""
-
-    expression: Expression
-    unit: Unit | None
-
-
-# "24 trees" is 24, but "24 hours" has a unit.
-_OF_WHAT = re.compile(
-    r"(?<=\d)\s(?!(?:hours?|minutes?|days?|degrees?|met(?:er|re)s?|thousand|million|billion|hundred|dozen|miles?|gallons?|inch(?:es)?|feet|foot|yards?|pounds?|ounces?|percent|pairs?|more|less)\b)[a-z]{4,20}$"
-)
-_VECTOR = re.compile(r"→\s?([a-z])(?![A-Za-z])")
-# 24棵树, 3条不同的路线: the noun behind a counter; but 3个月 has a unit
-_OF_THINGS = re.compile(
-    r"(?<=[0-9A-Za-z)}\]])\s?(?!个(?:单位|月|星期|礼拜|世纪|季度|钟头|刻钟|小时))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
-)
-# What a quantity can begin with; a sentence is not a quantity.
-_BEGINNING = re.compile(
-    r"[^\u4e00-\u9fff]|[零〇一二两三四五六七八九十百千万亿半负每约大壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億]|零下"
-)
-
-
-def parse_measure(text: str) -> Measure | None:
-    """A whole cleaned text as a quantity; None if it is not one."""
-    text = text.strip(" .。,;:")
-    if not _BEGINNING.match(text) or len(text) > 2000:
-        return None
-    text = (
-        _OF_THINGS.sub("个", _OF_WHAT.sub("", text))
-        .replace("倍\\sqrt", "\\sqrt")
-        .replace("零下", "-")
-    )
-    text = _VECTOR.sub(r"\1", text)  # a vector by its letter
-    plain = parse(text)
-    if plain is not None and (plain.number is not None or not split_unit(text)[1]):
-        return Measure(plain, None)
-    expression, unit = _in_words(text), None
-    if expression is None:
-        front, unit = split_unit(text)
-        expression = _spelled(front)
-    if expression is None and "°" in text:
-        expression, unit = parse(text.replace("°", "")), None  # 90°+α
-    found = expression or plain
-    return Measure(found, unit) if found else None
-
-
-class Rounding(NamedTuple):
-    """Whether a question asks for a rounded value, to how many places, or for an exact one."""
-
-    asked: bool = False
-    to_places: bool = False
-    exact: bool = False
-
-
-def _spelled(front: str) -> Expression | None:
-    """A formula in digits or in words."""
-    bare = front.strip(" ()")
-    return _in_words(bare) or parse(bare) or parse(front.strip())
-
-
-def same_measure(
-    answer: Measure,
-    target: Measure,
-    rounding: Rounding = Rounding(),  # noqa: B008 - it is frozen
-    expected: Unit | None = None,
-) -> bool | None:
-    """Whether two measures are equal; None if that is debatable.
-
-    ``expected`` is the unit that the question itself has after the blank.
-    """
-    unit, wanted = answer.unit, target.unit or expected
-    scale: Fraction | None = Fraction(1)
-    if unit and wanted and not (unit.name == "块" and wanted.dimension == "money"):
-        scale = ratio(unit, wanted)
-    if scale is None:
-        return False
-    if scale != 1:
-        return equal(times(answer.expression, scale), target.expression)
-    same = equal(answer.expression, target.expression)
-    if same is not False:
-        return same
-    return _rounded(answer.expression, target.expression, rounding)
-
-
-def _rounded(answer: Expression, target: Expression, rounding: Rounding) -> bool | None:
-    """False if the values differ by more than rounding; else as the question asks for rounding."""
-    if answer.number is None or target.number is None:
-        return False
-    if answer.decimals and target.decimals is None and rounds_to(target, answer):
-        return None if rounding.asked and not rounding.exact else False
-    if target.decimals and answer.decimals is None and rounds_to(answer, target):
-        # √13 is 3.61, but this is not certain if the question asks for a number of places.
-        return True if rounding.asked and not rounding.to_places else None
-    return False

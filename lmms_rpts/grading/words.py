@@ -30,25 +30,18 @@ def squeezed(text: str) -> str:
 
 # No solution
 
-_NOTHING = re.compile(  # 原方程无解, 空集, "no real roots"
-    r"^(?:(?:该|原|此|这个|分式)?(?:方程|不等式)?组?的?(?:解集|解|根)?(?:是|为)?)?"
-    r"(?:无解|没有解|无实数?[解根]|没有实数?[解根]|空集|∅|❴\s?❵|解集为空集?|无)$"
-    r"|^(?:there\s(?:is|are)\s)?no\s(?:real\s)?(?:solutions?|roots?)$|^(?:the\s)?empty\sset$",
-    re.IGNORECASE,
-)
-_NOTHING_SIGN = re.compile(r"[无没空∅❴]|no\s|empty", re.IGNORECASE)  # what such a text must contain
-_SAYS_NOTHING = re.compile(  # ……所以解集为空集
+_SAYS_NOTHING = re.compile(  # 原方程无解, ……所以解集为空集, "no real roots"
     r"无解|没有(?:实数)?[解根]|无实数?[解根]|(?:是|为|即|得)空集|(?:解集|交集)?[是为=]\s?∅|∅\s?$|空集\s?$"
-    r"|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
+    r"|❴\s?❵|^\s?无\s?$|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
     re.IGNORECASE,
 )
 
 
 def is_nothing(text: str) -> bool:
-    """Whether a short cleaned text says that there is no solution, or names the empty set."""
-    if len(text) > 60 or not _NOTHING_SIGN.search(text):
+    """Whether a short cleaned text says that there is no solution, and nothing else."""
+    if len(text) > 60 or not _SAYS_NOTHING.search(text):
         return False
-    return bool(_NOTHING.match(_SKIPPED.sub("", text)) or _NOTHING.match(text.strip(" .。,")))
+    return not re.search(r"[\dA-Za-z]", re.sub("there|is|are|the", "", _SAYS_NOTHING.sub("", text)))
 
 
 def says_nothing(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Data of benchmarks: errors and checks, fields, files for ``datasets``, downloads from the Hub."""
+"""Data of benchmarks: errors and checks, files for ``datasets``, downloads."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from pydantic import PlainValidator
+from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import storable, visible
+from lmms_rpts.escaping import visible
 from lmms_rpts.files import draft_of
 from lmms_rpts.judging import JudgeConfigurationError
-from lmms_rpts.schema import FieldError, wrong
 from lmms_rpts.settings import load_settings
 
 if TYPE_CHECKING:
@@ -114,66 +111,22 @@ def data_fault(name: str, error: object) -> Check:
     return problem(name, said, remedy) if said else problem(name, error)
 
 
-# --- fields ---------------------------------------------------------------------------------------
-
-
-def _identity(value: object) -> str:
-    if type(value) is not int and not (isinstance(value, str) and value.strip()):
-        raise wrong("a string or a whole number", value)
-    return storable(str(value))
-
-
-def named(what: str, value: object) -> str:
-    """The name of a row by its id, such as ``question '7'``; empty if it has no valid id."""
-    try:
-        return f"{what} {_identity(value)!r}"
-    except FieldError:
-        return ""
-
-
-def _line(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise wrong("a non-empty string", value)
-    return storable(value)
-
-
-def image_names(value: object) -> tuple[str, ...]:
-    """The names of a question's images, from a list or one text.
-
-    Raises:
-        FieldError: for anything else.
-    """
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not names or not all(isinstance(each, str) for each in names):
-        raise wrong("a path or a list of paths", value)
-    return tuple(map(storable, names))
-
-
-Identity = Annotated[str, PlainValidator(_identity)]
-"""An id, a text or a whole number, as text."""
-
-Line = Annotated[str, PlainValidator(_line)]
-"""A text that is not blank."""
-
-ImageNames = Annotated[tuple[str, ...], PlainValidator(image_names)]
-"""The names of a question's images."""
-
 # --- files and downloads --------------------------------------------------------------------------
 
 
-def digest(rows: Sequence[DataclassInstance]) -> str:
+def digest(rows: Sequence[DataclassInstance | Mapping[str, Any]]) -> str:
     """SHA-256 of rows as they are evaluated, in hexadecimal, without the contents of images."""
     return hashlib.sha256(_as_jsonl(rows)).hexdigest()
 
 
-def store(rows: Sequence[DataclassInstance], benchmark: str, name: str) -> Path:
+def store(rows: Sequence[DataclassInstance | Mapping[str, Any]], benchmark: str, name: str) -> Path:
     """Write these rows to a JSONL file for the ``datasets`` library, named by its digest.
 
     It is in LMMS_RPTS_CACHE, else in the temporary folder, so that every process of a run finds or
     writes the same file.
 
     Args:
-        rows: instances of one dataclass, with the same types of fields in every row.
+        rows: instances of one dataclass, or mappings, with the same types of fields in every row.
         benchmark: their benchmark, such as ``ROME``; in lower case, the name of the folder.
         name: a word for the rows, such as ``questions``.
 
@@ -194,6 +147,30 @@ def store(rows: Sequence[DataclassInstance], benchmark: str, name: str) -> Path:
         f"Cannot write the {name} of {benchmark} to a file ({'; '.join(refusals)}). Set "
         "LMMS_RPTS_CACHE to a folder that is writable."
     )
+
+
+def dataset_kwargs(
+    rows: Sequence[DataclassInstance], kind: type[DataclassInstance], benchmark: str, name: str
+) -> dict[str, Any]:
+    """The ``dataset_kwargs`` of a task: the file that ``store`` writes, and explicit types.
+
+    Args:
+        kind: the type of the rows; fields that are not numbers are texts or lists of texts.
+    """
+    from datasets import Features, Value
+    from datasets import Sequence as ListOf
+
+    # Explicit: the type of a column that begins empty cannot be inferred.
+    numbers = {int: "int64", int | None: "int64", float: "float64"}
+    features = {
+        field: ListOf(Value("string"))
+        if get_origin(annotation) is tuple
+        else Value(numbers.get(annotation, "string"))
+        for field, annotation in get_type_hints(kind).items()
+        if field in kind.__dataclass_fields__
+    }
+    file = str(store(rows, benchmark, name))
+    return {"data_files": {"test": file}, "features": Features(features)}
 
 
 def download(name: str, files: list[str], fault: str, remedy: str) -> Path:
@@ -227,8 +204,9 @@ def downloaded(name: str) -> Path | None:
         return None
 
 
-def _as_jsonl(rows: Sequence[DataclassInstance]) -> bytes:
-    return "".join(f"{json.dumps(asdict(row))}\n" for row in rows).encode()
+def _as_jsonl(rows: Sequence[DataclassInstance | Mapping[str, Any]]) -> bytes:
+    plain = (row if isinstance(row, Mapping) else asdict(row) for row in rows)
+    return "".join(f"{json.dumps(row)}\n" for row in plain).encode()
 
 
 def _places(folder: str) -> Iterator[Path]:

@@ -6,6 +6,7 @@ import inspect
 import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,27 +138,53 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [as_rgb(image) for image in doc["images"]]
 
 
-def behind_names(
-    parts: Iterable[str | int], name: str, images: Sequence[Any]
-) -> list[dict[str, Any]]:
-    """A prompt for chat wrappers, each image directly after its name.
+@dataclass(frozen=True)
+class ImagePrompt:
+    """A prompt of lines, with images among them.
 
-    Args:
-        parts: the lines; a number is replaced by the image of that number.
-        name: name of an image, with ``{}`` for its number.
+    Attributes:
+        parts: the lines for a document and the task's ``lmms_eval_specific_kwargs``; a number
+            stands for the image of that number.
+        names: the name of an image by language, with ``{number}``.
+        attached: the line that replaces an image for wrappers that take the images separately from
+            the text, with ``{number}``, ``{place}`` (from 1) and ``{total}``.
     """
-    content: list[dict[str, Any]] = []
-    text: list[str] = []
-    for part in parts:
-        if isinstance(part, str):
-            text.append(part)
-            continue
-        text.append(name.format(part))
+
+    parts: Callable[[Mapping[str, Any], Mapping[str, Any] | None], Iterable[str | int]]
+    names: Mapping[str, str]
+    attached: Mapping[str, str]
+
+    def doc_to_text(
+        self,
+        doc: Mapping[str, Any],
+        lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
+    ) -> str:
+        """The prompt for wrappers that take the images separately from the text."""
+        line, total = self.attached[doc["language"]], len(doc["visual_clue"])
+        return "\n".join(
+            part if isinstance(part, str) else line.format(number=part, place=part + 1, total=total)
+            for part in self.parts(doc, lmms_eval_specific_kwargs)
+        )
+
+    def doc_to_messages(
+        self,
+        doc: Mapping[str, Any],
+        lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The prompt for chat wrappers, each image right after its name."""
+        images, name = doc_to_visual(doc), self.names[doc["language"]]
+        content: list[dict[str, Any]] = []
+        text: list[str] = []
+        for part in self.parts(doc, lmms_eval_specific_kwargs):
+            if isinstance(part, str):
+                text.append(part)
+                continue
+            text.append(name.format(number=part))
+            content.append({"type": "text", "text": "\n".join(text)})
+            content.append({"type": "image", "url": images[part]})
+            text = []
         content.append({"type": "text", "text": "\n".join(text)})
-        content.append({"type": "image", "url": images[part]})
-        text = []
-    content.append({"type": "text", "text": "\n".join(text)})
-    return [{"role": "user", "content": content}]
+        return [{"role": "user", "content": content}]
 
 
 def _fault(path: Path) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.sheet import Sheet
-from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
+from lmms_rpts.tasks.cmmath.knowledge import figures_of_points, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.cmmath.record import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord
@@ -35,7 +35,7 @@ def _areas(record: CmmathRecord) -> Iterable[str | None]:
 
 def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figure], Counts]:
     """SSR with the number of points (of an area in the breakdown by area), and the mistakes."""
-    shares, points = mastered(rounds, value if by == "area" else None)
+    shares, points = figures_of_points(rounds, value if by == "area" else None)
     kinds = Counter(each.mistake.kind for records in rounds for each in records if each.mistake)
     return shares, {"mistakes": {kind: kinds[kind] for kind in MISTAKES}, "points": points}
 
