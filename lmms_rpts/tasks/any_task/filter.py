@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from lmms_rpts.filters import ScoreFilter
 from lmms_rpts.filters.responses import Doc, TransformedResponse, missing_response
+from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.settings import load_settings, parse_choice
 from lmms_rpts.tasks.any_task.host import FILTER, NOT_TOLD, HostTask

@@ -328,7 +328,8 @@ def check_cmmath(images: bool = True) -> None:
 
 def check_rpts() -> None:
     """Check what ``cmmath_rpts`` needs; errors as `check_cmmath`."""
-    from lmms_rpts.filters import AggregateFilter, ScoreFilter
+    from lmms_rpts.filters.aggregate import AggregateFilter
+    from lmms_rpts.filters.score import ScoreFilter
     from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter
 
     CmmathTransformFilter()

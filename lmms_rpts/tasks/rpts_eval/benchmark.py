@@ -26,10 +26,10 @@ BENCHMARK = Benchmark(
     checks=f"{_HERE}.data:CHECKS",
     examine=f"{_HERE}.data:examine",
     filters={
-        "rpts_transform": "lmms_rpts.filters:TransformFilter",
+        "rpts_transform": "lmms_rpts.filters.transform:TransformFilter",
         "rpts_any_transform": "lmms_rpts.tasks.any_task.filter:AnyTransformFilter",
-        "rpts_score": "lmms_rpts.filters:ScoreFilter",
-        "rpts_aggregate": "lmms_rpts.filters:AggregateFilter",
+        "rpts_score": "lmms_rpts.filters.score:ScoreFilter",
+        "rpts_aggregate": "lmms_rpts.filters.aggregate:AggregateFilter",
     },
     record="lmms_rpts.filters.record:RptsRecord",
     scored={

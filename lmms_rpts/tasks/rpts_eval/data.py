@@ -151,7 +151,9 @@ def _name(record: Mapping[str, Any], at: int) -> str:
 
 
 def _check(*languages: str, judge: str | None = None) -> None:
-    from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+    from lmms_rpts.filters.aggregate import AggregateFilter
+    from lmms_rpts.filters.score import ScoreFilter
+    from lmms_rpts.filters.transform import TransformFilter
 
     # Filters check their settings when they are created.
     TransformFilter(judge=judge)
