@@ -83,7 +83,7 @@ def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Ma
     from lmms_rpts.tasks.any_task.documents import documents_of
     from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.benchmark import benchmark_of
-    from lmms_rpts.tasks.data_errors import DataError
+    from lmms_rpts.tasks.data import DataError
     from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
     known, benchmark = scored_tasks(), benchmark_of(name)

@@ -43,7 +43,7 @@ from lmms_rpts.tasks.benchmark import (
     refuse_unknown_settings,
     settings_tables,
 )
-from lmms_rpts.tasks.data_checks import Check, problem
+from lmms_rpts.tasks.data import Check, problem
 
 _SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
 _VALIDATE = "lmms-rpts validate --judge {} -o validity.json"

@@ -20,7 +20,7 @@ from lmms_rpts.report.frame import STYLES, Frame, terms
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
 from lmms_rpts.runs.validity import decimal, percent, set_title
-from lmms_rpts.tasks.display import ShownGrade
+from lmms_rpts.tasks.grade_types import ShownGrade
 from lmms_rpts.tasks.rpts_eval.results import COUNTS
 from lmms_rpts.tasks.rpts_eval.summary import GROUPS
 from lmms_rpts.tasks.sheets import summary_sheets
