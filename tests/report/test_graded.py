@@ -461,17 +461,6 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
         page.context.close()
 
 
-def test_files_are_named_by_the_report_alone(tmp_path: Path) -> None:
-    write_rome_run(tmp_path / "run", {"academic": [hostile_record("../../x")]})
-    write_report(list(read_all_runs([tmp_path / "run"]).every), tmp_path / "pages")
-    files = sorted(
-        path.relative_to(tmp_path / "pages").as_posix()
-        for path in (tmp_path / "pages").rglob("*")
-        if path.is_file()
-    )
-    assert files == ["index.html", "instances/rome-academic-0.html"]
-
-
 def test_every_link_of_a_mixed_report_leads_somewhere(tmp_path: Path) -> None:
     write_run(tmp_path / "rpts", {0: make_record([1.0, 0.0])})
     write_rome_run(tmp_path / "rome", {"academic": [make_rome_record(0.0)] * 3})

@@ -16,7 +16,7 @@ from lmms_rpts.report.trees import (
     light_colours,
     template_text,
 )
-from tests.reasoning.strategies import any_chains, texts
+from tests.reasoning.strategies import texts
 from tests.report.test_hostile import ATTACKS
 from tests.support.growth import assert_linear
 from tests.support.tables import table
@@ -116,26 +116,11 @@ def test_any_text_is_valid_xml(text: str, title: str) -> None:
     ElementTree.fromstring(inline_svg(draw_text(text), "a"))
 
 
-@settings(max_examples=60)
-@given(any_chains)
-def test_any_chain_is_drawn(chain: ReasoningChain) -> None:
-    picture = TreePicture(build_tree(chain, 2, 2), [0.5] * len(chain.steps))
-    svg = parsed(picture)
-    steps = [each for each in of_class(svg, "step") if each.find(f"{SVG}text") is not None]
-    assert len(steps) == len(chain.steps)
-
-
 def test_a_million_characters_and_four_hundred_steps() -> None:
     assert len(inline_svg(draw_text("x" * 10**6), "a")) < 10_000
     premises = [" + ".join(f"Conclusion{b}" for b in range(at)) or "Image0" for at in range(400)]
     picture = draw(*(f"{each} -> Conclusion{at}:{'y' * 9}" for at, each in enumerate(premises)))
     assert len(inline_svg(picture, "a")) < 500_000
-
-
-def test_a_tree_is_compact() -> None:
-    """A step with its leaf and lines takes about 600 characters plus its text."""
-    picture = draw(*(f"Image0 + Conclusion{at - 1} -> Conclusion{at}:x" for at in range(1, 21)))
-    assert len(inline_svg(picture, "a")) < 20 * 700
 
 
 def test_several_trees_are_below_one_another() -> None:
