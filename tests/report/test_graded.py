@@ -341,8 +341,7 @@ class _Record(Record):
 _GRADING = Grading(
     title="Shapes",
     metrics={"accuracy": lambda record: record.score},
-    # Fails for an empty id.
-    breakdowns={"initial": lambda record: (record.instance.id[0],)},
+    breakdowns={"initial": lambda record: (record.instance.id[:1] or None,)},
     columns=(metric_column("accuracy"),),
 )
 
