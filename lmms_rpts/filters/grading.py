@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 from loguru import logger
-from tqdm import tqdm
 
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.documents import as_text, as_whole
+from lmms_rpts.filters.documents import instance_of
 from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
 from lmms_rpts.judging import (
     NO_JUDGE,
@@ -25,7 +23,7 @@ from lmms_rpts.judging import (
     find_judges,
 )
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.judging.progress import standard_error
+from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
@@ -181,34 +179,6 @@ class GradingFilter(JudgingFilter):
         return [record.to_json() for record in records]
 
 
-def instance_of(kind: type[Any], doc: Doc, names: Mapping[str, str], /, **known: Any) -> Any:
-    """The question as far as a record can hold it: odd documents must not lose paid-for replies.
-
-    Args:
-        kind: type of the question: fields with texts, whole numbers or lists of these.
-        names: names in the document, where they differ.
-        known: values that are not read from the document.
-    """
-    fields = {
-        name: _recorded(doc.get(names.get(name, name)), field.annotation)
-        for name, field in kind.model_fields.items()
-        if name not in known and not field.exclude
-    }
-    return kind(**fields, **known)
-
-
-def _recorded(value: Any, annotation: Any) -> Any:
-    parts = get_args(annotation)
-    if get_origin(annotation) is tuple:
-        there = value if isinstance(value, list | tuple) else ()
-        return tuple(_recorded(each, parts[0]) for each in there)
-    optional = NoneType in parts
-    plain = parts[0] if optional else annotation
-    if getattr(plain, "__origin__", plain) is int:
-        return as_whole(value) if optional else as_whole(value) or 0
-    return (None if optional else "") if value is None else as_text(value)
-
-
 def _not_told(reason: str) -> Answers:
     return judge_grade(None, error=reason), None
 
@@ -246,12 +216,7 @@ def unanswered(dialogue: Dialogue[T], reason: str) -> T:
 
 def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
     """The items, with a progress bar if there are at least ``MANY``."""
-    place = standard_error() if shown and len(items) >= MANY else None
-    if place is None:
-        yield from items
-        return
-    stream, interval = place
-    yield from tqdm(items, desc=label, dynamic_ncols=True, mininterval=interval, file=stream)
+    return iter(open_bar(shown and len(items) >= MANY, items, desc=label))
 
 
 def report_ungraded(reasons: Iterable[str], total: int) -> None:

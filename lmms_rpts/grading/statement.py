@@ -282,6 +282,11 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for part in _END.split(text) if part.strip(" \t*_#-$")]
 
 
+def is_chatter(sentence: str) -> bool:
+    """Whether a sentence is small talk after an answer: "Let me know if you have questions"."""
+    return _CHATTER.match(sentence) is not None
+
+
 def gives_up(text: str) -> bool:
     """Whether a text says that the question cannot be answered."""
     return _GIVES_UP.search(text[-600:]) is not None

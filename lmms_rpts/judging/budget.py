@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
 from math import ceil
 
 from lmms_rpts.judging.images import JudgeImage
@@ -48,7 +48,8 @@ class Budget:
 
     Attributes:
         max_tokens, max_cost: limits of input and output tokens, and in the currency of the prices.
-        on_usage: called with the judge's name and the tokens of each call that used any.
+        task: the task for which calls are made.
+        log: task, judge and tokens (input, output, thinking) of each call that used any.
         calls: number of calls made, failed ones included, which count 0 tokens.
         cost: cost of all calls with a known price.
         guessed: whether some tokens were estimated, because a server does not report them.
@@ -61,7 +62,8 @@ class Budget:
 
     max_tokens: int | None = None
     max_cost: float | None = None
-    on_usage: Callable[[str, Usage], None] | None = None
+    task: str | None = None
+    log: list[tuple[str | None, str, int, int, int]] = field(default_factory=list)
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float = 0.0
@@ -110,8 +112,7 @@ class Budget:
                 kind = (call.judge, call.kind)
                 guess, taken = self._learnt.get(kind, (Usage(), Usage()))
                 self._learnt[kind] = guess + call.guess, taken + usage
-        if usage is not None and self.on_usage is not None:
-            self.on_usage(call.judge, usage)
+                self.log.append((self.task, call.judge, *astuple(usage)))
 
     def is_new(self, judge: str, kind: str) -> bool:
         """Whether there is a budget and the usage of such a call is still unknown."""

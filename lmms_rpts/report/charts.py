@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.escaping import cut_middle
-from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
+from lmms_rpts.filters.metrics import RIGHT_REASON
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.validity import Bin, Interval
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.tasks.rpts_eval.runs import Run

@@ -13,7 +13,8 @@ from lmms_rpts.analysis import differences
 from lmms_rpts.analysis.gold_match import LEAST
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
-from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord
+from lmms_rpts.filters.metrics import RIGHT_REASON
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report import terms
 from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram

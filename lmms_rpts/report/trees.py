@@ -15,7 +15,8 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from lmms_rpts.analysis.differences import clue_label, idle_steps
-from lmms_rpts.filters.record import RIGHT_REASON, FirstError, RptsInstance, RptsRecord
+from lmms_rpts.filters.metrics import RIGHT_REASON
+from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
 from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
 from lmms_rpts.report.layout import Layout, Sizes, is_earlier, lay_out
 from lmms_rpts.report.wrapping import clean, is_rightward, width_of, wrap

@@ -8,10 +8,10 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.files import draft_of
 from lmms_rpts.settings import load_settings
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 
-def digest(rows: Sequence[DataclassInstance]) -> str:
+def digest(rows: Sequence[DataclassInstance | Mapping[str, Any]]) -> str:
     """SHA-256 of rows as they are evaluated, in hexadecimal, without the contents of images."""
     return hashlib.sha256(_as_jsonl(rows)).hexdigest()
 
 
-def store(rows: Sequence[DataclassInstance], benchmark: str, name: str) -> Path:
+def store(rows: Sequence[DataclassInstance | Mapping[str, Any]], benchmark: str, name: str) -> Path:
     """Write these rows to a JSONL file for the ``datasets`` library, named by its digest.
 
     It is in LMMS_RPTS_CACHE, else in the temporary folder, so that every process of a run finds or
     writes the same file.
 
     Args:
-        rows: instances of one dataclass, with the same types of fields in every row.
+        rows: instances of one dataclass, or mappings, with the same types of fields in every row.
         benchmark: their benchmark, such as ``ROME``; in lower case, the name of the folder.
         name: a word for the rows, such as ``questions``.
 
@@ -113,8 +113,9 @@ def add_image_column(
     return dataset.add_column("images", paths).cast_column("images", ListOf(Image()))
 
 
-def _as_jsonl(rows: Sequence[DataclassInstance]) -> bytes:
-    return "".join(f"{json.dumps(asdict(row))}\n" for row in rows).encode()
+def _as_jsonl(rows: Sequence[DataclassInstance | Mapping[str, Any]]) -> bytes:
+    plain = (row if isinstance(row, Mapping) else asdict(row) for row in rows)
+    return "".join(f"{json.dumps(row)}\n" for row in plain).encode()
 
 
 def _places(folder: str) -> Iterator[Path]:

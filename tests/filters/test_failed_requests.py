@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ def solution() -> Doc:
 
 
 def sample() -> Doc:
-    found: Doc = json.loads(json.dumps(asdict(load_documents(data_sets()["gqa"], "generation")[0])))
+    found: Doc = load_documents(data_sets()["gqa"], "generation")[0]
     return found
 
 

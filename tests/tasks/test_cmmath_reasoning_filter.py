@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter
 from lmms_rpts.filters.response_reading import nothing_read
-from lmms_rpts.grading.answer_lines import is_answer_line, without_answer
 from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_steps
+from lmms_rpts.reasoning.answer_lines import is_any_answer_line as is_answer_line
+from lmms_rpts.reasoning.answer_lines import without_answer
 from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.tasks.cmmath import grading as module
 from lmms_rpts.tasks.cmmath.grading import Grade

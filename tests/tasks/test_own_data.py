@@ -384,4 +384,4 @@ def test_answers_of_several_forms_in_one_file(
     instance = Instance(question="What?", answer=answer, options=options)
     doc = as_document(instance, "mixed", "en", 0)
     (found,) = TransformFilter(judge="lexical", answer="mixed").apply([[response]], [asdict(doc)])
-    assert found[0].correct is correct
+    assert found[0].answer.correct is correct

@@ -7,7 +7,6 @@ import json
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +49,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def docs(name: str, method: Any = "generation") -> list[Doc]:
-    found = load_documents(data_sets()[name], method)
-    return [json.loads(json.dumps(asdict(each))) for each in found]
+    return load_documents(data_sets()[name], method)
 
 
 def graded(name: str, says: Says) -> tuple[ReformRecord, ...]:
@@ -185,7 +183,7 @@ def test_dependence_on_wording_place_and_neither_are_told_apart() -> None:
 def test_instability_is_the_published_one_in_both_tables() -> None:
     records = graded("gqa", by_wording)
     items = [
-        results.process_choice(doc, [record.to_json()])["instability"]
+        results.process("choice", doc, [record.to_json()])["instability"]
         for doc, record in zip(docs("gqa"), records, strict=True)
     ]
     shown = figures(model=records)["model"]["instability"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from lmms_rpts.grading.choice import SEVERAL, UNIDENTIFIED, Choice, read_choice
 from lmms_rpts.grading.maths.answers import Response, Target
-from lmms_rpts.grading.maths.reading import Question, Reading, same_reading
+from lmms_rpts.grading.maths.reading import Question, is_number, members, same_value
 from lmms_rpts.grading.maths.verdicts import holds, is_bounded, without_answer
 from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.options import read_options
@@ -28,7 +28,7 @@ _NUMBERED = re.compile(r"(?:\(\d{1,2}\)[、,和与\s]{0,2}){1,10}")
 _LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
 _NO_OPTION = frozenset[str]()
 
-Options = Mapping[str, Reading]
+Options = Mapping[str, str]
 
 
 def choice_verdict(response: Response, target: Target) -> Verdict:
@@ -50,7 +50,7 @@ def choice_verdict(response: Response, target: Target) -> Verdict:
         return Verdict(choice.marks == target.letters, choice.rule)
     if choice.rule != _UNTOLD or not options or _REST.search(response.text):
         return Verdict(None, choice.rule)
-    contents = " ".join(options[each].text for each in sorted(target.letters & options.keys()))
+    contents = " ".join(options[each] for each in sorted(target.letters & options.keys()))
     return Verdict(None if holds(response, contents) else False, choice.rule)
 
 
@@ -60,14 +60,14 @@ def _values(options: Options, question: Question) -> Callable[[str], frozenset[s
     def marks_of(text: str) -> frozenset[str] | None:
         cleaned = clean(text[:200]).strip(' .。、:,\n"”*')
         # "(1)(3)" is ①③ in plain text
-        said = Reading(cleaned if _NUMBERED.fullmatch(cleaned) else cleaned.strip("()）"))
-        letter = _option_of(said, options, question) if said.text else None
+        said = cleaned if _NUMBERED.fullmatch(cleaned) else cleaned.strip("()）")
+        letter = _option_of(said, options, question) if said else None
         return frozenset({letter}) if letter else None
 
     return marks_of
 
 
-def options_of(question: str) -> dict[str, Reading]:
+def options_of(question: str) -> dict[str, str]:
     """The options of a question, cleaned, by letter; empty if it has fewer than two."""
     found: list[tuple[str, int, int]] = []
     for mark in _MARK.finditer(question):
@@ -80,14 +80,14 @@ def options_of(question: str) -> dict[str, Reading]:
     if len(found) < 2:
         return {}
     return {
-        letter: Reading(clean(question[end:stop]).strip(" .。;,\n"))
+        letter: clean(question[end:stop]).strip(" .。;,\n")
         for (letter, _, end), stop in zip(found, ends, strict=True)
     }
 
 
-def _option_of(said: Reading, options: Options, question: Question) -> str | None:
+def _option_of(said: str, options: Options, question: Question) -> str | None:
     """The only option with the same value."""
-    right = [each for each, option in options.items() if same_reading(said, option, question)]
+    right = [each for each, option in options.items() if same_value(said, option, question)]
     return right[0] if len(right) == 1 else None
 
 
@@ -95,15 +95,15 @@ def _by_content(response: Response, options: Options, question: Question) -> Cho
     text = response.text
     if not options:
         return Choice(None, "no letter, and the question lists no options")
-    undetermined = any(gives_up(option.text) for option in options.values())  # 无法确定
+    undetermined = any(gives_up(option) for option in options.values())  # 无法确定
     if without_answer(response) and not undetermined:
         return Choice(_NO_OPTION, "gives no answer")
-    contents = "".join(option.text for option in options.values())
+    contents = "".join(options.values())
     if denies(response.conclusion) or is_bounded(response, question.raw + contents):
         return Choice(None, "the value is denied, or is a bound")
     if OR.search(text) and not OR.search(contents):
         return Choice(_NO_OPTION, "offers several answers")
-    values = list(response.values())
+    values = response.values()
     for reading in (*values, *response.relations):
         letter = _option_of(reading, options, question)
         if letter is not None:
@@ -111,18 +111,18 @@ def _by_content(response: Response, options: Options, question: Question) -> Cho
     if not _LONE_LETTER.search(text):
         rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
         for reading in (*values[:2], *response.relations[:2]):
-            told = [same_reading(reading, option, rounding) for option in options.values()]
-            if re.search(r"[0-9√π∅∞]", reading.text) and set(told) == {False}:
+            told = [same_value(reading, option, rounding) for option in options.values()]
+            if re.search(r"[0-9√π∅∞]", reading) and set(told) == {False}:
                 return Choice(_NO_OPTION, "value of no option")
-        numbers = any(option.is_number for option in options.values())
-        if numbers and any(reading.is_number for reading in values[:2]):
+        numbers = any(is_number(option) for option in options.values())
+        if numbers and any(is_number(reading) for reading in values[:2]):
             return Choice(None, "the value may be that of an option")
     return Choice(None, _UNTOLD)
 
 
 def _several_by_content(response: Response, options: Options, question: Question) -> Choice:
     for reading in response.values():
-        listed = Reading(re.sub(r"^.*(?:有|是|为|:)", "", reading.text)).members
+        listed = members(re.sub(r"^.*(?:有|是|为|:)", "", reading))
         letters = [_option_of(part, options, question) for part in listed]
         known = frozenset(filter(None, letters))
         if letters and None not in letters and len(known) == len(letters):

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 
 from lmms_rpts.grading.maths.answers import Response, Target, bare, value_tail
-from lmms_rpts.grading.maths.reading import Question, Reading, same_reading, with_signs
+from lmms_rpts.grading.maths.reading import (
+    Question,
+    equations_of,
+    is_number,
+    members,
+    points_of,
+    quantity_of,
+    region_of,
+    same_value,
+    unnamed,
+    with_signs,
+)
 from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.statement import Verdict, denies, gives_up, hedges, sentences
 from lmms_rpts.grading.words import (
@@ -14,6 +25,8 @@ from lmms_rpts.grading.words import (
     CRITERIA,
     OR,
     chosen_word,
+    circled_of,
+    is_nothing,
     plain_words,
     says_nothing,
     squeezed,
@@ -34,7 +47,7 @@ def value_verdict(response: Response, target: Target) -> Verdict:
     verdict = _value_verdict(response, target)
     if not verdict.correct:
         return verdict
-    wanted = [each.text for each in target.alternatives]
+    wanted = target.alternatives
     deniable = target.type != "true_false"
     doubt = undermined(response, target.question.raw, wanted, deniable=deniable)
     if doubt is None and target.type == "statement" and offers_either(response, target):
@@ -48,7 +61,7 @@ def offers_either(response: Response, target: Target) -> bool:
 
 
 def _value_verdict(response: Response, target: Target) -> Verdict:
-    if target.alternatives[0].nothing:
+    if is_nothing(target.alternatives[0]):
         return _nothing_verdict(response)
     if target.type == "true_false":
         return _truth_verdict(response, target)
@@ -94,25 +107,24 @@ def _read_verdict(response: Response, target: Target) -> Verdict | None:
     return Verdict(None, f"no rule decides this {target.type}") if unsettled else None
 
 
-def is_any(reading: Reading, target: Target) -> bool | None:
+def is_any(reading: str, target: Target) -> bool | None:
     """True if the reading is any of the target's alternatives, False if it certainly is not."""
-    found = [same_reading(reading, each, target.question) for each in target.alternatives]
+    found = [same_value(reading, each, target.question) for each in target.alternatives]
     return True if True in found else (None if None in found else False)
 
 
-def _is_alike(reading: Reading, wanted: Reading) -> bool:
+def _is_alike(reading: str, wanted: str) -> bool:
     """Whether a reading is a value of the target's type, so that it may be another form of it."""
-    if wanted.quantity is not None:
-        return reading.unnamed.quantity is not None
-    if reading.region and wanted.region and reading.region.name and wanted.region.name:
-        return reading.region.name == wanted.region.name  # y<0, but x is asked for
-    return any(
-        getattr(wanted, kind) is not None and getattr(reading, kind) is not None
-        for kind in ("region", "points", "equations", "circled")
-    )
+    if quantity_of(wanted) is not None:
+        return quantity_of(unnamed(reading)) is not None
+    found, asked = region_of(reading), region_of(wanted)
+    if found and asked and found.name and asked.name:
+        return found.name == asked.name  # y<0, but x is asked for
+    types = (region_of, points_of, equations_of, circled_of)
+    return any(read(wanted) is not None and read(reading) is not None for read in types)
 
 
-def _candidates(response: Response, target: Target) -> Iterable[Reading]:
+def _candidates(response: Response, target: Target) -> Iterable[str]:
     asked = target.question.rounding.asked
     rounded = asked and re.fullmatch(r"-?\d+\.\d+", target.text) is not None
     if target.type == "set":
@@ -131,7 +143,7 @@ def _doubt(response: Response, target: Target) -> Verdict | None:
     return _one_of_several(response, target.question)
 
 
-def _other_value(response: Response, reading: Reading, target: Target) -> Verdict:
+def _other_value(response: Response, reading: str, target: Target) -> Verdict:
     if target.type == "coordinate" and re.search("[≈约]|纵坐标", response.text):
         return Verdict(None, "the exact point may stand before a rounded one")
     if not offers_either(response, target) and _stands_elsewhere(response, reading, target):
@@ -139,26 +151,26 @@ def _other_value(response: Response, reading: Reading, target: Target) -> Verdic
     return Verdict(False, f"different as {target.type}")
 
 
-def _stands_elsewhere(response: Response, reading: Reading, target: Target) -> bool:
+def _stands_elsewhere(response: Response, reading: str, target: Target) -> bool:
     """Whether the value of the target is next to the one that was read.
 
     If nothing marks the answer, the sentence before is searched, too; a box, or a last clause that
     draws the conclusion, leaves no doubt.
     """
-    if response.boxed and reading.text in response.boxed:
+    if response.boxed and reading in response.boxed:
         return False
     texts = [response.text]
-    if response.concludes and reading.text in response.clause:
+    if response.concludes and reading in response.clause:
         texts = [response.clause]
     elif not response.statement.marked:
         texts = [clean(each) for each in sentences(response.statement.spoken[-600:])[-2:]]
-    for text in filter(_VALUED.search, (each.replace(reading.text, " ; ", 1) for each in texts)):
+    for text in filter(_VALUED.search, (each.replace(reading, " ; ", 1) for each in texts)):
         for found in list(_SPAN.finditer(text))[-12:]:
             spans = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
             unit = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
-            if unit and Reading(spans[-1] + unit[0]).quantity:
+            if unit and quantity_of(spans[-1] + unit[0]):
                 spans[-1] += unit[0]
-            if any(is_any(Reading(span), target) for span in spans if span):
+            if any(is_any(span, target) for span in spans if span):
                 return True
     return False
 
@@ -219,10 +231,9 @@ def _one_of_several(response: Response, question: Question) -> Verdict | None:
         return SEVERAL if len(values) > 1 else Verdict(None, "the value is hedged")
     clause = _THOUSANDS.sub("", response.clause)
     for text in (value_tail(clause), clause) if _LISTED.search(clause) else ():
-        reading = Reading(bare(text))
-        if reading.is_number:  # one hundred and five
+        if is_number(bare(text)):  # one hundred and five
             continue
-        quantities = [Reading(bare(each.text)).quantity for each in reading.members]
+        quantities = [quantity_of(bare(each)) for each in members(bare(text))]
         if len({each.expression.number for each in quantities if each} - {None}) > 1:
             return SEVERAL
     return None
@@ -287,8 +298,8 @@ _NOT_SO = re.compile(
 
 def _nothing_verdict(response: Response) -> Verdict:
     text = response.text
-    if says_nothing(text) or Reading(text).nothing:
-        if OR.search(text) or len(Reading(response.clause).members) > 1 or hedges(text):
+    if says_nothing(text) or is_nothing(text):
+        if OR.search(text) or len(members(response.clause)) > 1 or hedges(text):
             return SEVERAL
         if _SOLUTION.search(response.clause) and not says_nothing(response.clause):
             return Verdict(None, "says no solution, and then gives one")
@@ -296,7 +307,7 @@ def _nothing_verdict(response: Response) -> Verdict:
             return Verdict(None, "the absence of a solution may be denied")
         return Verdict(True, "no solution")
     if re.search(r"无数|任意|❴[^❵]{1,200}❵", text) or any(
-        each.quantity is not None or re.search(r"[=<>≤≥]\s?-?\d", each.text)
+        quantity_of(each) is not None or re.search(r"[=<>≤≥]\s?-?\d", each)
         for each in (*response.values(), *response.relations)
     ):
         return Verdict(False, "a solution where there is none")
@@ -315,8 +326,8 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
         return SEVERAL
     if hedges(text):
         return Verdict(None, "the verdict is hedged")
-    for reading in (*response.values(), Reading(pieces[0])):
-        said = truth_of(reading.text)
+    for reading in (*response.values(), pieces[0]):
+        said = truth_of(reading)
         if said is not None:
             return Verdict(said == wanted, "true or false")
     spoken = text if response.statement.marked else response.statement.spoken[:600]

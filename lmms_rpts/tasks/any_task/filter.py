@@ -62,8 +62,9 @@ class AnyTransformFilter(TransformFilter):
             if missing_response(response):  # the task's metric calls it wrong
                 graded.append(result)
                 continue
-            error = NOT_TOLD if correct is None else result.answer_error
-            graded.append(replace(result, correct=correct, answer_by="task", answer_error=error))
+            error = NOT_TOLD if correct is None else result.answer.error
+            found = {"correct": correct, "by": "task", "error": error}
+            graded.append(replace(result, answer=result.answer.model_copy(update=found)))
         return graded
 
 

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from loguru import logger
 
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
 from lmms_rpts.filters.question_reading import QuestionReading
-from lmms_rpts.filters.response_reading import FinalAnswer, Reading, parse_steps
+from lmms_rpts.filters.record import Answer
+from lmms_rpts.filters.response_reading import UNDETERMINED, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc, TransformedResponse
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.reasoning import JudgedText
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
-
-if TYPE_CHECKING:
-    from lmms_rpts.tasks.cmmath.grading import Grade
-
-UNDETERMINED = "undetermined"
-"""The value of an answer that was not found."""
 
 _LONGEST_ANSWER = 200
 
@@ -52,7 +48,7 @@ class CmmathTransformFilter(TransformFilter):
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
         results = super()._read_all(pairs)
-        undecided = [each for each in results if (each.answer_error or "").startswith(UNDECIDED)]
+        undecided = [each for each in results if (each.answer.error or "").startswith(UNDECIDED)]
         if undecided:
             logger.warning(
                 "{} of {} answers are left undecided by the rules, and are left out of accuracy; "
@@ -80,7 +76,7 @@ class SolutionReading(QuestionReading):
             response=text,
         )
 
-    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
+    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[Answer]:
         """The final answer of a solution; thinking alone is not an answer.
 
         The rules grade it immediately, so that no request to a judge is delayed.
@@ -88,19 +84,9 @@ class SolutionReading(QuestionReading):
         from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
 
         found = grade(doc["question"], doc["reference"], part.spoken)
-        return self._settle(found, part.spoken, doc)
-
-    def _settle(self, found: Grade, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
-        value = _one_line(found.answer) or UNDETERMINED
-        if found.outcome != "undecided":
-            return FinalAnswer(value, found.outcome == "correct")
-        if not said.strip():
-            return FinalAnswer(value, False)
-        if not self.can_ask:
-            return FinalAnswer(value, None, error=f"{UNDECIDED} ({found.rule})")
-        verdict = yield compare_request(self.prompts, doc, said)
-        correct = None if verdict.error else verdict.value == "yes"
-        return FinalAnswer(value, correct, "judge", verdict.error)
+        value, undecided = _one_line(found.answer) or UNDETERMINED, f"{UNDECIDED} ({found.rule})"
+        request = partial(compare_request, self.prompts, doc, part.spoken)
+        return self.settle(value, found.outcome, undecided, part.spoken, request)
 
 
 def _one_line(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,9 @@ from lmms_rpts.grading.numbers import ENGLISH_WORDS
 from lmms_rpts.tasks.data_errors import raise_faults
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import METEOR, JavaError, meteor_score, raw_scores
-from lmms_rpts.tasks.reform_eval.data import Sample, Turn, read_samples, root_of
-from lmms_rpts.tasks.reform_eval.documents import (
-    PREFIX,
-    Form,
-    question_with_options,
-    text_form,
-)
+from lmms_rpts.tasks.reform_eval.data import Sample, read_samples, root_of
 from lmms_rpts.tasks.reform_eval.instructions import Wording
+from lmms_rpts.tasks.reform_eval.prompts import PREFIX, Form, question_with_options, text_form
 from lmms_rpts.tasks.reform_eval.sets import Mark, Method, data_sets
 
 NO_INDEX = -1
@@ -290,9 +285,6 @@ def _rounds(scores: Mapping[Any, Sequence[float]]) -> list[tuple[int, Sequence[f
 _NUMBERED = ("classification", "tdiuc", "counting", "dialogue")
 """The layouts whose samples have the index of the right option as a number, not a string."""
 
-# The published loaders of these sets omit the prefix in the in-context sample.
-_WITHOUT_PREFIX = ("tdiuc_", "pets37")
-
 
 def samples(
     config: str,
@@ -334,59 +326,36 @@ def samples(
     settings = ReformSettings(
         wording="varied" if varied else "fixed", order="fixed", marks=mark, in_context=in_context
     )
-    form = _PublishedForm(chosen, method, wording, settings, published=True)
+    form = Form(chosen, method, wording, settings, published=True, quirks=True)
     return [
-        form.sample(sample, at, duplicate)
+        _item(form, sample, at, duplicate)
         for at, sample in enumerate(found.samples)
         for duplicate in range(duplication)
     ]
 
 
-class _PublishedForm(Form):
-    """The published form of the samples of a set, with its quirks."""
-
-    def sample(self, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
-        """One sample of the loader."""
-        item: dict[str, Any] = {"sample_id": sample.id, **sample.given}
-        if sample.round is not None:
-            item["round_id"] = sample.round
-        instruct, item["question"] = self.question(sample, at, duplicate)
-        if self.chosen.kind == "caption":
-            return {**item, "references": list(sample.answers)}
-        if instruct:
-            item["instruct"] = instruct
-        if sample.right is None:
-            return {**item, "answer": sample.answers[0]}
-        right = sample.right if self.chosen.layout in _NUMBERED else str(sample.right)
-        item |= {"answer_options": self.options(sample.options), "answer": right}
-        turns = [
-            {"from": role, "value": text}
-            for pair in self.history(sample, self.settings.marks)
-            for role, text in zip(("human", "assistant"), pair, strict=True)
-        ]
-        if turns or self.settings.in_context or self.chosen.layout == "dialogue":
-            item["history"] = turns
-        return item
-
-    def filling(self, sample: Sample) -> str:
-        """The loader of image-text matching may leave the braces in."""
-        left = self.chosen.variant == "itm" and self.settings.wording == "fixed"
-        return "{}" if left else super().filling(sample)
-
-    def sentence_case(self, text: str) -> str:
-        """Dialogues are in lower case except the first letter."""
-        return text.capitalize() if self.chosen.layout == "dialogue" else text
-
-    def right(self, turn: Turn) -> str:
-        """The published code finds the answer by its text."""
-        return self.options(turn.options)[turn.right]
-
-    def solved(self, style: str) -> Iterator[tuple[str, str]]:
-        """Always marked (A), also by likelihood; some loaders omit the prefix."""
-        if self.settings.in_context and self.wording.in_context:
-            asked, answered = self.wording.in_context
-            bare = self.method == "likelihood" or self.chosen.name.startswith(_WITHOUT_PREFIX)
-            yield asked, answered if bare else f"{PREFIX} {answered}"
+def _item(form: Form, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
+    """One sample of the loader."""
+    item: dict[str, Any] = {"sample_id": sample.id, **sample.given}
+    if sample.round is not None:
+        item["round_id"] = sample.round
+    instruct, item["question"] = form.question(sample, at, duplicate)
+    if form.chosen.kind == "caption":
+        return {**item, "references": list(sample.answers)}
+    if instruct:
+        item["instruct"] = instruct
+    if sample.right is None:
+        return {**item, "answer": sample.answers[0]}
+    right = sample.right if form.chosen.layout in _NUMBERED else str(sample.right)
+    item |= {"answer_options": list(map(form.sentence_case, sample.options)), "answer": right}
+    turns = [
+        {"from": role, "value": text}
+        for pair in form.history(sample, form.settings.marks)
+        for role, text in zip(("human", "assistant"), pair, strict=True)
+    ]
+    if turns or form.settings.in_context or form.chosen.layout == "dialogue":
+        item["history"] = turns
+    return item
 
 
 def prompt(

@@ -93,7 +93,7 @@ def _documents(
     from lmms_rpts.fields import Fields, RowError
     from lmms_rpts.rows import read_objects
     from lmms_rpts.tasks.reform_eval import data
-    from lmms_rpts.tasks.reform_eval.documents import marks_of
+    from lmms_rpts.tasks.reform_eval.prompts import marks_of
 
     samples: dict[Any, int] = {}
     counts: Counter[Any] = Counter()
@@ -131,7 +131,7 @@ def _graded(prediction: Any, document: Mapping[str, Any], asking: ReformAsking) 
     if document["method"] == "generation":
         if not isinstance(prediction, str):
             return record_of(document, asking, reason="the prediction is not a string")
-        return grade_text(prediction, document, document["kind"], asking)
+        return grade_text(prediction, document, asking)
     chosen = single_choice_likelihood(prediction)
     if 0 <= chosen < len(document["options"]):
         return grade_choice(chosen, document, asking)
