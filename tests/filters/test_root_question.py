@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from lmms_rpts.judging.questions import root_request
 from loguru import logger
 from PIL import Image
 
