@@ -69,7 +69,7 @@ def test_the_table_names_both_runs_and_what_they_share(
         *("right_for_wrong_reason", "0.500", "0.500"),
         "+0.000",
     ]
-    assert row(result.output, "rpts_textual")[1:] == ["-"] * 5 + ["0/0"]
+    assert row(result.output, "rpts_textual")[1:] == ["–"] * 5 + ["0/0"]
     assert "the 7 metrics tested" in result.output
     assert "Warning" not in result.output
 

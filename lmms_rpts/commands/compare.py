@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.blocks import Block, Line, show, write_files
+from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import (
     Validities,
     check_suffixes,
     fail,
+    outputs,
     read_validities,
     spare,
-    told,
 )
-from lmms_rpts.escaping import printable, shorten
+from lmms_rpts.escaping import figure, printable, shorten
 from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
@@ -58,13 +58,8 @@ def compare(
     ] = 10,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help=(
-                "Write the metrics to a .csv, .json, .md or .tex file; .json also holds all flips. "
-                "May be repeated."
-            ),
+        outputs(
+            "Write the metrics to a .csv, .json, .md or .tex file; .json also holds all flips."
         ),
     ] = None,
     validity: Validities = None,
@@ -80,35 +75,32 @@ def compare(
     from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
     files = check_suffixes(output, SUFFIXES)
-    with told():
-        with Console(stderr=True).status("Reading and comparing the runs ..."):
-            grading, *pair = _read(run_a, run_b, benchmark, task)
-            a, b = _told_apart(*pair)
-            known = read_validities(validity)
-            spare([a, b], files, *(each.path for each in known))
-            comparison = compare_runs(a, b, grading=grading)
-            judges = validity_notes([a, b], known) if grading is GRADING else []
-        warnings = [
-            *_same_run(a, b),
-            *_other_settings(a, b, grading.settings),
-            *_judges_to_doubt(a, b),
-            *_other_data(comparison),
-        ]
-    blocks: list[Block] = [
-        *map(Line, _heading(comparison)),
-        _metrics(comparison, grading),
-        Line(_explained(comparison, grading)),
-        *(Line(each, "Warning") for each in warnings),
-        *(Line(each, "Judge") for each in validity_lines(judges)),
-    ]
-
-    def plain() -> dict[str, Any]:
-        notes = {"validity": [asdict(note) for note in judges]} if judges else {}
-        return {**asdict(comparison), "warnings": warnings, **notes}
-
-    # Written before anything is printed: a pipe may be closed (| head).
-    write_files(files, blocks, comparison.frame, plain)
-    show([*blocks, *_flips(comparison, flips)], Console())
+    with Console(stderr=True).status("Reading and comparing the runs ..."):
+        grading, *pair = _read(run_a, run_b, benchmark, task)
+        a, b = _told_apart(*pair)
+        known = read_validities(validity)
+        spare([a, b], files, *(each.path for each in known))
+        found = compare_runs(a, b, grading=grading)
+        judges = validity_notes([a, b], known) if grading is GRADING else []
+    warnings = list(_warnings(a, b, found, grading))
+    notes = {"validity": [asdict(note) for note in judges]} if judges else {}
+    Output(
+        [
+            Line(f"A: {found.label_a}"),
+            Line(f"B: {found.label_b}"),
+            Line(
+                f"{found.documents} shared documents, {found.only_a} only in A, {found.only_b} "
+                "only in B"
+            ),
+            _metrics(found, grading),
+            Line(_explained(found, grading)),
+            *(Line(each, "Warning") for each in warnings),
+            *(Line(each, "Judge") for each in validity_lines(judges)),
+        ],
+        found.frame,
+        lambda: {**asdict(found), "warnings": warnings, **notes},
+        details=list(_flips(found, flips)),
+    ).deliver(files)
 
 
 def _read(
@@ -159,6 +151,19 @@ def _told_apart(a: AnyRun, b: AnyRun) -> tuple[AnyRun, AnyRun]:
     return replace(a, label=labels[0]), replace(b, label=labels[1])
 
 
+def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, grading: Grading) -> Iterator[str]:
+    """Reasons other than the models why the runs may differ."""
+    if {file.resolve() for file in a.files} == {file.resolve() for file in b.files}:
+        yield "both runs are the same files: the run is compared with itself."
+    yield from _other_settings(a, b, grading.settings)
+    yield from _judges_to_doubt(a, b)
+    if comparison.changed:
+        yield (
+            f"the data changed between the runs: {comparison.changed} of {comparison.documents} "
+            "shared documents have other data, such as the clues or the gold answer."
+        )
+
+
 def _other_settings(a: AnyRun, b: AnyRun, names: Sequence[str]) -> Iterator[str]:
     ours, theirs = a.documents(), b.documents()
     shared = set(ours) & set(theirs)
@@ -199,19 +204,6 @@ def _judges_to_doubt(a: AnyRun, b: AnyRun) -> Iterator[str]:
             )
 
 
-def _same_run(a: AnyRun, b: AnyRun) -> Iterator[str]:
-    if {file.resolve() for file in a.files} == {file.resolve() for file in b.files}:
-        yield "both runs are the same files: the run is compared with itself."
-
-
-def _other_data(comparison: Comparison) -> Iterator[str]:
-    if comparison.changed:
-        yield (
-            f"the data changed between the runs: {comparison.changed} of {comparison.documents} "
-            "shared documents have other data, such as the clues or the gold answer."
-        )
-
-
 def _metrics(comparison: Comparison, grading: Grading) -> Sheet:
     found = {metric.metric: metric for metric in comparison.metrics}
     groups = [[each.head for each in columns] for columns in grading.groups.values()]
@@ -219,31 +211,17 @@ def _metrics(comparison: Comparison, grading: Grading) -> Sheet:
     return Sheet("", _COLUMNS, 1, sections)
 
 
-def _heading(comparison: Comparison) -> Iterator[str]:
-    yield f"A: {comparison.label_a}"
-    yield f"B: {comparison.label_b}"
-    yield (
-        f"{comparison.documents} shared documents, {comparison.only_a} only in A, "
-        f"{comparison.only_b} only in B"
-    )
-
-
 def _figures(metric: MetricDifference) -> list[str]:
-    difference = _number(metric.difference, "+.3f")
+    difference = figure(metric.difference, "+.3f")
     if metric.low is not None and metric.high is not None:
-        difference += f" [{metric.low:+.3f}, {metric.high:+.3f}]"
+        difference += f" [{figure(metric.low, '+.3f')}, {figure(metric.high, '+.3f')}]"
     return [
         metric.metric,
-        *(_number(each, ".3f") for each in (metric.a, metric.b)),
+        *map(figure, (metric.a, metric.b)),
         difference,
-        *(_number(each, ".4f") for each in (metric.p, metric.p_holm)),
+        *(figure(each, ".4f") for each in (metric.p, metric.p_holm)),
         f"{metric.n_both}/{metric.n_either}",
     ]
-
-
-def _number(value: float | None, form: str) -> str:
-    # Rounded first, to avoid "-0.000" for values that differ from 0 only in the last bit.
-    return "-" if value is None else format(round(value, 9) + 0.0, form)
 
 
 def _explained(comparison: Comparison, grading: Grading) -> str:
@@ -284,7 +262,7 @@ def _rows(flip: Flip) -> Iterator[list[str]]:
     statements = (shorten(flip.statement, 60), "")
     for run, side, name, statement in zip("AB", (flip.a, flip.b), names, statements, strict=True):
         said = (name, statement, run, _answers(side), _category(side))
-        yield [*said, _number(side.rpts, ".2f")]
+        yield [*said, figure(side.rpts, ".2f")]
 
 
 def _answers(side: Side) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import IncludePath, Judge, fail, told
+from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write
 from lmms_rpts.files import check_writable
 from lmms_rpts.settings import environment_without, load_settings, options_given
 
@@ -74,7 +74,7 @@ def score(
     results and samples in its formats. The exit status is 1 if judging stopped before its end.
     """
     try:
-        with told(), _terminable():
+        with _terminable():
             _score(samples, task, judge, output, name, include_path, correct, verbose)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
@@ -206,7 +206,7 @@ def _check_output(output: Path, samples: list[Path]) -> None:
     try:
         check_writable(output / "results.json")
     except OSError as error:
-        fail(f"Cannot write to {output}: {error.strerror}")
+        fail_to_write(output, error)
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
@@ -262,4 +262,4 @@ def _keep(written: Written, output: Path) -> Written:
         samples = {task: moved(file) for task, file in written.samples.items()}
         return replace(written, results=moved(written.results), samples=samples)
     except OSError as error:
-        fail(f"Cannot write to {output}: {error.strerror}")
+        fail_to_write(output, error)

@@ -9,12 +9,11 @@ from itertools import combinations
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import Estimate, Floats, Indices, bootstrapped, resampled
+from lmms_rpts.stats.intervals import Estimate, Floats, Indices, bootstrap, bootstrapped
 
 STATISTICS = ("mae", "spearman", "kappa", "bias")
 LEVELS = 10
 _DIGITS = 9
-_AT_A_TIME = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +84,19 @@ def estimate_groups(
         For each group, an estimate for each name in ``STATISTICS``: without a value if it is
         undefined, without an interval also if there is only one document.
     """
-    draws: list[list[Floats]] = [[] for _ in groups]
-    rows = max(1, _AT_A_TIME // len(scores))
-    for block in resampled(len(set(documents.tolist())), resamples):
-        for start in range(0, len(block), rows):
-            for drawn, own in zip(draws, groups, strict=True):
-                weights = block[start : start + rows, documents[own]]
-                drawn.append(statistics_of(scores[own], others[own], weights))
-    found = []
-    for drawn, own in zip(draws, groups, strict=True):
-        (values,) = statistics_of(scores[own], others[own], np.ones((1, len(own))))
-        n = len(set(documents[own].tolist()))
-        columns = zip(STATISTICS, values, np.concatenate(drawn).T, strict=True)
-        found.append({name: bootstrapped(value, column, n) for name, value, column in columns})
+    n, found = len(set(documents.tolist())), []
+    for own in groups:
+        values, draws = bootstrap(
+            lambda weights, own=own: statistics_of(
+                scores[own], others[own], weights[:, documents[own]]
+            ),
+            n,
+            resamples,
+            size=len(scores),
+        )
+        size = len(set(documents[own].tolist()))
+        columns = zip(STATISTICS, values, draws, strict=True)
+        found.append({name: bootstrapped(value, column, size) for name, value, column in columns})
     return found
 
 

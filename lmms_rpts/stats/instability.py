@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,9 @@ from lmms_rpts.stats.intervals import (
     RESAMPLES,
     Estimate,
     Floats,
+    bootstrap,
     bootstrapped,
     numbered,
-    resampled,
     resampled_means,
 )
 
@@ -152,7 +152,7 @@ def wording_statistics(
         ends = _ends(resampled_means(right, weights))
         return np.column_stack([resampled_means(values, weights), *ends])
 
-    whole, draws = _bootstrap(statistic, len(grouped), resamples)
+    whole, draws = bootstrap(statistic, len(grouped), resamples)
     counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
     return {
         name: bootstrapped(float(value), column, int(n))
@@ -230,7 +230,7 @@ def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Round
         ]
     )  # fmt: skip
     x = np.array(rounds, dtype=float)
-    whole, draws = _bootstrap(
+    whole, draws = bootstrap(
         lambda weights: _trend(x, resampled_means(values, weights)).T, len(values), resamples
     )
     n = len(values)
@@ -239,14 +239,6 @@ def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Round
         bootstrapped(float(whole[0]), draws[0], n),
         bootstrapped(float(whole[1]), draws[1], n),
     )
-
-
-def _bootstrap(
-    statistic: Callable[[Floats], Floats], n: int, resamples: int
-) -> tuple[Floats, Floats]:
-    """The values of a statistic of n weights, (m,), and its draws, (m, resamples)."""
-    draws = np.concatenate([statistic(weights) for weights in resampled(n, resamples)])
-    return statistic(np.ones((1, n)))[0], draws.T
 
 
 def _by_sample(answers: Iterable[Answer]) -> list[list[Answer]]:
@@ -297,7 +289,7 @@ def _ends(means: Floats) -> tuple[Floats, Floats]:
 
 def _means(values: Floats, resamples: int) -> list[Estimate]:
     """The mean of each column of (n, m) values, with its interval."""
-    whole, draws = _bootstrap(lambda each: resampled_means(values, each), len(values), resamples)
+    whole, draws = bootstrap(lambda each: resampled_means(values, each), len(values), resamples)
     counts = (~np.isnan(values)).sum(axis=0)
     columns = zip(whole, draws, counts, strict=True)
     return [bootstrapped(float(value), column, int(n)) for value, column, n in columns]

@@ -20,9 +20,9 @@ from lmms_rpts.stats.intervals import (
     SEED,
     Floats,
     Indices,
+    bootstrap,
     interval,
     numbered,
-    resampled,
 )
 
 THRESHOLD = 0.5
@@ -207,11 +207,10 @@ def _drawn(tallies: Sequence[Tally], resamples: int, seed: int) -> Floats:
     """The share of hits in each resample of the clusters, (resamples, tallies)."""
     hits = np.stack([each.hits for each in tallies], axis=1)
     sizes = np.stack([each.sizes for each in tallies], axis=1)
-    drawn = [
-        np.stack([weights @ hits, weights @ sizes])
-        for weights in resampled(len(sizes), resamples, seed)
-    ]
-    total = np.concatenate(drawn, axis=1)
-    with np.errstate(invalid="ignore"):
-        shares: Floats = total[0] / total[1]
-    return shares
+
+    def shares(weights: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            found: Floats = (weights @ hits) / (weights @ sizes)
+        return found
+
+    return bootstrap(shares, len(sizes), resamples, seed)[1].T

@@ -13,7 +13,7 @@ from lmms_rpts.escaping import listed, storable, visible
 from lmms_rpts.fields import Fields, LeftOut, RowError
 from lmms_rpts.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.layouts import Layout, find_layout
+from lmms_rpts.validation.layouts import LAYOUTS, Layout, find_layout
 
 SUFFIXES = (".json", ".jsonl", ".parquet")
 """Suffixes of the files that are read."""
@@ -34,6 +34,7 @@ class LoadedSet:
         skipped: number of invalid rows, by the invalid field.
         left_out: number of rows without anything to judge, by reason.
         sha256: SHA-256 of each file, by its name within the folder.
+        files: the files themselves.
         remark: a remark about the labels; may be empty.
     """
 
@@ -43,7 +44,27 @@ class LoadedSet:
     skipped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
     remark: str = ""
+
+
+def load_sets(data: Iterable[tuple[str | None, Path]]) -> list[LoadedSet]:
+    """Read several sets, each with a name of its own; raises as ``load_set``."""
+    known = {layout.name for layout in LAYOUTS}
+    sets: list[LoadedSet] = []
+    for name, path in data:
+        found = load_set(path, name)
+        if name in known and name != found.layout.name:
+            raise ReadError(
+                f"{path} has the layout {found.layout.name}, not {name}: choose another name"
+            )
+        if any(found.name == each.name for each in sets):
+            raise ReadError(
+                f"Two data sets are called {found.name!r}: use different names, as in "
+                "--data NAME=PATH"
+            )
+        sets.append(found)
+    return sets
 
 
 def load_set(path: Path, name: str | None = None) -> LoadedSet:
@@ -86,10 +107,14 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
         )
     ((layout, files),) = chosen.items()
     rows = [row for _, rows in files.values() for row in rows]
+    places = {called: file for called, (file, _) in files.items()}
     digests = {
-        called: hashlib.sha256(file.read_bytes()).hexdigest() for called, (file, _) in files.items()
+        called: hashlib.sha256(file.read_bytes()).hexdigest() for called, file in places.items()
     }
-    return _with_chains(LoadedSet(name or layout.name, layout, (), sha256=digests), path, rows)
+    found_set = LoadedSet(
+        name or layout.name, layout, (), sha256=digests, files=tuple(places.values())
+    )
+    return _with_chains(found_set, path, rows)
 
 
 def _rows(file: Path, alone: bool) -> list[Row]:
