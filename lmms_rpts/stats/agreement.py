@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -46,10 +47,8 @@ def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
     - ``bias``: the mean of ``scores`` minus ``others``.
 
     Args:
-        scores: (n,), from 0 to 1.
-        others: (n,), from 0 to 1.
-        weights: (k, n), the weight of each step, a whole number. Results are NaN if all weights are
-            0.
+        scores: (n,), from 0 to 1; ``others``: likewise.
+        weights: (k, n), whole numbers. Results are NaN if all weights of a row are 0.
     """
     total = weights.sum(axis=1)
     gaps = scores - others
@@ -75,8 +74,7 @@ def estimate_groups(
     undefined are left out of its interval.
 
     Args:
-        scores: (n,), from 0 to 1.
-        others: (n,), from 0 to 1.
+        scores: (n,), from 0 to 1; ``others``: likewise.
         documents: (n,), the document of each step, from 0 without gaps.
         groups: for each group, the indices of its steps.
 
@@ -86,15 +84,15 @@ def estimate_groups(
     """
     n, found = len(set(documents.tolist())), []
     for own in groups:
-        values, draws = bootstrap(
-            lambda weights, own=own: statistics_of(
-                scores[own], others[own], weights[:, documents[own]]
-            ),
-            n,
-            resamples,
-            size=len(scores),
-        )
-        size = len(set(documents[own].tolist()))
+        one, two, at = scores[own], others[own], documents[own]
+
+        def statistic(
+            weights: Floats, one: Floats = one, two: Floats = two, at: Indices = at
+        ) -> Any:
+            return statistics_of(one, two, weights[:, at])
+
+        values, draws = bootstrap(statistic, n, resamples, size=len(scores))
+        size = len(set(at.tolist()))
         columns = zip(STATISTICS, values, draws, strict=True)
         found.append({name: bootstrapped(value, column, size) for name, value, column in columns})
     return found

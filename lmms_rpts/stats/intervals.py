@@ -15,6 +15,7 @@ RESAMPLES = 10_000
 SEED = 20260101
 _AT_A_TIME = 2_000_000
 
+Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

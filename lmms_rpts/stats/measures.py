@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lmms_rpts.stats.intervals import (
     SEED,
     Estimate,
+    Flags,
     Floats,
     Indices,
     bootstrap,
@@ -22,7 +22,6 @@ from lmms_rpts.stats.intervals import (
 MEASURE_RESAMPLES = 1_000
 """Fewer than for means: a measure may have to rank all steps in each resample."""
 
-Flags = NDArray[np.bool_]
 Counts = Floats | Flags
 
 Statistic = Callable[[Floats], Floats]

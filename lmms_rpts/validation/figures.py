@@ -13,9 +13,14 @@ from lmms_rpts.runs.validity import Bin, Interval, JudgedChain
 from lmms_rpts.stats.intervals import numbered
 from lmms_rpts.stats.measures import Measure, estimate_measures
 from lmms_rpts.stats.published_metrics import OWN_METRICS
-from lmms_rpts.stats.score_curves import fitted_thresholds
 from lmms_rpts.stats.step_labels import ScoredSteps
-from lmms_rpts.stats.step_measures import THRESHOLD, rank_measures, reliability_bins, step_measures
+from lmms_rpts.stats.step_measures import (
+    THRESHOLD,
+    fitted_thresholds,
+    rank_measures,
+    reliability_bins,
+    step_measures,
+)
 from lmms_rpts.validation.chains import LabelledChain
 
 Scores = Sequence[Sequence[float | None]]
