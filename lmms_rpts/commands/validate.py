@@ -114,7 +114,7 @@ def validate(
     from lmms_rpts.rows import ReadError
     from lmms_rpts.runs.validity import read_validity_file
     from lmms_rpts.validation import run
-    from lmms_rpts.validation.comparison import compare_judges
+    from lmms_rpts.validation.figures import compare_judges
     from lmms_rpts.validation.layouts import LAYOUTS
 
     files = check_suffixes(output, _SUFFIXES)

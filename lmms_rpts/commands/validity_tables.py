@@ -15,7 +15,7 @@ from lmms_rpts.validation import terms
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmms_rpts.validation.comparison import JudgeComparison, SetComparison
+    from lmms_rpts.validation.figures import JudgeComparison, SetComparison
     from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
 

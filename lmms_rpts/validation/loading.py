@@ -86,7 +86,15 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
     found: dict[Layout, dict[str, tuple[Path, list[Row]]]] = {}
     unknown: list[str] = []
     for file in row_files(path, SUFFIXES):
-        rows = _rows(file, alone=file == path)
+        try:
+            rows = list(read_rows(file))
+        except ReadError:
+            if file == path:
+                raise
+            rows = []
+        if file.suffix.lower() == ".parquet":  # the reader leaves out nulls: "no error"
+            every = dict.fromkeys(name for row in rows for name in row.fields)
+            rows = [replace(row, fields={**every, **row.fields}) for row in rows]
         layout = next((known for row in rows if (known := find_layout(row.fields))), None)
         called = file.name if file == path else file.relative_to(path).as_posix()
         if layout is None:
@@ -117,20 +125,6 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
     return _with_chains(found_set, path, rows)
 
 
-def _rows(file: Path, alone: bool) -> list[Row]:
-    """The rows of a file; ``alone``: whether an unreadable file is an error."""
-    try:
-        rows = list(read_rows(file))
-    except ReadError:
-        if alone:
-            raise
-        return []
-    if file.suffix.lower() == ".parquet":  # the reader leaves out nulls, which mean "no error"
-        every = dict.fromkeys(name for row in rows for name in row.fields)
-        rows = [replace(row, fields={**every, **row.fields}) for row in rows]
-    return rows
-
-
 def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet:
     """The set with the chains of its rows; invalid rows are counted."""
     skipped: Counter[str] = Counter()
@@ -154,7 +148,7 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
             raise ReadError(f"{path}: {visible(str(error))}") from None
     for each in () if whole else fields:
         try:
-            chains += list(found.layout.read(each))  # all of a row or none
+            chains.append(found.layout.read(each))
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except RowError as error:
