@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import BeforeValidator, Field
 
 from lmms_rpts.escaping import did_you_mean, shorten
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.rows import ReadError, read_objects
 from lmms_rpts.runs.rating_file import REMEDY as PAGE_REMEDY
 from lmms_rpts.runs.rating_file import RatedItem, parse_rating_file

@@ -22,12 +22,7 @@ from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
 from lmms_rpts.schema import shown
 from lmms_rpts.settings import SettingError
-from lmms_rpts.tasks.any_task.correctness import (
-    greatest_value,
-    no_scale,
-    on_scale,
-    parse_criterion,
-)
+from lmms_rpts.tasks.any_task.correctness import greatest_value, no_scale, on_scale, parse_criterion
 from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.documents import answered_tasks, read_documents, scored_tasks

@@ -113,10 +113,7 @@ def sweep_rows(
     check_settings([decay for decay, _ in own], [height for _, height in own], threshold)
     return tuple(
         SweepRow(
-            decay,
-            height,
-            *_means(scored, decay, height, threshold),
-            own=(decay, height) in own,
+            decay, height, *_means(scored, decay, height, threshold), own=(decay, height) in own
         )
         for decay in sorted({*map(float, decays), *(decay for decay, _ in own)})
         for height in sorted({*map(int, focus_heights), *(height for _, height in own)})

@@ -13,13 +13,7 @@ from pathlib import Path
 from lmms_rpts.escaping import interval, shorten
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.runs.validity import (
-    Judging,
-    ValidatedSet,
-    ValidityFile,
-    set_title,
-    validity_in,
-)
+from lmms_rpts.runs.validity import Judging, ValidatedSet, ValidityFile, set_title, validity_in
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.prevalence import THRESHOLD, Corrected, Rates, Tally, corrected, rates, tally
 from lmms_rpts.tasks.rpts_eval.runs import Run

@@ -28,10 +28,8 @@ def agreement(
         str | None,
         typer.Argument(
             metavar="OTHER",
-            help=(
-                "Human scores (a file saved by the page of lmms-rpts rate, or a CSV file with "
-                "doc_id or id, step, score or human), or another run of the same responses."
-            ),
+            help="Human scores (a file saved by the page of lmms-rpts rate, or a CSV file with "
+            "doc_id or id, step, score or human), or another run of the same responses.",
             show_default=False,
         ),
     ] = None,

@@ -32,11 +32,9 @@ Validities = Annotated[
     list[Path] | None,
     typer.Option(
         "--validity",
-        help=(
-            "Result file of lmms-rpts validate -o, to show the error rates of the judge. May be "
-            "repeated; each run is matched with the file of its judge. Default: "
-            "LMMS_RPTS_VALIDITY."
-        ),
+        help="Result file of lmms-rpts validate -o, to show the error rates of the judge. May be "
+        "repeated; each run is matched with the file of its judge. Default: "
+        "LMMS_RPTS_VALIDITY.",
     ),
 ]
 OneRun = Annotated[

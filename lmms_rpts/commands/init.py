@@ -55,10 +55,8 @@ def init(
         str | None,
         typer.Option(
             "--answer",
-            help=(
-                "Form of the answers: agree, choice, number, text, mixed or none. Default: "
-                "detected; choice for the example."
-            ),
+            help="Form of the answers: agree, choice, number, text, mixed or none. Default: "
+            "detected; choice for the example.",
         ),
     ] = None,
     language: Annotated[
@@ -111,12 +109,7 @@ def _check_choices(answer: str | None, language: str) -> None:
 
 
 def _from_file(
-    name: str,
-    source: str,
-    pairs: list[str],
-    images: Path | None,
-    answer: str | None,
-    language: str,
+    name: str, source: str, pairs: list[str], images: Path | None, answer: str | None, language: str
 ) -> Start:
     """The user's instances with the task's fields, checked with their images."""
     from lmms_rpts.rows import QUOTING
@@ -170,10 +163,7 @@ def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
         ours = "question" if ours == "statement" else ours
         if not equals or not theirs:
             fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
-        for name, known, what in (
-            (ours, TARGETS, "the task"),
-            (theirs, table.names, table.place),
-        ):
+        for name, known, what in ((ours, TARGETS, "the task"), (theirs, table.names, table.place)):
             if name not in known:
                 hint = did_you_mean(name, known) or f" Fields: {_names(known)}"
                 fail(f"--map {pair}: unknown field {name} in {what}.{hint}")

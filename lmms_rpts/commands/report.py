@@ -28,10 +28,8 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help=(
-                "FILE.html: one file. Anything else: a folder with one page per instance, for "
-                "large runs."
-            ),
+            help="FILE.html: one file. Anything else: a folder with one page per instance, for "
+            "large runs.",
         ),
     ] = Path("report.html"),
     images: Images = None,
@@ -43,10 +41,8 @@ def report(
         typer.Option(
             "--limit",
             min=0,
-            help=(
-                "Maximum number of instances per benchmark without RPTS scores, those with wrong "
-                "answers first; 0: all. Default: 1000 in a file, 5000 in a folder."
-            ),
+            help="Maximum number of instances per benchmark without RPTS scores, those with wrong "
+            "answers first; 0: all. Default: 1000 in a file, 5000 in a folder.",
             show_default=False,
         ),
     ] = None,

@@ -41,18 +41,15 @@ def score(
         ),
     ],
     task: Annotated[
-        str | None,
-        typer.Option("--task", help="Task or group. Default: those in the samples."),
+        str | None, typer.Option("--task", help="Task or group. Default: those in the samples.")
     ] = None,
     judge: Judge = None,
     correct: Annotated[
         str | None,
         typer.Option(
             "--correct",
-            help=(
-                "Metric of the task that decides whether an answer is right: METRIC, METRIC.FIELD, "
-                "METRIC>=0.8, or none. Default: the first suitable one."
-            ),
+            help="Metric of the task that decides whether an answer is right: METRIC, "
+            "METRIC.FIELD, METRIC>=0.8, or none. Default: the first suitable one.",
             show_default=False,
         ),
     ] = None,

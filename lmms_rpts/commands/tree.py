@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import (
-    Runs,
-    check_outputs,
-    check_suffixes,
-    fail,
-    spare,
-    write_file,
-)
+from lmms_rpts.commands.common import Runs, check_outputs, check_suffixes, fail, spare, write_file
 from lmms_rpts.escaping import count, did_you_mean, listed, shorten
 
 if TYPE_CHECKING:
@@ -29,8 +22,7 @@ if TYPE_CHECKING:
 def tree(
     runs: Runs,
     instance: Annotated[
-        str,
-        typer.Option("--id", metavar="ID", help="Id of the instance.", show_default=False),
+        str, typer.Option("--id", metavar="ID", help="Id of the instance.", show_default=False)
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="SVG file to write.")] = Path(
         "tree.svg"

@@ -47,10 +47,8 @@ def validate(
         typer.Option(
             "--data",
             metavar="[NAME=]PATH",
-            help=(
-                "Labelled steps: a file or folder in its publishers' format (see --list). May be "
-                "repeated. Default: the labelled steps in this package."
-            ),
+            help="Labelled steps: a file or folder in its publishers' format (see --list). May be "
+            "repeated. Default: the labelled steps in this package.",
         ),
     ] = None,
     limit: Annotated[
@@ -59,10 +57,8 @@ def validate(
             "--limit",
             min=1,
             max=_MOST_CHAINS,
-            help=(
-                "Maximum number of chains per data set (stratified sample). Default: "
-                f"{LIMIT} of each --data, all of the labelled steps in this package."
-            ),
+            help="Maximum number of chains per data set (stratified sample). Default: "
+            f"{LIMIT} of each --data, all of the labelled steps in this package.",
         ),
     ] = None,
     whole: Annotated[bool, typer.Option("--all", help="Use all chains of each data set.")] = False,

@@ -18,13 +18,7 @@ from lmms_rpts.escaping import interval, shorten, visible
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.masking import mask
-from lmms_rpts.runs.validity import (
-    Judging,
-    Validity,
-    ValidityError,
-    read_validity_file,
-    set_title,
-)
+from lmms_rpts.runs.validity import Judging, Validity, ValidityError, read_validity_file, set_title
 from lmms_rpts.settings import (
     FILE,
     SettingError,

@@ -99,8 +99,7 @@ class JudgedChain(Labelled, Model):
         Several[Flag | None], Field(description="whether each step is sound; null: not counted")
     ]
     scores: Annotated[
-        Several[Share | None],
-        Field(description="the judge's scores; null: not asked, or no reply"),
+        Several[Share | None], Field(description="the judge's scores; null: not asked, or no reply")
     ]
     first_error: Annotated[
         Whole | None, Field(description="index of the first wrong step, from 0; null: none")

@@ -61,11 +61,7 @@ def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
 
 
 def estimate_groups(
-    scores: Floats,
-    others: Floats,
-    documents: Indices,
-    groups: Sequence[Indices],
-    resamples: int,
+    scores: Floats, others: Floats, documents: Indices, groups: Sequence[Indices], resamples: int
 ) -> list[dict[str, Estimate]]:
     """The statistics of each group of steps, with 95% intervals over documents.
 

@@ -332,9 +332,7 @@ def _named(*names: str) -> Callable[[Fields], str | None]:
 
 LAYOUTS: tuple[Layout, ...] = (
     Layout(
-        name="parc",
-        fields="question steps premise_annotation error_annotation",
-        chain=parc_chain,
+        name="parc", fields="question steps premise_annotation error_annotation", chain=parc_chain
     ),
     Layout(
         name="processbench",
@@ -389,9 +387,7 @@ LAYOUTS: tuple[Layout, ...] = (
         ),
     ),
     Layout(
-        name="prm800k",
-        fields="question label is_quality_control_question",
-        chain=prm800k_chain,
+        name="prm800k", fields="question label is_quality_control_question", chain=prm800k_chain
     ),
     Layout(
         name="prmbench",
@@ -441,11 +437,7 @@ LAYOUTS: tuple[Layout, ...] = (
         id=_named("id"),
         located=lambda labels: False in labels,
     ),
-    Layout(
-        name="folio",
-        fields="premises conclusion label",
-        chain=folio_chain,
-    ),
+    Layout(name="folio", fields="premises conclusion label", chain=folio_chain),
     Layout(
         name="visualprocessbench",
         fields="image question response",
@@ -483,12 +475,7 @@ LAYOUTS: tuple[Layout, ...] = (
         stratum="subject",
         images="image_paths",
     ),
-    Layout(
-        name="ratings",
-        fields="format rater items",
-        whole=rated_chains,
-        fixed_premises=True,
-    ),
+    Layout(name="ratings", fields="format rater items", whole=rated_chains, fixed_premises=True),
 )
 
 

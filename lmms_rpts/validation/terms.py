@@ -20,8 +20,7 @@ class Metric:
 METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
     "Ranking, without a threshold": {
         "auc": Metric(
-            "AUC",
-            "how often a sound step scores above a wrong one, ties count half; 0.5 is chance",
+            "AUC", "how often a sound step scores above a wrong one, ties count half; 0.5 is chance"
         ),
         "auc_within": Metric(
             "AUC within chains",
