@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from loguru import logger
-from tqdm import tqdm
 
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import instance_of
@@ -19,12 +18,12 @@ from lmms_rpts.judging import (
     Dialogue,
     JudgeConfigurationError,
     Verdict,
+    backends_of,
     choices,
     find_judges,
-    writes,
 )
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.judging.progress import standard_error
+from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
@@ -218,12 +217,7 @@ def unanswered(dialogue: Dialogue[T], reason: str) -> T:
 
 def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
     """The items, with a progress bar if there are at least ``MANY``."""
-    place = standard_error() if shown and len(items) >= MANY else None
-    if place is None:
-        yield from items
-        return
-    stream, interval = place
-    yield from tqdm(items, desc=label, dynamic_ncols=True, mininterval=interval, file=stream)
+    return iter(open_bar(shown and len(items) >= MANY, items, desc=label))
 
 
 def report_ungraded(reasons: Iterable[str], total: int) -> None:
@@ -274,7 +268,7 @@ def needed_judge(settings: Settings, table: Any, extra: str, default: str | None
     if judge is None:
         raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
     find_judges(judge, settings)
-    if judge != NO_JUDGE and not writes(judge):
+    if judge != NO_JUDGE and not any(each.writes for each in backends_of(judge)):
         raise JudgeConfigurationError(
             f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
             f"LMMS_RPTS_JUDGE, or grade answers by rules ({grader}rule, {flag}false)"

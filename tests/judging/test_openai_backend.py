@@ -487,7 +487,7 @@ def test_the_key_is_in_no_error(
     serve(constant_reply(reply))
     with open_engine("openai:m", progress=False) as judge:
         (verdict,) = judge.run([question("q")])
-        shown = [verdict, verdict.error, judge, judge.fatal, judge.name, judge._judges]
+        shown = [verdict, verdict.error, judge, judge.fatal, judge.name]
     assert verdict.error
     assert KEY not in "".join(f"{one!r} {one}" for one in shown)
 

@@ -29,7 +29,7 @@ from lmms_rpts.filters.grading import (
 )
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
-from lmms_rpts.judging.parsers.verdicts import parse_mistake, parse_yes_no
+from lmms_rpts.judging.parsers import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.runs.record import JudgeGrade

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from lmms_rpts.judging.parsers.verdicts import Mistake
+from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
@@ -18,6 +18,7 @@ from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.sheet import Sheet
+from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
 from lmms_rpts.tasks.cmmath.knowledge import (
@@ -31,11 +32,21 @@ from lmms_rpts.tasks.cmmath.knowledge import (
     tree_sheets,
 )
 from lmms_rpts.tasks.cmmath.notation import readable
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion, judged_grade
-from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listed, Listing, Rounds
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.groups import by_field
-from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
+from lmms_rpts.tasks.grade_types import (
+    Column,
+    Counts,
+    Display,
+    Figures,
+    Grading,
+    Listed,
+    Listing,
+    Rounds,
+    ShownAnswer,
+    ShownGrade,
+    ShownQuestion,
+    judged_grade,
+)
+from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)

@@ -28,7 +28,7 @@ from lmms_rpts.filters.grading import (
 )
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
-from lmms_rpts.judging.parsers.verdicts import parse_consistency, parse_grade
+from lmms_rpts.judging.parsers import parse_consistency, parse_grade
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.rome.arguments import check_arguments

@@ -16,12 +16,20 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
+from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion, judged_grade
-from lmms_rpts.tasks.grade_types import Figures, Grading, Listed, Listing
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.groups import by_field
-from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
+from lmms_rpts.tasks.grade_types import (
+    Display,
+    Figures,
+    Grading,
+    Listed,
+    Listing,
+    ShownAnswer,
+    ShownGrade,
+    ShownQuestion,
+    judged_grade,
+)
+from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import extract_answer
 from lmms_rpts.tasks.rome.strict import whole_answer
