@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lmms_rpts.runs.samples import RunError as RunError
     from lmms_rpts.runs.validity import read_validity_files as read_validity_files
     from lmms_rpts.stats.intervals import estimate_mean as estimate_mean
-    from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame as tree_frame
+    from lmms_rpts.tasks.cmmath.knowledge import tree_frame as tree_frame
     from lmms_rpts.tasks.cmmath.record import CmmathRun as CmmathRun
     from lmms_rpts.tasks.cmmath.record import read_cmmath_runs as read_cmmath_runs
     from lmms_rpts.tasks.cmmath.summary import summarize_cmmath as summarize_cmmath
@@ -55,7 +55,7 @@ _MODULES = {
     "runs.samples": "RunError",
     "runs.validity": "read_validity_files",
     "stats.intervals": "estimate_mean",
-    "tasks.cmmath.knowledge_tree": "tree_frame",
+    "tasks.cmmath.knowledge": "tree_frame",
     "tasks.cmmath.record": "CmmathRun read_cmmath_runs",
     "tasks.cmmath.summary": "summarize_cmmath",
     "tasks.reform_eval.record": "ReformRun read_reform_runs",

@@ -16,8 +16,8 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
+from lmms_rpts.tasks.aggregation import Metrics
 from lmms_rpts.tasks.grade_types import Grading
-from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 if TYPE_CHECKING:

@@ -22,11 +22,17 @@ from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
 from lmms_rpts.schema import shown
 from lmms_rpts.settings import SettingError
-from lmms_rpts.tasks.any_task.correctness import greatest_value, no_scale, on_scale, parse_criterion
+from lmms_rpts.tasks.any_task.correctness import (
+    greatest_value,
+    no_scale,
+    on_scale,
+    parse_criterion,
+    survey,
+)
 from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.documents import answered_tasks, read_documents, scored_tasks
-from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
+from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _SAMPLES = "_samples_"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
@@ -454,7 +460,7 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
         if criterion is None:
             continue
         # Without the task's aggregations: their result is not known here.
-        greatest = greatest_value(found.values(), criterion, {})
+        greatest = greatest_value([survey(list(found.values()), {}, correct)], criterion)
         if greatest is None and criterion.field is not None:
             raise SettingError(
                 f"No response has a number in the field {criterion.field!r} of "

@@ -72,7 +72,6 @@ def tree(
       lmms-rpts tree results --id 7 --gold -o gold.svg
     """
     from lmms_rpts.report.layout import Sizes
-    from lmms_rpts.report.trees import make_figure, standalone_svg
     from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     check_suffixes([output], (".svg",), plotted=())
@@ -81,11 +80,12 @@ def tree(
     spare(found, [output])
     name = _task(found, instance, task)
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
+    from lmms_rpts.report.trees import figure_svg
+
     sizes = Sizes(node=node_width, lines=lines)
     trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)
-    figure = make_figure(trees, legend)
     title = f"{'Gold reasoning' if gold else 'Reasoning'}: {name} {instance}"
-    write_file(output, standalone_svg(figure, title, not transparent))
+    write_file(output, figure_svg(trees, title, legend=legend, background=not transparent))
 
 
 def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:

@@ -12,31 +12,52 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from itertools import islice, pairwise
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import mpmath
 
-from lmms_rpts.grading.formula_grammar import (
-    FUNCTIONS,
-    PLAIN_NUMBER,
-    NotAFormulaError,
-    Tree,
-    name,
-    node,
-    number,
-    read,
-)
 
-_ENDS = " .。"
-_NOISE = Fraction(1, 1 << 150)
-_SIGN = re.compile(r"[+-]? ?")
-# Most answers are such numbers: 5, -3.5, 2/3, \frac{2}{3}. They need no parser.
-_SIMPLE = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<whole>\d{1,15}(?:\.(?P<decimals>\d{1,15}))?)"
-    r"|(?P<above>\d{1,15})/(?P<below>0{0,9}[1-9]\d{0,14})"
-    r"|\\frac\{(?P<top>\d{1,15})\}\{(?P<bottom>0{0,9}[1-9]\d{0,14})\})",
-    re.ASCII,
-)
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A formula.
+
+    Attributes:
+        operator: number, name, pi, sum, product, quotient (above, below), power (base, exponent),
+            abs, log (base, argument) or one of FUNCTIONS.
+        parts: its operands, in order.
+        value: the Fraction of a number, the text of a name.
+        cost: the time that one evaluation takes, in half nodes.
+        names: its unknowns.
+    """
+
+    operator: str
+    parts: tuple[Tree, ...] = ()
+    value: Fraction | str | None = None
+    cost: int = 2
+    names: frozenset[str] = frozenset()
+
+
+def _node(operator: str, *parts: Tree) -> Tree:
+    if len(parts) == 1 and operator in ("sum", "product"):
+        return parts[0]
+    names = frozenset[str]().union(*(part.names for part in parts))
+    own = 20 if operator in (*FUNCTIONS, "log", "power") else 2
+    return Tree(operator, parts, None, own + sum(part.cost for part in parts), names)
+
+
+def _number(value: Fraction | int) -> Tree:
+    return Tree("number", (), Fraction(value))
+
+
+def _name(text: str) -> Tree:
+    return Tree("name", (), text, 2, frozenset((text,)))
+
+
+def _minus(tree: Tree) -> Tree:
+    if isinstance(tree.value, Fraction):
+        return _number(-tree.value)
+    return _node("product", _number(-1), tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,74 +100,344 @@ def parse(text: str) -> Expression | None:
     not a formula; nor are words, units, comparisons, or more than 2,000 characters or 60 levels of
     brackets. Full stops and spaces around it are ignored.
     """
-    text = text.rstrip(_ENDS).lstrip(" ")
-    simple = _SIMPLE.fullmatch(text)
-    if simple is not None:
-        whole, above, below = simple["whole"], simple["above"], simple["below"]
-        known = Fraction(whole or f"{above or simple['top']}/{below or simple['bottom']}")
-        decimals = len(simple["decimals"] or "") if whole else None
-        return constant(text, -known if simple["sign"] == "-" else known, decimals)
+    text = text.rstrip(" .。").lstrip(" ")
     try:
-        tree = read(text)
-        value = None if tree.names else _exact(tree)
+        tree = _read(text)
+        value = None if tree.names else _constant_value(tree)
     except (NotAFormulaError, RecursionError):  # the latter if the call stack is deep already
         return None
-    sign = _SIGN.match(text)
-    plain = PLAIN_NUMBER.fullmatch(text, sign.end() if sign else 0)
-    decimals = len(plain[1] or "") if plain else None
-    return Expression(text, tree.names, value, decimals, tree)
+    plain = _PLAIN.fullmatch(text)
+    return Expression(text, tree.names, value, len(plain[1] or "") if plain else None, tree)
 
 
 def constant(text: str, value: Fraction, decimals: int | None) -> Expression:
-    """A number that was read from words, or without the parser."""
-    return Expression(text, frozenset(), value, decimals, number(value))
+    """A number that was read from words."""
+    return Expression(text, frozenset(), value, decimals, _number(value))
 
 
 def times(one: Expression, factor: Fraction) -> Expression:
     """A multiple of a formula."""
     value = one.number * factor if isinstance(one.number, Fraction) else None
-    return Expression(one.text, one.names, value, None, node("product", number(factor), one.tree))
+    return Expression(one.text, one.names, value, None, _node("product", _number(factor), one.tree))
 
 
-def equal(one: Expression, other: Expression) -> bool | None:
-    """Whether two formulas are equal for all values of their unknowns.
+# Parsing
 
-    Equal means equal wherever both have a real value. None if neither exact evaluation nor fixed
-    points decide it.
+LONGEST = 2_000
+"""Maximum number of characters of a formula."""
+DEEPEST = 60
+"""Maximum number of nested brackets, fractions, roots and exponents in a formula."""
+_MOST_NAMES = 40
+_TRIGONOMETRIC = {name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc")}
+_TRIGONOMETRIC |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}
+FUNCTIONS = {*_TRIGONOMETRIC, "ln"}
+"""Functions of one argument; each is an operator of the same name."""
+
+
+class NotAFormulaError(Exception):
+    """The text is not, or not wholly, a formula, or may be read in two ways."""
+
+
+class _Token(NamedTuple):
+    """A piece of a formula: number, name, function, command (frac, sqrt), or the sign itself."""
+
+    kind: str
+    value: Fraction | str = ""
+
+
+_GROUPED = r"[1-9]\d{0,2}(?:(?:,\d{3}){1,90}|(?: \d{3}){1,90})(?!\d)"
+_DIGITS = rf"(?:{_GROUPED}|\d{{1,400}}|(?=\.\d))(?:\.(\d{{1,400}}))?(?!\d)"
+_PLAIN = re.compile(rf"[+-]? ?{_DIGITS}", re.ASCII)
+_SUBSCRIPT = r"(?:_\{(?:[^{}]|\{[^{}]{0,30}\}){1,30}\}|'){0,4}"
+_POINTS = re.compile(rf"[A-Z]{_SUBSCRIPT}")
+_FUNCTION = r"arc(?:sin|cos|tan)|sin|cos|tan|cot|sec|csc|exp|log|ln|lg"
+# In this order: 2 1/2 before 2, 1.2e4 before 1.2, x1 before x. An unknown function f(x+1), a number
+# of choices C_{5}^{2}, and 2x3, where x may be a sign of multiplication, are no names.
+_TOKEN = re.compile(
+    r"(?P<space> +)"
+    r"|(?P<mixed>\d{1,50}(?: {1,3}\d{1,50}/0{0,9}[1-9]\d{0,49}(?![\d.A-Za-z(\[\\π√^])"
+    r"| ?\\frac\{\d{1,50}\}\{0{0,9}[1-9]\d{0,49}\}))"
+    r"|(?P<number>\d{1,50}(?:\.\d{1,50}[eE][+-]?|[eE])\d{1,3}(?![\d.])"
+    rf"|{_DIGITS})"
+    rf"|(?P<function>{_FUNCTION})"
+    r"|\\(?P<command>frac|sqrt)(?![A-Za-z])"
+    r"|(?P<refused>[fg]\((?!(?:[a-zα-ορ-ω]|-?\d{1,4})\))|[CAP]_\{\d{1,4}\}\^\{\d{1,4}\}"
+    r"|(?<=\d)[xX]\d{1,3}(?![\d.,%^(]|\\frac)(?<![A-Za-z]\d[xX]\d))"
+    r"|(?P<name>[fgF]\((?:[a-zα-ορ-ω]|-?\d{1,4})\)|[PED]\([A-Z]\)"
+    r"|(?<![A-Z])[A-Za-z]\d{1,3}(?![\d.,%^(]|\\frac)"
+    rf"|(?:[A-Z]{_SUBSCRIPT}){{1,12}}(?![A-Z])"
+    rf"|[∠△] ?(?:(?:[A-Z]{_SUBSCRIPT}){{1,8}}|[1-9a-zα-ορ-ω](?![a-z\d]))|△"
+    rf"|[a-zα-ορ-ωΑ-Ωϕϵ]{_SUBSCRIPT})"
+    r"|(?P<sign>[+×*÷/^_()\[\]{}|%°:π-])",
+    re.ASCII,
+)
+# letters in commands, indices and functions are not words
+_NO_WORDS = re.compile(rf"\\[A-Za-z]{{1,20}}|_\{{[^{{}}]{{0,30}}\}}|{_FUNCTION}")
+_RUN = re.compile(r"[A-Za-z]+")
+_LONG_WORD = re.compile(r"[a-z]{5}|^[A-Z][a-z]{2}")  # eight, solution, Rad
+_WORDS = frozenset({
+    "and", "or", "not", "no", "yes", "the", "is", "are", "if", "of", "in", "on", "to", "so", "do",
+    "it", "its", "all", "any", "none", "true", "false", "left", "right", "even", "odd", "both",
+    "one", "two", "three", "four", "five", "six", "seven", "nine", "ten", "zero", "half", "min",
+    "max", "gcd", "lcm", "rt", "can", "than", "then", "with",
+})  # fmt: skip
+_UNITS = frozenset({"cm", "mm", "km", "dm", "nm", "kg", "mg", "ml", "mL", "min"})
+
+
+def _refuse_words(text: str) -> None:
+    """Raise for words, which are not products of letters, and for numbers with units."""
+    bare = _NO_WORDS.sub("+", text)
+    runs = [(found[0], found.start(), found.end()) for found in _RUN.finditer(bare)]
+    letters = "".join(run for run, _, _ in runs)
+    for run, start, _ in runs:
+        if len(run) > 1 and (run.lower() in _WORDS or _LONG_WORD.search(run)):
+            raise NotAFormulaError("a word")
+        others = letters.replace(run, "", 1)
+        if run in _UNITS and bare[:start].rstrip()[-1:].isdigit() and not set(run) & set(others):
+            raise NotAFormulaError("a unit")  # 8km next to m and k is a product
+    for (one, _, end), (other, start, _) in pairwise(runs):
+        if len(one) > 1 < len(other) and bare[end:start].isspace() and one[0].islower():
+            raise NotAFormulaError("words")
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        kind = found.lastgroup if found else None
+        if found is None or kind in (None, "refused"):
+            raise NotAFormulaError(f"{text[at]!r} is not part of a formula")
+        said = found[0]
+        if kind == "sign":
+            yield _Token("×" if said == "*" else said)
+        elif kind == "number":
+            digits = said.replace(",", "").replace(" ", "")
+            before = text[:at]
+            if len(digits) < len(said) and any(
+                before.count(a) > before.count(b) for a, b in ("()", "[]")
+            ):
+                raise NotAFormulaError("a number, or an interval or a point")
+            yield _Token("number", Fraction(digits))
+        elif kind == "mixed":
+            whole, above, below = (int(each) for each in re.findall(r"\d+", said))
+            yield _Token("number", whole + Fraction(above, below))
+        elif kind == "name":
+            yield _Token("name", _usual_name(said.replace(" ", "")))
+        elif kind != "space":
+            yield _Token(str(kind), said.lstrip("\\"))
+        at = found.end()
+
+
+def _usual_name(said: str) -> str:
+    """x1 as x_{1}, BA as AB, ∠CBA as ∠ABC."""
+    if said[1:].isdecimal() and said[0].isalpha():
+        return f"{said[0]}_{{{said[1:]}}}"
+    points = _POINTS.findall(said)
+    if len(points) == 2 and said[0].isalpha() and "(" not in said:
+        return "".join(sorted(points))
+    if len(points) == 3 and said[0] == "∠":
+        return f"∠{min(points[0], points[2])}{points[1]}{max(points[0], points[2])}"
+    return said
+
+
+_CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|"}
+_END = _Token("end")
+_DEGREE = Fraction(1, 180)
+
+
+def _read(text: str) -> Tree:
+    """The tree of a whole text in plain notation.
+
+    Raises:
+        NotAFormulaError: the text is not, or not wholly, a formula, or may be read in two ways.
     """
-    if isinstance(one.number, Fraction) and isinstance(other.number, Fraction):
-        return one.number == other.number
-    return _compare(one.tree, other.tree)
+    if len(text) > LONGEST:
+        raise NotAFormulaError("too long")
+    _refuse_words(text)
+    tokens = list(_tokens(text))
+    if len({token.value for token in tokens if token.kind == "name"}) > _MOST_NAMES:
+        raise NotAFormulaError("too many names")
+    reader = _Reader(tokens)
+    tree = reader.sum()
+    if reader.take(":"):
+        tree = _node("quotient", tree, reader.sum())
+    reader.expect("end")
+    return tree
 
 
-def rounds_to(whole: Expression, rounded: Expression) -> bool:
-    """Whether ``rounded`` is the other number, rounded (half up) or truncated to its own places.
+class _Reader:
+    """Recursive descent; ``next`` is the kind of the next token."""
 
-    False if they are equal, or if ``rounded`` is not a plain integer or decimal.
-    """
-    if rounded.decimals is None or whole.number is None:
-        return False
-    value = _as_fraction(_evaluate(whole.tree, {}))
-    if equal(whole, rounded) is not False:
-        return False
-    # A number that has N places except for noise in its last bits counts as one with N places.
-    scaled = abs(value) * 10**rounded.decimals + _NOISE
-    sign = -1 if value < 0 else 1
-    candidates = {sign * (scaled + shift).__floor__() for shift in (0, Fraction(1, 2))}
-    return cast(Fraction, rounded.number) * 10**rounded.decimals in candidates
+    def __init__(self, tokens: Sequence[_Token]) -> None:
+        self._tokens = iter(tokens)
+        self._token = next(self._tokens, _END)
+        self._open: list[str] = []  # brackets, functions
+        self._degrees = 0  # number of enclosing trigonometric functions
+
+    @property
+    def next(self) -> str:
+        return self._token.kind
+
+    def take(self, *kinds: str) -> _Token | None:
+        token = self._token
+        if token.kind not in kinds:
+            return None
+        self._token = next(self._tokens, _END)
+        return token
+
+    def expect(self, kind: str) -> None:
+        if self.take(kind) is None:
+            raise NotAFormulaError(f"{kind} is missing")
+
+    def sum(self) -> Tree:
+        terms: list[Tree] = []
+        while not terms or self.next in ("+", "-"):
+            negative = self._negative()
+            term = self._product()
+            terms.append(_minus(term) if negative else term)
+        return _node("sum", *terms)
+
+    def _negative(self) -> bool:
+        negative = False
+        while sign := self.take("+", "-"):
+            negative ^= sign.kind == "-"
+        return negative
+
+    def _product(self) -> Tree:
+        above, below = self._factors(), list[Tree]()
+        while sign := self.take("×", "÷", "/"):
+            negative = self._negative()
+            group = self._factors()
+            if sign.kind == "×":
+                above += group
+            elif len(group) == 1:
+                below += group
+            elif (
+                sign.kind == "/" and _is_whole(group[0]) and len(above) == 1 and _is_whole(above[0])
+            ):
+                # "1/2x" is half of x; "a/bc" might be either.
+                below.append(group[0])
+                above += group[1:]
+            else:
+                raise NotAFormulaError("the extent of the divisor is unclear")
+            if negative:
+                above.append(_number(-1))
+        top = _node("product", *above)
+        return _node("quotient", top, _node("product", *below)) if below else top
+
+    def _factors(self) -> list[Tree]:
+        """Adjacent factors."""
+        factors = [self._factor()]
+        starts = ("number", "name", "function", "command", "(", "[", "π")
+        while self.next in starts or (self.next == "|" and self._open[-1:] != ["|"]):
+            if self.next == "number":
+                raise NotAFormulaError("a number after a factor")
+            factors.append(self._factor())
+        return factors
+
+    def _factor(self) -> Tree:
+        token = self.take("function")
+        return self._function(str(token.value)) if token else self._scripts(self._atom())
+
+    def _scripts(self, base: Tree) -> Tree:
+        """An exponent, a percent sign, and degrees, each once."""
+        if self.take("^"):
+            base = _node("power", base, self._bracket("{"))
+        if self.take("%"):
+            base = _node("product", base, _number(Fraction(1, 100)))
+        if self._degrees and self.take("°"):
+            base = _node("product", base, Tree("pi"), _number(_DEGREE))
+        return base
+
+    def _atom(self) -> Tree:
+        token = self.take("number", "name", "command", "π")
+        if token is None:
+            if self.next not in ("(", "[", "|"):
+                raise NotAFormulaError(f"{self.next} is not a value")
+            return self._bracket(self.next)
+        if isinstance(token.value, Fraction):
+            return _number(token.value)
+        if token.kind == "name":
+            return _name(token.value)
+        if token.kind == "π":
+            return Tree("pi")
+        if token.value == "frac":
+            return _node("quotient", self._bracket("{"), self._bracket("{"))
+        degree = self._bracket("[") if self.next == "[" else _number(2)
+        return _node("power", self._bracket("{"), _node("quotient", _number(1), degree))
+
+    def _bracket(self, opening: str) -> Tree:
+        self.expect(opening)
+        self._enter(opening)
+        content = self.sum()
+        self._open.pop()
+        self.expect(_CLOSING[opening])
+        return _node("abs", content) if opening == "|" else content
+
+    def _enter(self, what: str) -> None:
+        self._open.append(what)
+        if len(self._open) > DEEPEST:
+            raise NotAFormulaError("too deep")
+
+    def _function(self, function: str) -> Tree:
+        exponent = None
+        if self.take("^"):  # sin^{2}x; the meaning of sin^{-1}x is unclear
+            exponent = self._bracket("{")
+            if not _is_whole(exponent):
+                raise NotAFormulaError("an exponent of a function")
+        base = {"lg": _number(10), "exp": _name("e")}.get(function)
+        if function == "log":
+            self.expect("_")  # without a base its meaning is unclear
+            base = self._bracket("{")
+        trigonometric = function in _TRIGONOMETRIC
+        self._degrees += trigonometric
+        if self.next in ("(", "[", "|"):
+            argument = self._bracket(self.next)
+        else:
+            self._enter(function)
+            argument = self._argument(trigonometric)
+            self._open.pop()
+        self._degrees -= trigonometric
+        operator = {"exp": "power", "lg": "log"}.get(function, function)
+        value = _node(operator, *([base] if base else []), argument)
+        if exponent is None and self.take("^"):
+            exponent = self._bracket("{")
+        return value if exponent is None else _node("power", value, exponent)
+
+    def _argument(self, trigonometric: bool) -> Tree:
+        """The factors that follow: ``sin 2x cos y`` is sin(2x)·cos(y)."""
+        factors = [self._scripts(self._atom())]
+        starts = ("name", "command", "π")
+        while self.next in starts or (self.next in ("(", "[") and _is_constant(factors)):
+            factors.append(self._scripts(self._atom()))
+        argument = _node("product", *factors)
+        in_degrees = any(part.value == _DEGREE for part in argument.parts)
+        if trigonometric and self.next in ("/", "÷") and not in_degrees:
+            raise NotAFormulaError("the extent of the argument is unclear")
+        return argument
+
+
+def _is_constant(factors: Sequence[Tree]) -> bool:
+    """Whether a bracket after them belongs to the argument: sin2(x-1), but not sin x(1)."""
+    return all(each.operator in ("number", "quotient") and not each.names for each in factors)
+
+
+def _is_whole(tree: Tree) -> bool:
+    return isinstance(tree.value, Fraction) and tree.value.denominator == 1 and tree.value >= 0
 
 
 # Values
 
 Real: TypeAlias = Any
-"""A real number of 640 bits; mpmath is not typed."""
+"""A Fraction, or a real number of 640 bits; mpmath is not typed."""
 _BITS = 640
 _UNSURE = 64  # bits at the end of a value that rounding may have changed
 _LARGEST_SIZE = 40  # bits of the exponent of a power, so that powers are fast
 _LARGEST_ANGLE = 120  # bits
 _LARGEST_DEGREE = 1_000
 _LARGEST_DENOMINATOR = 10**9
-_LONGEST = 4_000  # bits of an exact power
+_LONGEST = 4_000  # bits of an exact value
+_NOISE = Fraction(1, 1 << 150)
 # A context that is never changed, so that threads need no lock, with its constants precomputed:
 # threads that extend them at the same time could read a wrong one.
 _REALS = mpmath.mp.clone()
@@ -159,60 +450,47 @@ class NoValueError(ArithmeticError):
     """The formula has no real value here, or one that is too large."""
 
 
-def _real(value: Fraction) -> Real:
-    return _REALS.mpf(value.numerator) / value.denominator
+def _real(value: Real) -> Real:
+    if isinstance(value, Fraction):
+        return _REALS.mpf(value.numerator) / value.denominator
+    return value
+
+
+def _as_fraction(value: Real) -> Fraction:
+    """A value, converted exactly."""
+    if isinstance(value, Fraction):
+        return value
+    mantissa, exponent = (int(part) for part in value.man_exp)
+    return Fraction(-mantissa if value < 0 else mantissa) * Fraction(2) ** exponent
+
+
+def _size(value: Real) -> int:
+    """About the binary logarithm: |value| is below 2^size and, to a bit, not below 2^(size-1)."""
+    return cast(int, value.man_exp[1] + value.bc) if value else -(1 << _LARGEST_SIZE)
 
 
 def _agree(one: Real, other: Real) -> bool:
-    """Whether two values are equal up to rounding errors."""
+    """Whether two values are equal, of real numbers up to rounding errors."""
+    if isinstance(one, Fraction) and isinstance(other, Fraction):
+        return one == other
+    one, other = _real(one), _real(other)
     left, largest = _size(one - other), max(_size(one), _size(other))
     tiny = one != 0 and other != 0 and largest < -_BITS * 2  # 1/4^2018 is a value, not noise
     return left < largest - _BITS // 2 or (left < -_BITS * 3 // 4 and not tiny)
 
 
-def _exact(tree: Tree) -> Fraction | float | None:
+def _constant_value(tree: Tree) -> Fraction | float | None:
     """The value of a formula without unknowns, exactly if it is rational; None if it has none."""
-    rational = _rational(tree)
-    if rational is not None:
-        return rational
     try:
         value = _evaluate(tree, {})
     except NoValueError:
         return None
+    if isinstance(value, Fraction):
+        return value
     if _size(value) > 1023:
         return None
     found = _as_fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
-    return found if _agree(_real(found), value) else float(value)
-
-
-def _rational(tree: Tree) -> Fraction | None:
-    """The value of sums, products, quotients and powers of numbers; None for others."""
-    if tree.operator == "number":
-        return cast(Fraction, tree.value)
-    if tree.operator not in ("sum", "product", "quotient", "minus", "power"):
-        return None
-    values = [_rational(part) for part in tree.parts]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return None
-    first, last = known[0], known[-1]
-    if tree.operator == "minus":
-        return -first
-    if tree.operator == "sum":
-        return sum(known, Fraction(0))
-    if tree.operator == "product":
-        return math.prod(known, start=Fraction(1))
-    if tree.operator == "quotient":
-        return first / last if last else None
-    length = max(first.numerator.bit_length(), first.denominator.bit_length())
-    small = last.denominator == 1 and length * abs(last) <= _LONGEST and (first or last > 0)
-    return first ** int(last) if small else None
-
-
-def _as_fraction(value: Real) -> Fraction:
-    """A value, converted exactly."""
-    mantissa, exponent = (int(part) for part in value.man_exp)
-    return Fraction(-mantissa if value < 0 else mantissa) * Fraction(2) ** exponent
+    return found if _agree(found, value) else float(value)
 
 
 def _evaluate(tree: Tree, names: Mapping[str, Real]) -> Real:
@@ -222,20 +500,40 @@ def _evaluate(tree: Tree, names: Mapping[str, Real]) -> Real:
         NoValueError: if it has none.
     """
     if tree.operator == "number":
-        return _real(cast(Fraction, tree.value))
+        return tree.value
     if tree.operator == "name":
         return names[str(tree.value)]
     if tree.operator == "pi":
         return +_REALS.pi
-    value = _applied(tree, [_evaluate(part, names) for part in tree.parts])
+    values = [_evaluate(part, names) for part in tree.parts]
+    if all(isinstance(value, Fraction) for value in values):
+        exact = _exactly(tree.operator, values)
+        if exact is not None:
+            return exact
+    value = _applied(tree, [_real(value) for value in values])
     if value and abs(_size(value)) > 1 << _LARGEST_SIZE:
         raise NoValueError("too large")
     return value
 
 
-def _size(value: Real) -> int:
-    """About the binary logarithm: |value| is below 2^size and, to a bit, not below 2^(size-1)."""
-    return cast(int, value.man_exp[1] + value.bc) if value else -(1 << _LARGEST_SIZE)
+def _exactly(operator: str, values: Sequence[Fraction]) -> Fraction | None:
+    """The value of an operation on Fractions; None if it may not be rational, or is long."""
+    first, last = values[0], values[-1]
+    length = max(max(each.numerator.bit_length(), each.denominator.bit_length()) for each in values)
+    if length * len(values) > _LONGEST:
+        return None
+    if operator == "sum":
+        return sum(values, Fraction(0))
+    if operator == "product":
+        return math.prod(values, start=Fraction(1))
+    if operator == "quotient" and last:
+        return first / last
+    if operator == "abs":
+        return abs(first)
+    if operator == "power" and last.denominator == 1 and (first or last > 0):
+        length = max(first.numerator.bit_length(), first.denominator.bit_length())
+        return first ** int(last) if length * abs(last) <= _LONGEST else None
+    return None
 
 
 def _applied(tree: Tree, values: list[Real]) -> Real:
@@ -244,20 +542,21 @@ def _applied(tree: Tree, values: list[Real]) -> Real:
         return _sum(values)
     if operator == "product":
         return math.prod(values)
-    if operator == "minus":
-        return -first
     if operator == "abs":
         return abs(first)
     if operator == "power":
         return _power(first, last, tree.parts[1])
-    if operator == "root":
-        if first not in range(2, _LARGEST_DEGREE + 1):
-            raise NoValueError("no root of such a degree")
-        return _rational_power(last, Fraction(1, int(first)))
-    if operator in ("log", "quotient"):
-        above, below = (first, last) if operator == "quotient" else (_ln(last), _ln(first))
-        return above * _inverse(below)
-    return _ln(first) if operator == "ln" else _trigonometric(operator, first)
+    if operator in _TRIGONOMETRIC:
+        return _trigonometric(operator, first)
+    if operator in ("ln", "log"):
+        if first <= 0 or last <= 0:
+            raise NoValueError("a logarithm of a number that is not positive")
+        last, first = _REALS.ln(first), _REALS.ln(last)
+    if operator == "ln":
+        return first
+    if not last:
+        raise NoValueError("division by zero")
+    return first / last
 
 
 def _sum(values: list[Real]) -> Real:
@@ -270,72 +569,42 @@ def _sum(values: list[Real]) -> Real:
     return total
 
 
-def _inverse(value: Real) -> Real:
-    if not value:
-        raise NoValueError("division by zero")
-    return 1 / value
-
-
-def _ln(value: Real) -> Real:
-    if value <= 0:
-        raise NoValueError("a logarithm of a number that is not positive")
-    return _REALS.ln(value)
-
-
-_LIBRARY = {"cot": "tan", "sec": "cos", "csc": "sin"}
-_LIBRARY |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}
-
-
 def _trigonometric(function: str, value: Real) -> Real:
     if _size(value) > _LARGEST_ANGLE or (function in ("arcsin", "arccos") and abs(value) > 1):
         raise NoValueError("too large an angle, or no such angle")
-    result = getattr(_REALS, _LIBRARY.get(function, function))(value)
+    result = getattr(_REALS, _TRIGONOMETRIC[function])(value)
     noise = _BITS - max(_size(value), 0) - _UNSURE
     if _size(result) > noise:
         raise NoValueError("a right angle has no tangent")
-    if _size(result) < -noise and _size(value) > 0:
-        result = _REALS.zero  # the sine of π, but not of a very small angle
-    return _inverse(result) if function in ("cot", "sec", "csc") else result
+    # the sine of π, but not of a very small angle
+    return _REALS.zero if _size(result) < -noise and _size(value) > 0 else result
 
 
 def _power(base: Real, exponent: Real, tree: Tree) -> Real:
-    if _size(exponent) > _LARGEST_SIZE:
-        raise NoValueError("too large a power")
-    if _REALS.isint(exponent):
-        return _rational_power(base, Fraction(int(exponent)))
-    if base < 0 and not tree.names:  # (-8)^{1/3} is a root
-        return _rational_power(base, _as_fraction(exponent).limit_denominator(_LARGEST_DEGREE))
-    if base <= 0:  # (-1)^{n} has no value if n is not a whole number
-        raise NoValueError("such a power of a number that is not positive")
-    return _bounded_power(base, exponent)
-
-
-def _rational_power(base: Real, exponent: Fraction) -> Real:
-    if base < 0:
-        if exponent.denominator % 2 == 0:
-            raise NoValueError("an even root of a negative number")
-        positive = _rational_power(-base, exponent)
-        return -positive if exponent.numerator % 2 else positive
-    if not base and exponent <= 0:
-        raise NoValueError("zero to a power that is not positive")
-    if exponent == Fraction(1, 2):
-        return _REALS.sqrt(base)
-    whole = exponent.denominator == 1
-    return _bounded_power(base, int(exponent) if whole else _real(exponent)) if base else base
-
-
-def _bounded_power(base: Real, exponent: Real) -> Real:
+    if _size(exponent) > _LARGEST_SIZE or (not base and exponent <= 0):
+        raise NoValueError("too large a power, or zero to a power that is not positive")
+    negative = base < 0
+    if negative:
+        # (-8)^{1/3} is a root; (-1)^{n} has no value if n is not a whole number
+        share = _as_fraction(exponent).limit_denominator(_LARGEST_DEGREE)
+        if share.denominator % 2 == 0 or (tree.names and share.denominator > 1):
+            raise NoValueError("such a power of a negative number")
+        negative, base = bool(share.numerator % 2), -base
     if (abs(_size(base)) + 1) * abs(exponent) > 1 << _LARGEST_SIZE:
         raise NoValueError("too large a power")
-    return base**exponent
+    if exponent == 0.5:
+        result = _REALS.sqrt(base)
+    else:
+        result = base ** (int(exponent) if _REALS.isint(exponent) else exponent)
+    return -result if negative else result
 
 
 # Equality at fixed points
 
 _ENOUGH = 12
 """Number of points where both formulas must have values that agree."""
-_POINTS = 40
-_MOST_NAMES = 80
+_MOST_POINTS = 40
+_MOST_UNKNOWNS = 80
 _WORK = 40_000
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43)  # so large that 2n is whole only if n is
 _REACHES = (4, 1, 30, 2, 1_000, 12, 100, 8, 3, 40)
@@ -360,9 +629,50 @@ def _coordinate(generator: random.Random, index: int, place: int) -> Fraction:
 
 _GENERATOR = random.Random(14)
 _TABLE = [
-    [_real(_coordinate(_GENERATOR, index, place)) for place in range(_MOST_NAMES)]
-    for index in range(_POINTS)
+    [_coordinate(_GENERATOR, index, place) for place in range(_MOST_UNKNOWNS)]
+    for index in range(_MOST_POINTS)
 ]
+
+
+def equal(one: Expression, other: Expression) -> bool | None:
+    """Whether two formulas are equal for all values of their unknowns.
+
+    Equal means equal wherever both have a real value. None if neither exact evaluation nor fixed
+    points decide it.
+    """
+    return _compare(one.tree, other.tree)
+
+
+def rounds_to(whole: Expression, rounded: Expression) -> bool:
+    """Whether ``rounded`` is the other number, rounded (half up) or truncated to its own places.
+
+    False if they are equal, or if ``rounded`` is not a plain integer or decimal.
+    """
+    if rounded.decimals is None or whole.number is None or equal(whole, rounded) is not False:
+        return False
+    value = _as_fraction(_evaluate(whole.tree, {}))
+    # A number that has N places except for noise in its last bits counts as one with N places.
+    scaled = abs(value) * 10**rounded.decimals + _NOISE
+    sign = -1 if value < 0 else 1
+    candidates = {sign * (scaled + shift).__floor__() for shift in (0, Fraction(1, 2))}
+    return cast(Fraction, rounded.number) * 10**rounded.decimals in candidates
+
+
+def _points(*trees: Tree) -> Iterator[list[Real]]:
+    """The values of formulas at the fixed points where all of them have one."""
+    names = sorted(frozenset[str]().union(*(tree.names for tree in trees)))
+    if len(names) > _MOST_UNKNOWNS:
+        return
+    rows = _TABLE[: _WORK // sum(tree.cost for tree in trees)] if names else _TABLE[:1]
+    euler = "e" in names and any(map(_has_logarithm, trees))
+    for row in rows:
+        point: dict[str, Real] = dict(zip(names, row, strict=False))
+        if euler:  # and not, say, the eccentricity of an ellipse
+            point["e"] = +_REALS.e
+        try:
+            yield [_evaluate(tree, point) for tree in trees]
+        except NoValueError:
+            continue
 
 
 def _compare(one: Tree, other: Tree) -> bool | None:
@@ -372,49 +682,24 @@ def _compare(one: Tree, other: Tree) -> bool | None:
     least 1e-30, at all such points and there are 12 or more of them (one for formulas without
     unknowns); else None. The points are the same for all formulas with the same unknowns.
     """
-    names = sorted(one.names | other.names)
+    names = one.names | other.names
     if one == other and names:
         return True
-    if len(names) > _MOST_NAMES:
-        return None
-    cost = 2 * (one.size + other.size) + 18 * (_costly(one) + _costly(other))
-    euler = "e" in names and (_has_logarithm(one) or _has_logarithm(other))
-    agreed = 0
-    for row in _TABLE[: _WORK // cost] if names else _TABLE[:1]:
-        point = dict(zip(names, row, strict=False))
-        if euler:  # and not, say, the eccentricity of an ellipse
-            point["e"] = +_REALS.e
-        try:
-            same = _agree(_evaluate(one, point), _evaluate(other, point))
-        except NoValueError:
-            continue
-        if not same:
+    for agreed, values in enumerate(_points(one, other), 1):
+        if not _agree(*values):
             return None if "i" in names else False  # i may be the imaginary unit
-        agreed += 1
         if agreed >= _ENOUGH or not names:
             return True
     return None
 
 
 def orders(formulas: Sequence[Expression]) -> Iterator[list[int]]:
-    """The ranks of formulas by value, from 0, at fixed points where all of them have a value."""
-    names = sorted(frozenset[str]().union(*(each.names for each in formulas)))
-    for row in _TABLE[:_ENOUGH] if 0 < len(names) <= _MOST_NAMES else _TABLE[: not names]:
-        point = dict(zip(names, row, strict=False))
-        try:
-            values = [_evaluate(each.tree, point) for each in formulas]
-        except NoValueError:
-            continue
+    """The ranks of formulas by value, from 0, at up to 12 points where all of them have a value."""
+    for values in islice(_points(*(each.tree for each in formulas)), _ENOUGH):
         distinct: list[Real] = []
-        for value in sorted(values):
+        for value in sorted(map(_real, values)):
             distinct += [] if distinct and _agree(distinct[-1], value) else [value]
         yield [[_agree(each, value) for each in distinct].index(True) for value in values]
-
-
-def _costly(tree: Tree) -> int:
-    """How many operations of a formula are slow: functions, roots and powers."""
-    own = tree.operator in FUNCTIONS or tree.operator in ("log", "root", "power")
-    return own + sum(map(_costly, tree.parts))
 
 
 def _has_logarithm(tree: Tree) -> bool:
@@ -436,35 +721,33 @@ def same_equation(one: Equation, other: Equation) -> bool | None:
         return True
     if any(equal(*sides) is not False for sides in (one, other)):
         return None
-    first, second = (
-        node("sum", left.tree, node("minus", right.tree)) for left, right in (one, other)
-    )
-    if _is_multiple(first, second) or _is_multiple(*map(_without_quotient, (first, second))):
+    first, second = (_node("sum", left.tree, _minus(right.tree)) for left, right in (one, other))
+    if _is_multiple(first, second):
         return True
-    return False if first.names else None
+    whole = [_without_quotient(*sides) for sides in (one, other)]
+    return _is_multiple(*whole) or (False if first.names else None)
 
 
-def _without_quotient(difference: Tree) -> Tree:
+def _without_quotient(left: Expression, right: Expression) -> Tree:
     """The difference of two sides times their divisors: xy+6 for y=-6/x."""
-    left, right = difference.parts[0], difference.parts[1].parts[0]
-    for side in (left, right):
-        if side.operator == "minus":
-            side = side.parts[0]
+    difference = _node("sum", left.tree, _minus(right.tree))
+    for side in (left.tree, right.tree):
+        if side.operator == "product" and side.parts[0].value == -1:
+            side = side.parts[1]
         if side.operator == "quotient":
-            difference = node("product", difference, side.parts[1])
+            difference = _node("product", difference, side.parts[1])
     return difference
 
 
 def _is_multiple(first: Tree, second: Tree) -> bool:
     """Whether F(x)·G(y) = F(y)·G(x) for F = 0 and G = 0, the equations: F/G is then constant."""
     names = (first.names | second.names) - {"e"}  # which may be the base of a logarithm
-    left = node("product", first, _renamed(second, names))
-    return _compare(left, node("product", _renamed(first, names), second)) is True
+    left = _node("product", first, _renamed(second, names))
+    return _compare(left, _node("product", _renamed(first, names), second)) is True
 
 
 def _renamed(tree: Tree, names: frozenset[str]) -> Tree:
     if tree.operator == "name":
-        return name(f"{tree.value}′") if tree.value in names else tree
-    return (
-        node(tree.operator, *(_renamed(part, names) for part in tree.parts)) if tree.parts else tree
-    )
+        return _name(f"{tree.value}′") if tree.value in names else tree
+    parts = (_renamed(part, names) for part in tree.parts)
+    return _node(tree.operator, *parts) if tree.parts else tree

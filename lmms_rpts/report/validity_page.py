@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from lmms_rpts.escaping import cost, figure, printable
-from lmms_rpts.report.charts import estimate_bar, reliability_diagram
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
@@ -58,8 +55,6 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
         baseline_help=terms.BASELINE_HELP,
         metric_groups=terms.METRIC_GROUPS,
         metrics=terms.METRICS,
-        bar=_bar,
-        diagram=reliability_diagram,
         language_of=_language_of,
         longest=_LONGEST,
         shown_premises=_SHOWN_PREMISES,
@@ -118,13 +113,6 @@ def _settings(validity: Validity) -> dict[str, str]:
         "lmms-rpts": validity.lmms_rpts,
     }
     return {name: value for name, value in found.items() if value}
-
-
-def _bar(figures: ValidatedSet) -> Markup:
-    auc, rival = figures.metrics.get("auc"), figures.rival
-    if auc is None:
-        return Markup("")
-    return estimate_bar(auc, height=18, margin=4, chance=True, rival=rival and rival[1])
 
 
 def _language_of(miss: Miss) -> str:

@@ -8,11 +8,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
-from lmms_rpts.grading.maths.reading import RANGE_ASKED, TWICE, Question, Reading, with_signs
+from lmms_rpts.grading.maths.reading import (
+    RANGE_ASKED,
+    TWICE,
+    Question,
+    equations_of,
+    points_of,
+    quantity_of,
+    region_of,
+    with_signs,
+)
+from lmms_rpts.grading.measures import same_measure
 from lmms_rpts.grading.notation import clean
-from lmms_rpts.grading.quantities import same_measure
 from lmms_rpts.grading.statement import Statement, find_statement
-from lmms_rpts.grading.words import BLANK, CRITERIA, is_nothing, truth_of
+from lmms_rpts.grading.words import BLANK, CRITERIA, circled_of, is_nothing, truth_of
 
 EDGES = ' \t\n.。,;:*_#、“”"'
 _LEAD = re.compile(  # 所以 x=2, "so x=2"
@@ -94,30 +103,21 @@ class Response:
         """The last clause if it draws the conclusion, else the whole statement."""
         return self.clause if self.concludes else self.text
 
-    def values(self, *, rounded: bool = False) -> Iterator[Reading]:
-        """The possible values of the statement, the likeliest first, each once.
+    def values(self, *, rounded: bool = False) -> list[str]:
+        """The possible values of the statement, the likeliest first.
 
         In "1/3≈0.33" the exact value comes first, unless a rounded one is asked for.
         """
-        seen: set[str] = set()
-        for text in self._values(rounded):
-            if text and text not in seen:
-                seen.add(text)
-                yield Reading(text)
-
-    def _values(self, rounded: bool) -> Iterator[str]:
-        raw = self.statement.text
-        if self.boxed:
-            yield from _of_text(self.boxed, rounded)
-        text = self.text[-_LONGEST:]
-        yield from (each[0] for each in reversed(list(_COMPOUND.finditer(text))))
-        yield from _of_text(text, rounded)
-        formulas = _DOLLARS.findall(raw[-_LONGEST:])
-        if formulas:
-            yield from _of_text(clean(formulas[-1][0] or formulas[-1][1]), rounded)
+        raw, text = self.statement.text[-_LONGEST:], self.text[-_LONGEST:]
+        found = [*_of_text(self.boxed, rounded)] if self.boxed else []
+        found += [each[0] for each in reversed(list(_COMPOUND.finditer(text)))]
+        found += _of_text(text, rounded)
+        for formula in _DOLLARS.findall(raw)[-1:]:
+            found += _of_text(clean("".join(formula)), rounded)
+        return [*filter(None, dict.fromkeys(found))]
 
     @cached_property
-    def relations(self) -> list[Reading]:
+    def relations(self) -> list[str]:
         """As ``values``, for texts that contain signs of equality or order themselves."""
         found: list[str] = []
         lines = [] if self.statement.marked else self.statement.block.split("\n")
@@ -133,7 +133,7 @@ class Response:
                 clause, run[0] if run else "", said, last,
             ):  # fmt: skip
                 found += [bare(each), bare(_ASIDE.sub("", each))]
-        return [Reading(each) for each in dict.fromkeys(found) if each]
+        return [*filter(None, dict.fromkeys(found))]
 
 
 def read_response(response: str) -> Response:
@@ -198,11 +198,11 @@ AnswerType = Literal[
     "multi_blank", "multi_part",
 ]  # fmt: skip
 ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
-_HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
+HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
 _NOT_ONLY = re.compile(  # AC=DF（答案不唯一）
     r"[(（]\s?(?:答案不唯一|不唯一|任意一个即可|符合[^()（）]{0,12}即可)[^()（）]{0,12}[)）]"
 )
-_PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（](\d)[)）]")  # (1)7．(2)9．
+_PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（]([1-6])[)）]")  # (1)7．(2)9．
 _ALTERNATE = re.compile(r"\s/\s?|/\s|(?<=[°\u4e00-\u9fff])/(?=\d)")  # 80°/80度
 _INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$|实数$|^R$")  # x>2, [1,3)
 _MOST_BLANKS = 30
@@ -224,7 +224,7 @@ class Target:
     type: AnswerType
     text: str
     question: Question
-    alternatives: tuple[Reading, ...] = ()
+    alternatives: tuple[str, ...] = ()
     letters: frozenset[str] = frozenset()
     parts: tuple[Target, ...] = ()
 
@@ -243,9 +243,11 @@ def read_target(question: Question, reference: str) -> Target:
     if letters and (options or BLANK.search(question.raw)):
         kind: AnswerType = "choice_single" if len(letters) == 1 else "choice_multi"
         return Target(kind, text, question, letters=letters)
-    parts = _split_parts(reference)
+    rows = runs(_PART, reference) if _PART.match(reference.lstrip()) else []
+    parts = [part.strip(" \n;；。.．，,") for part in max(rows, key=len, default=[])]
     if len(parts) > 1:
-        asked = _split_parts(question.raw, leading=False, count=len(parts)) or [""] * len(parts)
+        asked = [piece for _, piece in numbered(_PART, question.raw)][-len(parts) :]
+        asked = asked if len(asked) == len(parts) else [""] * len(parts)
         listed = tuple(
             read_target(Question(each), part) for each, part in zip(asked, parts, strict=True)
         )
@@ -262,31 +264,36 @@ def read_target(question: Question, reference: str) -> Target:
 
 def _letters(reference: str) -> frozenset[str] | None:
     """The letters of a reference that is nothing but letters."""
-    bare = re.sub(r"[\s,，、;；.。和$&/]+", "", reference[:99].translate(_HALF_WIDTH))
+    bare = re.sub(r"[\s,，、;；.。和$&/]+", "", reference[:99].translate(HALF_WIDTH))
     known = re.fullmatch("[A-H]{1,8}", bare) and len(set(bare)) == len(bare)
     return frozenset(bare) if known else None
 
 
-def _split_parts(text: str, *, leading: bool = True, count: int = 0) -> list[str]:
-    """The texts after (1), (2), ... in their order; empty if they are not in order.
+_MARKS = ("①②③④⑤⑥", "123456", "一二三四五六", "abcd", "ABCDEFGH")
+_PLACES = {mark: at for row in _MARKS for at, mark in enumerate(row)}
 
-    ``leading``: nothing may be before the first; ``count``: only the last so many count.
-    """
-    found = list(_PART.finditer(text))[-count:]
-    if leading:  # numbers within a part are no marks
-        row: list[re.Match[str]] = []
-        for mark in found:
-            row += [mark] if int(mark[1]) == len(row) + 1 else []
-        found = row if row and not text[: row[0].start()].strip() else []
-    if len(found) < 2 or [int(mark[1]) for mark in found] != list(range(1, len(found) + 1)):
-        return []
-    if count and len(found) != count:
-        return []
-    ends = [mark.start() for mark in found[1:]] + [len(text)]
+
+def numbered(pattern: re.Pattern[str], text: str) -> list[tuple[int, str]]:
+    """The numbers of marks such as (1), from 0, each with the text up to the next mark."""
+    marks = list(pattern.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    places = [_PLACES[next(filter(None, mark.groups()))] for mark in marks]
     return [
-        text[mark.end() : end].strip(" \n;；。.．,，")
-        for mark, end in zip(found, ends, strict=True)
+        (at, text[mark.end() : end]) for at, mark, end in zip(places, marks, ends, strict=False)
     ]
+
+
+def runs(pattern: re.Pattern[str], text: str) -> list[list[str]]:
+    """The texts after marks that count up, in rows; a new row begins at each first."""
+    rows: list[list[str]] = []
+    for number, piece in numbered(pattern, text):
+        if number == 0:
+            rows.append([piece])
+        elif rows and number == len(rows[-1]):
+            rows[-1].append(piece)
+        elif rows and number < len(rows[-1]):
+            rows[-1][number] += piece
+    return rows
 
 
 def _blanks(question: str, reference: str, text: str) -> Sequence[str]:
@@ -303,31 +310,28 @@ def _blanks(question: str, reference: str, text: str) -> Sequence[str]:
 
 def read_value(question: Question, text: str) -> Target:
     """A cleaned reference with one value, parsed."""
-    readings = _alternatives(text)
-    return Target(_type_of_one(question, readings[0]), text, question, readings)
+    found = _alternatives(text)
+    return Target(_type_of_one(question, found[0]), text, question, found)
 
 
-def _alternatives(text: str) -> tuple[Reading, ...]:
+def _alternatives(text: str) -> tuple[str, ...]:
     """The ways to write one value: 80°/80度, 0.5或1/2, 25%(0.25); several values are one text."""
     twice = TWICE.fullmatch(text)
     for parts in (_ALTERNATE.split(text), text.split("或"), twice.groups() if twice else ()):
-        found = [Reading(part.strip()) for part in parts if part.strip()]
-        values = [each.quantity for each in found] if 1 < len(found) < 4 else []
-        if values and all(
-            one is not None and values[0] is not None and same_measure(values[0], one)
-            for one in values
-        ):
-            return tuple(found)
-    return (Reading(text),)
+        found = [part.strip() for part in parts if part.strip()]
+        if 1 < len(found) < 4:
+            values = [each for each in map(quantity_of, found) if each]
+            if len(values) == len(found) and all(same_measure(values[0], one) for one in values):
+                return tuple(found)
+    return (text,)
 
 
-def _type_of_one(question: Question, reading: Reading) -> AnswerType:
-    text = reading.text
-    if text.isascii() and text.isdecimal() and reading.quantity is not None:
-        return _type_of_quantity(question, reading)
+def _type_of_one(question: Question, text: str) -> AnswerType:
+    if text.isascii() and text.isdecimal():
+        return _type_of_quantity(question, text)
     if text.casefold() in CRITERIA:
         return "statement"
-    if reading.circled is not None:
+    if circled_of(text) is not None:
         return "circled"
     if "=" not in text:
         if truth_of(text) is not None:
@@ -335,23 +339,24 @@ def _type_of_one(question: Question, reading: Reading) -> AnswerType:
         if is_nothing(text):
             return "set" if "∅" in text or "集" in text else "equation"
     in_round = text[:1] == "(" and question.single and RANGE_ASKED.search(question.raw)
-    if (_INTERVAL.search(text) or in_round) and reading.region is not None:
+    if (_INTERVAL.search(text) or in_round) and region_of(text) is not None:
         return "interval"
-    if "(" in text and reading.points is not None:
+    if "(" in text and points_of(text) is not None:
         return "coordinate"
-    if reading.quantity is not None:
-        return _type_of_quantity(question, reading)
-    if reading.equations is not None:
+    if quantity_of(text) is not None:
+        return _type_of_quantity(question, text)
+    if equations_of(text) is not None:
         return "equation"
     return "set" if re.search(r"[❴或±]", text) else "statement"
 
 
-def _type_of_quantity(question: Question, reading: Reading) -> AnswerType:
-    assert reading.quantity is not None
-    unit = reading.quantity.unit or question.unit
+def _type_of_quantity(question: Question, text: str) -> AnswerType:
+    found = quantity_of(text)
+    if found is None:
+        return "statement"
+    unit = found.unit or question.unit
     if unit is not None and not unit.dimension.startswith("count"):
         return "number_unit"
-    number = reading.quantity.expression.number is not None
-    if number and ("\\frac" in reading.text or re.fullmatch(r"-?\d{1,20}/\d{1,20}", reading.text)):
-        return "fraction"
-    return "number" if number else "expression"
+    if found.expression.number is None:
+        return "expression"
+    return "fraction" if re.fullmatch(r".*\\frac.*|-?\d{1,20}/\d{1,20}", text) else "number"

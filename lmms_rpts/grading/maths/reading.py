@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from lmms_rpts.grading.formulas import equal
+from lmms_rpts.grading.measures import Rounding, parse_measure, same_measure
 from lmms_rpts.grading.notation import all_of, clean, pieces, same_items, signed
-from lmms_rpts.grading.quantities import Measure, Rounding, parse_measure, same_measure
 from lmms_rpts.grading.relations import (
     Equation,
-    Point,
-    Region,
     Values,
     parse_equations,
     parse_points,
@@ -77,25 +75,23 @@ class Question:
         return clean(self.raw)
 
     @cached_property
-    def _mark(self) -> re.Match[str] | None:
-        """Its blank in the text; of a question about one value, the last one."""
+    def _marks(self) -> list[re.Match[str]]:
+        """Its blanks in the text; of one of several, that blank alone."""
         marks = list(islice(_ANY_BLANK.finditer(self.text), 200))
-        return marks[self.blank] if self.blank < len(marks) else None
+        return marks if self.single else marks[self.blank : self.blank + 1]
 
     @property
     def before(self) -> str:
         """The text before the blank, cleaned."""
-        return self.text[: self._mark.start()] if self._mark else self.text
+        return self.text[: self._marks[0].start()] if self._marks else self.text
 
     @cached_property
     def unit(self) -> Unit | None:
-        """The unit after the blank."""
-        marks = list(_ANY_BLANK.finditer(self.text)) if self.single else [self._mark]
-        mark = marks[-1] if marks else None
-        if mark is None:
+        """The unit after the last blank."""
+        if not self._marks:
             return None
-        rest = self.text[mark.end() : mark.end() + _UNIT_TAIL]
-        rest = _BRACED.sub(r"\1", rest).lstrip(" )~}")
+        end = self._marks[-1].end()
+        rest = _BRACED.sub(r"\1", self.text[end : end + _UNIT_TAIL]).lstrip(" )~}")
         inside = re.match(r"\((?:单位\s?:)?\s?([^()]{1,30})\)", rest)
         rest = inside[1] if inside else rest
         unit, end = unit_at(rest, 0)
@@ -119,10 +115,7 @@ class Question:
         if len(answer) > 3 and answer in squeezed(self.text):
             return True
         if "因式" in self.raw:
-            one, other = (
-                sorted([*_FACTOR.findall(text), _FACTOR.sub("", text)]) for text in (answer, target)
-            )
-            return one != other
+            return sorted(_factors(answer)) != sorted(_factors(target))
         return bool(_BRACKET_TERM.search(answer)) and not _BRACKET_TERM.search(target)
 
     def is_of_another(self, clause: str) -> bool:
@@ -133,15 +126,18 @@ class Question:
             return False
         asked = _STOP.split(self.before.rstrip(" ("))[-1][-_LABEL:]
         wanted, named = _names_in(asked), [_names_in(side[-_LABEL:]) for side in sides]
-        same = [
-            signs == wanted[1] and (names == wanted[0] if signs else bool(names & wanted[0]))
+        same = any(
+            signs == wanted[1] and (names == wanted[0] if signs else names & wanted[0])
             for names, signs in named
-        ]
-        if wanted[0] and any(names for names, _ in named) and not any(same):
+        )
+        if wanted[0] and any(names for names, _ in named) and not same:
             return True
-        label = said[: len(said) - len(value)][-_LABEL:]
-        nouns, asked_nouns = _NOUN.findall(label), _NOUN.findall(asked)
-        return bool(nouns) and bool(asked_nouns) and nouns[-1] != asked_nouns[-1]
+        nouns = _NOUN.findall(said.removesuffix(value)[-_LABEL:])[-1:]
+        return bool(nouns) and _NOUN.findall(asked)[-1:] not in ([], nouns)
+
+
+def _factors(product: str) -> list[str]:
+    return [*_FACTOR.findall(product), _FACTOR.sub("", product)]
 
 
 def _names_in(text: str) -> tuple[set[str], set[str]]:
@@ -151,7 +147,7 @@ def _names_in(text: str) -> tuple[set[str], set[str]]:
     return usual, set(re.findall(r"[+\-×÷^]", text))
 
 
-# Values of a short text
+# Values of a cleaned text
 
 _VALUE_NAME = re.compile(  # ∠ABC=70°, S_{阴影}=9π: the name before a value
     r"^(?:[\u4e00-\u9fff∠△⊙]{0,8}\s?)?[A-Za-zα-ω∠][A-Za-z0-9_{}'∠:]{0,12}\s?[=≈]\s?(?=\S)"
@@ -166,87 +162,13 @@ _SPELLED_SIGNS = (  # x 不小于 4
 )
 _TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")  # 5=x
 _BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
+_cached = lru_cache(maxsize=512)  # a text is compared with several references
 
-
-@dataclass(frozen=True)
-class Reading:
-    """A cleaned text, and its value as each type; each is parsed at most once."""
-
-    text: str
-
-    @cached_property
-    def squeezed(self) -> str:
-        return squeezed(self.text)
-
-    @cached_property
-    def nothing(self) -> bool:
-        return is_nothing(self.text)
-
-    @cached_property
-    def name(self) -> str:
-        """The text before its value, with the equals sign; may be empty."""
-        found = _VALUE_NAME.match(self.text)
-        return found[0] if found else ""
-
-    @cached_property
-    def unnamed(self) -> Reading:
-        """Without the name before its value: ``∠ABC=70°`` is 70°."""
-        return Reading(self.text[len(self.name) :]) if self.name else self
-
-    @cached_property
-    def quantity(self) -> Measure | None:
-        return parse_measure(self.text)
-
-    @cached_property
-    def is_number(self) -> bool:
-        found = self.unnamed.quantity
-        return found is not None and found.expression.number is not None
-
-    @cached_property
-    def region(self) -> Region | None:
-        return parse_region(with_signs(self.text))
-
-    @cached_property
-    def points(self) -> tuple[Point, ...] | None:
-        return parse_points(self.text)
-
-    @cached_property
-    def equations(self) -> tuple[Equation, ...] | None:
-        return parse_equations(_TURNED.sub(r"\2=\1", self.text))
-
-    @cached_property
-    def values(self) -> Values | None:
-        """The values by name, if its equations are solutions."""
-        return values_of(self.equations) if self.equations else None
-
-    @cached_property
-    def circled(self) -> frozenset[int] | None:
-        return circled_of(self.text) if CIRCLED.search(self.text) else None
-
-    @cached_property
-    def in_braces(self) -> Reading | None:
-        found = _BRACES.match(self.text)
-        return Reading(found[1]) if found else None
-
-    @cached_property
-    def members(self) -> tuple[Reading, ...]:
-        """The members of a list; text in brackets is not split."""
-        text = self.text.strip(" ❴❵.。")
-        found = pieces(text, thousands=False) or ()
-        if not found or any("and" in each.joined for each in found):  # 且 does not make a list
-            return (Reading(text),) if text else ()
-        return tuple(Reading(each.text) for each in found)
-
-    @cached_property
-    def signed_members(self) -> tuple[Reading, ...]:
-        """The members without their names, and both of each ±."""
-        bare_texts = [each.text[len(each.name) :] for each in self.members]
-        return tuple(Reading(each) for text in bare_texts for each in signed(text) or (text,))
-
-    @cached_property
-    def has_or(self) -> bool:
-        listed = pieces(self.text.strip(" .。"), thousands=False) or ()
-        return any("or" in each.joined for each in listed)
+quantity_of = _cached(parse_measure)
+points_of = _cached(parse_points)
+region_of = _cached(lambda text: parse_region(with_signs(text)))
+equations_of = _cached(lambda text: parse_equations(_TURNED.sub(r"\2=\1", text)))
+TYPES = (region_of, points_of, equations_of, circled_of)
 
 
 def with_signs(text: str) -> str:
@@ -255,6 +177,39 @@ def with_signs(text: str) -> str:
         for words, sign in _SPELLED_SIGNS:
             text = words.sub(sign, text)
     return text
+
+
+def unnamed(text: str) -> str:
+    """A text without the name before its value: ``∠ABC=70°`` is 70°."""
+    return _VALUE_NAME.sub("", text)
+
+
+def is_number(text: str) -> bool:
+    found = quantity_of(unnamed(text))
+    return found is not None and found.expression.number is not None
+
+
+def in_braces(text: str) -> str | None:
+    found = _BRACES.match(text)
+    return found[1] if found else None
+
+
+def members(text: str) -> list[str]:
+    """The members of a list; text in brackets is not split."""
+    text = text.strip(" ❴❵.。")
+    found = pieces(text, thousands=False) or ()
+    if not found or any("and" in each.joined for each in found):  # 且 does not make a list
+        return [text] if text else []
+    return [each.text for each in found]
+
+
+def _signed_members(text: str) -> list[str]:
+    """The members without their names, and both of each ±."""
+    return [each for part in map(unnamed, members(text)) for each in signed(part) or (part,)]
+
+
+def _has_or(text: str) -> bool:
+    return any("or" in each.joined for each in pieces(text.strip(" .。"), thousands=False) or ())
 
 
 # Comparison: True, False, or None if it is undecided
@@ -268,21 +223,21 @@ _ENGLISH = re.compile(r"[A-Za-z]{1,20}")  # ①, ③ and ④ are correct
 _BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
 _TOO_LARGE = re.compile(r"-?\d{2,9}(?:\.\d{1,9})?\s?×\s?10")  # 38.4×10^{4} for 3.84×10^{5}
 _RATIO = re.compile("[:：∶比倍/]|frac")
-_MANY = 12
 
 
-def same_reading(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    """Whether two readings give the same value.
+def same_value(said: str, wanted: str, question: Question) -> bool | None:
+    """Whether two cleaned texts give the same value.
 
     Returns:
         None if one of them can't be read as the other's type, or if it is uncertain.
     """
-    if said.squeezed == wanted.squeezed and said.squeezed:
+    if squeezed(said) == squeezed(wanted) != "":
         return True
-    if said.nothing or wanted.nothing:
-        other = wanted if said.nothing else said
-        words = other.quantity is None and not re.search(r"\d", other.text)
-        return True if said.nothing and wanted.nothing else (None if words else False)
+    nothing = is_nothing(said), is_nothing(wanted)
+    if any(nothing):
+        other = wanted if nothing[0] else said
+        words = quantity_of(other) is None and not re.search(r"\d", other)
+        return all(nothing) or (None if words else False)
     for compare in (_circled, _quantities, _regions, _points, _equations, _lists):
         found = compare(said, wanted, question)
         if found is not None:
@@ -290,85 +245,85 @@ def same_reading(said: Reading, wanted: Reading, question: Question) -> bool | N
     return None
 
 
-def _circled(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    if wanted.circled is None:
+def _circled(said: str, wanted: str, question: Question) -> bool | None:
+    numbers = circled_of(wanted)
+    if numbers is None:
         return None
-    text = said.text
-    if not CIRCLED.search(text):
-        text = _BRACKETED.sub(lambda found: chr(0x245F + int(found[1])), text)
-    found = Reading(_ENGLISH.sub(" ", text)).circled
-    if found is None:
-        return None
-    if _ORDER_ASKED.search(question.raw):
-        return CIRCLED.findall(text) == CIRCLED.findall(wanted.text)
-    return wanted.circled == found
+    if not CIRCLED.search(said):
+        said = _BRACKETED.sub(lambda found: chr(0x245F + int(found[1])), said)
+    found = circled_of(_ENGLISH.sub(" ", said))
+    if found is not None and _ORDER_ASKED.search(question.raw):
+        return CIRCLED.findall(said) == CIRCLED.findall(wanted)
+    return None if found is None else numbers == found
 
 
-def _quantities(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    if wanted.quantity is None:
-        return None
-    said = said.unnamed
-    if said.text.endswith("%") and re.search(r"_{2,}\s?%", question.text):  # ____%
-        said = Reading(said.text[:-1])
-    if said.quantity is None or (
-        ":" in said.text + wanted.text
-        and (not _RATIO.search(wanted.text + question.raw) or _TIME_ASKED.search(question.raw))
+def _quantities(said: str, wanted: str, question: Question) -> bool | None:
+    said = unnamed(said)
+    if said.endswith("%") and re.search(r"_{2,}\s?%", question.text):  # ____%
+        said = said[:-1]
+    answer, target = quantity_of(said), quantity_of(wanted)
+    if ":" in said + wanted and (
+        not _RATIO.search(wanted + question.raw) or _TIME_ASKED.search(question.raw)
     ):
         return None
-    same = same_measure(said.quantity, wanted.quantity, question.rounding, question.unit)
-    if not same:
-        return same
-    if "科学" in question.raw and _TOO_LARGE.match(said.text):
-        return False
-    return None if question.is_unfinished(said.squeezed, wanted.squeezed) else True
-
-
-def _regions(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    point = _ROUND.match(wanted.text) and not RANGE_ASKED.search(question.raw)
-    if wanted.region is None or point:
+    if answer is None or target is None:
         return None
-    if said.region is None:  # one number, or a list of them, is not a range
-        return False if said.is_number or said.in_braces else None
-    if said.region.name and wanted.region.name and said.region.name != wanted.region.name:
+    same = same_measure(answer, target, question.rounding, question.unit)
+    if same and "科学" in question.raw and _TOO_LARGE.match(said):
+        return False
+    unfinished = same and question.is_unfinished(squeezed(said), squeezed(wanted))
+    return None if unfinished else same
+
+
+def _regions(said: str, wanted: str, question: Question) -> bool | None:
+    point = _ROUND.match(wanted) and not RANGE_ASKED.search(question.raw)
+    answer, target = region_of(said), region_of(wanted)
+    if target is None or point:
+        return None
+    if answer is None:  # one number, or a list of them, is not a range
+        return False if is_number(said) or in_braces(said) else None
+    if answer.name and target.name and answer.name != target.name:
         return None  # y<0, but x is asked for
-    same = same_region(said.region, wanted.region)
-    in_one_unit = ("°" in said.text) == ("°" in wanted.text)
+    same = same_region(answer, target)
+    in_one_unit = ("°" in said) == ("°" in wanted)
     return same or (False if same is False and in_one_unit else None)  # 0<α<π/2, 0°<α<90°
 
 
-def _points(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    if said.in_braces and wanted.in_braces:
-        said, wanted = said.in_braces, wanted.in_braces
-    if wanted.points is None or "∪" in wanted.text:
+def _points(said: str, wanted: str, question: Question) -> bool | None:
+    if in_braces(said) and in_braces(wanted):
+        said, wanted = said[1:-1], wanted[1:-1]
+    answer, target = points_of(said), points_of(wanted)
+    if target is None or "∪" in wanted:
         return None
-    if said.points is None:
-        return False if said.is_number else None
-    return same_points(said.points, wanted.points)
+    if answer is None:
+        return False if is_number(said) else None
+    return same_points(answer, target)
 
 
-def _equations(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    if wanted.equations is None:
+def _equations(said: str, wanted: str, question: Question) -> bool | None:
+    answer, target = equations_of(said), equations_of(wanted)
+    if target is None:
         return None
-    values = wanted.values
-    if said.equations is None:
-        return None if values is None else _as_values(said, wanted, question)
-    if values and said.values and said.values.keys() < values.keys():
+    values = values_of(target)
+    if answer is None:
+        return _as_values(said, values, question) if values else None
+    found = values_of(answer)
+    if values and found and found.keys() < values.keys():
         return False  # x=3 for x=3, y=-2
-    if len(wanted.equations) == 1 and _unknowns(wanted) < _unknowns(said):
+    if len(target) == 1 and _unknowns(target) < _unknowns(answer):
         return False  # x²/a²+y²/b²=1 for x²/4+y²/3=1
-    same = same_equations(said.equations, wanted.equations)
+    same = same_equations(answer, target)
     if same and _SET_UP.search(question.raw):
         # The equation itself is asked for: equal solutions are not enough.
-        return same_items(said.equations, wanted.equations, _same_sides) or None
-    if same and values is not None and said.values is None:
+        return same_items(answer, target, _same_sides) or None
+    if same and values and not found:
         solved = all(each.number is not None for several in values.values() for each in several)
         return not solved  # 2x=12 is not yet a solution
     return same
 
 
-def _unknowns(reading: Reading) -> frozenset[str]:
-    sides = (side for equation in reading.equations or () for side in equation)
-    return frozenset[str]().union(*(side.names for side in sides))
+def _unknowns(equations: Sequence[Equation]) -> frozenset[str]:
+    return frozenset[str]().union(*(side.names for equation in equations for side in equation))
 
 
 def _same_sides(one: Equation, other: Equation) -> bool:
@@ -376,40 +331,37 @@ def _same_sides(one: Equation, other: Equation) -> bool:
     return bool(straight or (equal(one.left, other.right) and equal(one.right, other.left)))
 
 
-def _as_values(said: Reading, wanted: Reading, question: Question) -> bool | None:
+def _as_values(said: str, values: Values, question: Question) -> bool | None:
     """(3,-2), or 3 and -2, for x=3, y=-2."""
-    values = wanted.values or {}
-    if said.points is not None and len(said.points) == 1:
-        said = Reading(",".join(each.text for each in said.points[0].coordinates))
-    listed = [Reading(each.text) for several in values.values() for each in several]
-    return _same_lists(said.members, listed, question, ordered=len(values) > 1)
+    points = points_of(said) or ()
+    found = [each.text for each in points[0].coordinates] if len(points) == 1 else members(said)
+    listed = [each.text for several in values.values() for each in several]
+    return _same_lists(found, listed, question, ordered=len(values) > 1)
 
 
-def _lists(said: Reading, wanted: Reading, question: Question) -> bool | None:
-    if wanted.equations or wanted.points or wanted.region:
+def _lists(said: str, wanted: str, question: Question) -> bool | None:
+    if equations_of(wanted) or points_of(wanted) or region_of(wanted):
         return None  # x=1,y=4或x=3,y=2 for x=1,y=2或x=3,y=4
-    names = [each.name for each in said.members if each.name]
-    if len(names) == len(said.members) > 1 and names != sorted(names) and not wanted.name:
+    names = [found[0] for found in map(_VALUE_NAME.match, members(said)) if found]
+    if len(names) == len(members(said)) > 1 and names != sorted(names):
         return None  # y=2,x=3 for 3,2
-    found, values = said.signed_members, wanted.signed_members
-    if len(values) == 1 and not (len(found) > 1 and said.has_or):
+    found, values = _signed_members(said), _signed_members(wanted)
+    if len(values) == 1 and not (len(found) > 1 and _has_or(said)):
         return None
-    either = any(each.has_or or "±" in each.text for each in (said, wanted))
-    return _same_lists(found, values, question, ordered=not either and "❴" not in wanted.text)
+    either = any(_has_or(each) or "±" in each for each in (said, wanted))
+    return _same_lists(found, values, question, ordered=not either and "❴" not in wanted)
 
 
 def _same_lists(
-    found: Sequence[Reading], wanted: Sequence[Reading], question: Question, *, ordered: bool
+    found: Sequence[str], wanted: Sequence[str], question: Question, *, ordered: bool
 ) -> bool | None:
     """Whether two lists contain the same values; None if any of them can't be read."""
-    if max(len(found), len(wanted)) > _MANY:
-        return None
     if len(found) != len(wanted):
-        readable = all(each.quantity for each in (*found, *wanted))
+        readable = all(quantity_of(each) for each in (*found, *wanted))
         return False if readable and not ordered else None
 
-    def same(one: Reading, other: Reading) -> bool | None:
-        return True if one.squeezed == other.squeezed else _quantities(one, other, question)
+    def same(one: str, other: str) -> bool | None:
+        return True if squeezed(one) == squeezed(other) else _quantities(one, other, question)
 
     if ordered:
         return all_of([same(*pair) for pair in zip(found, wanted, strict=True)])
