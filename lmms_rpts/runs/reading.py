@@ -62,11 +62,7 @@ def read_runs_of(
 
 
 def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list[type[Record]]:
-    """The record types that occur in the samples at these paths.
-
-    Raises:
-        RunError: with a path that cannot be read.
-    """
+    """The record types that occur in the samples at these paths."""
     files = [file for path in paths for file in _files(split_label(path)[1])]
     try:
         return [each for each in types if any(holds_schema(file, each.SCHEMA) for file in files)]
@@ -157,11 +153,7 @@ def results_beside(samples: Path) -> Path:
 
 
 def read_results(samples: Path) -> Mapping[str, Any]:
-    """Read the results of a samples file; empty if there are none.
-
-    Raises:
-        RunError: if they cannot be read.
-    """
+    """Read the results of a samples file; empty if there are none."""
     path = results_beside(samples)
     remedy = "copy it again, or remove it: the samples can be read without it"
     if _SAMPLES not in samples.name or not path.is_file():
@@ -176,11 +168,7 @@ def read_results(samples: Path) -> Mapping[str, Any]:
 
 
 def recorded_images(runs: Iterable[AnyRun]) -> dict[str, Path]:
-    """Where the images of runs were, by task; of several places, one that still exists.
-
-    Raises:
-        RunError: if results cannot be read.
-    """
+    """Where the images of runs were, by task; of several places, one that still exists."""
     files = {results_beside(file): file for run in runs for file in run.files}
     found: dict[str, Path] = {}
     for file in files.values():
