@@ -179,9 +179,6 @@ def plan_validation(
         seed: seed for choosing chains.
         premises: ``given``: those in the data, if any, else all earlier steps.
         usable: whether to check that the judge can be used; False for an estimate only.
-
-    Raises:
-        JudgeConfigurationError: the judge cannot be used.
     """
     if usable:
         find_judges(judge, settings)
