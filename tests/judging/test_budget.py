@@ -288,8 +288,8 @@ def test_a_budget_in_money_stops_the_asking() -> None:
     assert "judge budget of 0.0005" in str(asked.fatal)
 
 
-def test_only_the_first_call_of_a_kind_goes_alone_however_it_ends() -> None:
-    judge = Gathering(in_order(RefusedError("no")), 4, alone=1)
+def test_calls_of_a_kind_go_alone_until_one_has_used_tokens() -> None:
+    judge = Gathering(in_order(RefusedError("no"), "Score: 0.5"), 4, alone=2)
     with opened(judge, Budget(max_tokens=10_000), 4) as asked:
         asked.run(texts(9))
     assert judge.most_at_once == 4
