@@ -23,10 +23,10 @@ from lmms_rpts.judging import (
     NO_JUDGE,
     Dialogue,
     JudgeConfigurationError,
+    backends_of,
     choices,
     find_judges,
     open_engine,
-    writes,
 )
 from lmms_rpts.judging.progress import Board
 from lmms_rpts.judging.prompts import Prompts
@@ -141,7 +141,7 @@ class JudgingFilter(RptsFilter):
     @property
     def can_write(self) -> bool:
         """Whether the judge can write text."""
-        return writes(self.judge)
+        return any(each.writes for each in backends_of(self.judge))
 
     def stop_judging(self) -> None:
         """Stop judging, so that unneeded results cost nothing."""

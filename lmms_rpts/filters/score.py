@@ -15,12 +15,11 @@ from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.record import Judged, Kind, Question
 from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
-from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, sees
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import image_request, inference_request, root_request
+from lmms_rpts.judging.prompts import Prompts, image_request, inference_request, root_request
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -66,7 +65,8 @@ class ScoreFilter(JudgingFilter):
         super().__init__(judge)
         chosen = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
         self.evidence = self.settings.evidence or chosen
-        self.sees = self.judge == NO_JUDGE or sees(self.judge, self.settings)
+        judges = find_judges(self.judge, self.settings)
+        self.sees = self.judge == NO_JUDGE or all(each.sees for each in judges)
         if self.evidence not in (None, "facts") and not self.sees:
             raise JudgeConfigurationError(
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "

@@ -126,8 +126,7 @@ class TransformFilter(JudgingFilter):
             results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Parsing the reasoning stopped: {}", fatal)
-        if type(reading) in (Reading, QuestionReading):  # others have warnings of their own
-            _report_answers(results)
+        _report_answers(results)
         return results
 
     def _tidied(self, dialogue: Dialogue[TransformedResponse]) -> Dialogue[TransformedResponse]:

@@ -273,40 +273,28 @@ def pieces(text: str, *, thousands: bool = True) -> tuple[Piece, ...] | None:
     don't match or are nested deeper than 40, a list that starts or ends with "or" or "and", an
     empty text, a text above 2000 characters, or more than 16 members.
     """
-    cuts = _cuts(text, thousands) if len(text) <= _LONGEST_LIST else None
-    if cuts is None:
-        return None
-    found: list[Piece] = []
-    joined: set[Joiner] = set()
-    start = 0
-    for first, after, kind in [*cuts, (len(text), len(text), "list")]:
-        member = text[start:first].strip(" .。")
-        if member:
-            found.append(Piece(member, frozenset(joined)))
-            joined = set()
-        joined.add(cast(Joiner, kind))
-        start = after
-    dangling = joined != {"list"} or (found and found[0].joined)
-    return tuple(found) if 0 < len(found) <= MOST and not dangling else None
-
-
-def _cuts(text: str, thousands: bool) -> list[tuple[int, int, str]] | None:
-    """Where to split the text, and by which kind of joiner; None for brackets that don't match."""
     numbers = _THOUSANDS.finditer(text) if thousands else ()
     kept = {at for number in numbers for at in range(*number.span())}
     closers: list[str] = []
-    cuts = []
-    for token in _TOKEN.finditer(text):
+    found: list[Piece] = []
+    joined: set[Joiner] = set()
+    start = 0
+    for token in _TOKEN.finditer(f"{text}\n" if len(text) <= _LONGEST_LIST else ""):
         if token.lastgroup != "bracket":
-            if not closers and token.start() not in kept:
-                cuts.append((token.start(), token.end(), str(token.lastgroup)))
-        elif token[0] in _CLOSING:
+            if closers or token.start() in kept:
+                continue
+            member = text[start : token.start()].strip(" .。")
+            if member:
+                found.append(Piece(member, frozenset(joined)))
+                joined = set()
+            joined.add(cast(Joiner, token.lastgroup))
+            start = token.end()
+        elif token[0] in _CLOSING and len(closers) < _DEEPEST_LIST:
             closers.append(_CLOSING[token[0]])
-            if len(closers) > _DEEPEST_LIST:
-                return None
         elif not closers or token[0] not in closers.pop():
             return None
-    return None if closers else cuts
+    dangling = closers or joined != {"list"} or (found and found[0].joined)
+    return tuple(found) if 0 < len(found) <= MOST and not dangling else None
 
 
 def signed(text: str) -> tuple[str, ...] | None:
@@ -327,41 +315,19 @@ def all_of(told: Sequence[bool | None]) -> bool | None:
 
 
 def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
-    """Whether the items of two lists can be paired, equal with equal, in any order.
-
-    None if that depends on pairs that ``same`` can't decide, or on very many of them.
-    """
-    if len(one) != len(other):
-        return False
-    rows = _compared(one, other, same)
-    if rows is None:
-        return None
-    free = set(range(len(other)))
-    for row in rows:  # equality is transitive: the first equal one will do
-        free -= {next((column for column in sorted(free) if row[column]), -1)}
-    if not free:
-        return True
-    lines = [*rows, *zip(*rows, strict=True)]
-    unsure = any(None in line for line in lines) and not any(set(line) == {False} for line in lines)
-    return None if unsure else False
+    """Whether two lists have as many items, and the same ones, in any order."""
+    return same_members(one, other, same) if len(one) == len(other) else False
 
 
 def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
-    """As ``same_items``, for sets: duplicates are ignored."""
-    rows = _compared(one, other, same)
-    if rows is None:
-        return None
-    lines = [*rows, *zip(*rows, strict=True)]
-    return all_of([True if True in line else None if None in line else False for line in lines])
+    """Whether each item of two lists equals one of the other; duplicates are ignored.
 
-
-def _compared(
-    one: Sequence[Item], other: Sequence[Item], same: Same[Item]
-) -> list[list[bool | None]] | None:
-    """All pairs compared; None if too many are undecided, since that takes long."""
+    None if that depends on pairs that ``same`` can't decide, or on very many of them.
+    """
     rows: list[list[bool | None]] = []
     for left in one:
         rows.append([same(left, right) for right in other])
         if sum(row.count(None) for row in rows) > _MOST_UNTOLD:
-            return None
-    return rows
+            return None  # since that takes long
+    lines = [*rows, *zip(*rows, strict=True)]
+    return all_of([True if True in line else None if None in line else False for line in lines])

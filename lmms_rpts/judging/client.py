@@ -24,8 +24,7 @@ from lmms_rpts.judging.concurrency import (
     StopSignal,
 )
 from lmms_rpts.judging.images import ImageError
-from lmms_rpts.judging.parsers import read_reply
-from lmms_rpts.judging.parsers.scores import PARSER_VERSION
+from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     FatalJudgeError,

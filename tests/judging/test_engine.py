@@ -31,7 +31,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import START, StopSignal
-from lmms_rpts.judging.parsers.scores import parse_score
+from lmms_rpts.judging.parsers import parse_score
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     REMINDER,

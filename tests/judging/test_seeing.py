@@ -23,7 +23,6 @@ from lmms_rpts.judging import (
     Verdict,
     find_judges,
     open_engine,
-    sees,
 )
 from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.budget import guess_input_tokens
@@ -395,8 +394,7 @@ def test_who_cannot_be_shown_images_is_not_asked() -> None:
 def test_which_judges_see(monkeypatch: pytest.MonkeyPatch, judge: str, seeing: bool) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     settings = load_settings()
-    assert sees(judge, settings) is seeing
-    (*members,) = (each.member(settings, None) for each in find_judges(judge, settings))
+    (*members,) = (each.open(settings) for each in find_judges(judge, settings))
     assert all(each.sees for each in members) is seeing
 
 
