@@ -292,8 +292,6 @@ class Reader:
     def _clause(self, clause: str, named: list[Named]) -> frozenset[str] | str | None:
         """The marks that a clause chooses; a rule if it contradicts itself; None if unclear."""
         kinds, marks = {each.kind for each in named}, {each.marks for each in named}
-        if "clash" in kinds:
-            return "letter contradicts text"
         if "either" in kinds:
             return SEVERAL
         if len(marks) > 1 and not self.several:
@@ -304,7 +302,7 @@ class Reader:
         if plain_head and ends and self._is_head(" ".join(between)):
             return _union(marks)
         first = named[0]
-        if first.kind == "mark" and plain_head and (first.own or (first.bracketed and between)):
+        if first.kind == "mark" and plain_head and between:
             # "B. Paris is the capital of France", "(B) It looks like a dog"
             return None if UNSETTLED.search(" ".join((*between, tail))) else first.marks
         # "The city is Paris", "It is a dog on a road"
