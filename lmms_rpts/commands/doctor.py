@@ -17,7 +17,7 @@ from lmms_rpts.commands.common import Judge, fail
 
 if TYPE_CHECKING:
     from lmms_rpts.doctor.examination import Stage
-    from lmms_rpts.tasks.data_checks import Check
+    from lmms_rpts.tasks.data import Check
 
 _STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
 _STATE, _NAME = 13, 14
@@ -32,20 +32,15 @@ def doctor(
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick",
-            help="Skip the slow checks, which import torch and lmms-eval.",
-        ),
+        typer.Option("--quick", help="Skip the slow checks, which import torch and lmms-eval."),
     ] = False,
     include_path: Annotated[
         Path | None,
         typer.Option(
             "--include_path",
             "--include-path",
-            help=(
-                "Folder with your own tasks. Only these, their data and images, and the judge "
-                "are checked."
-            ),
+            help="Folder with your own tasks. Only these, their data and images, and the judge "
+            "are checked.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
@@ -84,11 +79,7 @@ def doctor(
 
 
 def _plan(
-    offline: bool,
-    load: bool,
-    quick: bool,
-    include_path: Path | None,
-    tell: Callable[[str], None],
+    offline: bool, load: bool, quick: bool, include_path: Path | None, tell: Callable[[str], None]
 ) -> list[Stage]:
     try:
         from lmms_rpts.doctor.examination import plan

@@ -22,7 +22,7 @@ from lmms_rpts.settings import SettingError, Settings, Table, refuse_unknown
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
-    from lmms_rpts.tasks.data_checks import Check
+    from lmms_rpts.tasks.data import Check
 
 GROUP = "lmms_rpts.benchmarks"
 _OURS = (

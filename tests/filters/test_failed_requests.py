@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields

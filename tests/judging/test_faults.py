@@ -212,10 +212,11 @@ def check_steps(
 def test_the_filter_scores_all_that_can_be_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: Clean
 ) -> None:
-    from lmms_rpts.filters import ScoreFilter, budget
+    from lmms_rpts.filters import budget
     from lmms_rpts.filters.record import Transform
     from lmms_rpts.filters.response_reading import NO_ANSWER
     from lmms_rpts.filters.responses import TransformedResponse
+    from lmms_rpts.filters.score import ScoreFilter
 
     docs = gold_docs()
     read = Transform(read_by="rule", style="arrows", source="response")

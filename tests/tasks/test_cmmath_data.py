@@ -18,7 +18,7 @@ from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.cmmath import data as dataset
 from lmms_rpts.tasks.cmmath.data import Problem, form_of, read_file
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
 from tests.support.environment import VARIABLES, configure
 from tests.support.growth import assert_linear

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter
+from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.response_reading import nothing_read
+from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_steps
 from lmms_rpts.reasoning.answer_lines import is_any_answer_line as is_answer_line
 from lmms_rpts.reasoning.answer_lines import without_answer

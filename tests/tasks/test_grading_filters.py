@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters import FilterInputError
+from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError

@@ -14,8 +14,7 @@ from loguru import logger
 
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.benchmark import benchmarks, group_parts
-from lmms_rpts.tasks.data import store
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError, store
 from lmms_rpts.tasks.questions import Questions
 from lmms_rpts.tasks.rome import data as dataset
 from lmms_rpts.tasks.rome.arguments import EVALUATORS

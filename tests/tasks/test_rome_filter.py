@@ -13,7 +13,7 @@ import pytest
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.rome import data as dataset
 from lmms_rpts.tasks.rome.filter import THINKING_SHOWN, RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import process_results

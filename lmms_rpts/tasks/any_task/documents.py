@@ -20,8 +20,8 @@ from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.any_task.loading import image_name, load_task
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.any_task.prompts import language_of, with_steps, without_steps
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.visuals import messages_of, task_images, visuals_of
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 
 
 def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mapping[str, Any]]:

@@ -32,9 +32,9 @@ from lmms_rpts.tasks.any_task.documents import host_document, target_text
 from lmms_rpts.tasks.any_task.names import WrappedName
 from lmms_rpts.tasks.any_task.processes import Exchange
 from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.images import visuals_of
 from lmms_rpts.tasks.rpts_eval.results import HIGHER_IS_BETTER, METRICS, process_results
-from lmms_rpts.tasks.visuals import visuals_of
 
 FILTER = "rpts"
 """Name of the pipeline, shown in the column ``Filter`` of lmms-eval's table."""

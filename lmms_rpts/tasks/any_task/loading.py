@@ -11,8 +11,8 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.tasks.any_task.names import split_name
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.visuals import task_images
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.images import task_images
 
 
 def load_task(name: str, include_path: Path | None = None) -> Any:

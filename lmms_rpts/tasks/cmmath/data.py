@@ -25,9 +25,8 @@ from lmms_rpts.schema import wrong
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.data import add_image_column, dataset_kwargs, digest, download, store
-from lmms_rpts.tasks.data_checks import Check, examined
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import Check, DataError, dataset_kwargs, digest, download, examined, store
+from lmms_rpts.tasks.images import add_image_column
 from lmms_rpts.tasks.questions import (
     Identity,
     Line,
@@ -329,7 +328,8 @@ def check_cmmath(images: bool = True) -> None:
 
 def check_rpts() -> None:
     """Check what ``cmmath_rpts`` needs; errors as `check_cmmath`."""
-    from lmms_rpts.filters import AggregateFilter, ScoreFilter
+    from lmms_rpts.filters.aggregate import AggregateFilter
+    from lmms_rpts.filters.score import ScoreFilter
     from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter
 
     CmmathTransformFilter()

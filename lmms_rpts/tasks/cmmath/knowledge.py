@@ -14,7 +14,7 @@ from lmms_rpts.escaping import shorten
 from lmms_rpts.runs.rounds import NONE, Figure, document_means, over_rounds, there
 from lmms_rpts.sheet import Sheet
 from lmms_rpts.tasks.grade_types import Subject
-from lmms_rpts.tasks.groups import numeric_frame
+from lmms_rpts.tasks.graded import numeric_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,10 +35,9 @@ from lmms_rpts.tasks.cmmath.data import (
 )
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
-from lmms_rpts.tasks.data import downloaded
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError, downloaded
 from lmms_rpts.tasks.images import doc_to_visual
-from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
+from lmms_rpts.tasks.rpts_eval import data as rpts_eval
 from lmms_rpts.tasks.rpts_eval.prompts import PROMPT
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
+from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, Point, knowledge_points, mastery, ssr
-from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
 """The kinds of mistakes that a judge distinguishes."""

@@ -9,15 +9,26 @@ from typing import Any
 
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.sheet import Sheet
+from lmms_rpts.tasks.aggregation import Metrics
 from lmms_rpts.tasks.cmmath.knowledge import figures_of_points, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.cmmath.record import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion, judged_grade
-from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listed, Listing, Rounds
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.groups import by_field
-from lmms_rpts.tasks.results import Metrics
+from lmms_rpts.tasks.grade_types import (
+    Column,
+    Counts,
+    Display,
+    Figures,
+    Grading,
+    Listed,
+    Listing,
+    Rounds,
+    ShownAnswer,
+    ShownGrade,
+    ShownQuestion,
+    judged_grade,
+)
+from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
 
 METRICS: Metrics = {

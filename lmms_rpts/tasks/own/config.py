@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
 
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.schema import all_faults, shown, wrong
-from lmms_rpts.tasks.data import add_image_column, dataset_kwargs, digest
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest
+from lmms_rpts.tasks.images import add_image_column
 from lmms_rpts.tasks.own import KEY, prompts
 from lmms_rpts.tasks.own.data import FORMS, FUNCTION, OwnDocument, Source, load, misspelt
 from lmms_rpts.tasks.rpts_eval.results import OF_ANSWERS

@@ -22,8 +22,7 @@ from lmms_rpts.fields import RowError, any_list, encoded
 from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.grading.grader import infer_kind
 from lmms_rpts.rows import Row, read_rows, row_files
-from lmms_rpts.tasks.data import download
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import DataError, download, raise_faults
 from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
 from lmms_rpts.tasks.own.data import Instance, label, written
 

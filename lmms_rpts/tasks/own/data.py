@@ -18,7 +18,7 @@ from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.rows import Row, read_rows
 from lmms_rpts.schema import Model, Share, Text, all_faults, shown, wrong
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.own.prompts import lettered
 from lmms_rpts.tasks.questions import Identity, Line

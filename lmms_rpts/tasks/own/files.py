@@ -12,8 +12,7 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.settings import load_settings, options_given
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY
 
 _REMEDY = "docs/your-own-data.md shows what a task file looks like"

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from lmms_rpts.files import draft_of
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import IMAGES
 from lmms_rpts.tasks.own.data import Source, load
 

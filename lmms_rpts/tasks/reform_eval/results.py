@@ -10,7 +10,14 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.tasks.aggregation import Mean, Value, mean_of_scored
+from lmms_rpts.tasks.aggregation import (
+    Mean,
+    Metrics,
+    Value,
+    document_metrics,
+    mean_of_scored,
+    read_records,
+)
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import (
     METEOR,
@@ -21,7 +28,6 @@ from lmms_rpts.tasks.reform_eval.captions import (
 )
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 
 
 def _known(record: ReformRecord, value: bool | None) -> bool | None:

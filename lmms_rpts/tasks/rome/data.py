@@ -26,15 +26,16 @@ from lmms_rpts.rows import ReadError, Row, read_rows
 from lmms_rpts.schema import FieldError, wrong
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data import (
-    add_image_column,
+    Check,
+    DataError,
     dataset_kwargs,
     digest,
     download,
     downloaded,
+    examined,
     store,
 )
-from lmms_rpts.tasks.data_checks import Check, examined
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.images import add_image_column
 from lmms_rpts.tasks.questions import Identity, ImageNames, Line, Questions, name_of, validated
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
