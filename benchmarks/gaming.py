@@ -44,7 +44,8 @@ from benchmarks.ideal_judge import (
     Judge,
     NoisyJudge,
 )
-from lmms_rpts.filters.record import diagnose_chain, is_sound
+from lmms_rpts.filters.metrics import is_sound
+from lmms_rpts.filters.record import diagnose_chain
 from lmms_rpts.reasoning import (
     Diagnosis,
     FixedScore,

@@ -106,7 +106,8 @@ def score(plans: list[Any], calls: Any, concurrency: int, cache: Path | None) ->
     with open_engine(
         "openai:m", concurrency=concurrency, cache_dir=cache, progress=False
     ) as engine:
-        steps = engine.converse([ask_about_step(query, LANGUAGE, prompts) for query in plans])
+        doc = {"language": LANGUAGE}
+        steps = engine.converse([ask_about_step(query, doc, prompts) for query in plans])
     took = time.perf_counter() - start
     longest = max(len(step.questions) for step in steps)
     return Outcome(took, calls.value - before, longest, [step.score for step in steps])

@@ -202,7 +202,8 @@ def _request(
     chain: ReasoningChain, at: int, doc: Instance, language: Language, prompts: Prompts
 ) -> JudgeRequest | None:
     """The first question about a step; None if there is none."""
-    return next(ask_about_step(plan_steps(chain, doc)[at], language, prompts), None)
+    asked = {**doc, "language": language}
+    return next(ask_about_step(plan_steps(chain, doc)[at], asked, prompts), None)
 
 
 def _holds_the_answer(request: JudgeRequest) -> bool:

@@ -302,8 +302,8 @@ def _check_filters_documents(task: Any) -> None:
         return
     if any(_is_ours(each, "RptsFilter") for each in filters) and hasattr(task, "task_docs"):
         from lmms_rpts.filters.aligned_documents import without_media
+        from lmms_rpts.tasks.images import task_images
         from lmms_rpts.tasks.own_tasks import check_task
-        from lmms_rpts.tasks.visuals import task_images
 
         for each in filters:
             if _is_ours(each, "RptsFilter"):

@@ -86,8 +86,6 @@ def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) 
     ("romeo", "names that begin with rome"),
     ("my_rpts", "this suffix is reserved for tasks that RPTS wraps"),
     ("my_rpts_steps", "this suffix is reserved for tasks that RPTS wraps"),
-    ("mme", "lmms-eval has a task of this name"),
-    ("mmmu_val", "lmms-eval has a task of this name"),
 )
 def test_names_that_would_be_others(name: str, said: str) -> None:
     code, found = init(name)

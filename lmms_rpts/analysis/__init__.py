@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lmms_rpts.runs.samples import RunError
     from lmms_rpts.runs.validity import read_validity_files
     from lmms_rpts.stats.intervals import estimate_mean
-    from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
+    from lmms_rpts.tasks.cmmath.knowledge import tree_frame
     from lmms_rpts.tasks.cmmath.record import CmmathRun, read_cmmath_runs
     from lmms_rpts.tasks.cmmath.summary import summarize_cmmath
     from lmms_rpts.tasks.reform_eval.record import ReformRun, read_reform_runs
@@ -45,7 +45,7 @@ _MODULES = {
     "runs.samples": ("RunError",),
     "runs.validity": ("read_validity_files",),
     "stats.intervals": ("estimate_mean",),
-    "tasks.cmmath.knowledge_tree": ("tree_frame",),
+    "tasks.cmmath.knowledge": ("tree_frame",),
     "tasks.cmmath.record": ("CmmathRun", "read_cmmath_runs"),
     "tasks.cmmath.summary": ("summarize_cmmath",),
     "tasks.reform_eval.record": ("ReformRun", "read_reform_runs"),

@@ -33,6 +33,7 @@ from lmms_rpts.tasks.any_task.correctness import (
     no_scale,
     on_scale,
     parse_criterion,
+    survey,
 )
 from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
@@ -141,7 +142,7 @@ def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
         if criterion is None:
             continue
         # Without the task's aggregations: their result is not known here.
-        greatest = greatest_value(found.values(), criterion, {})
+        greatest = greatest_value([survey(list(found.values()), {}, correct)], criterion)
         if greatest is None and criterion.field is not None:
             raise SettingError(
                 f"No response has a number in the field {criterion.field!r} of "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
-from lmms_rpts.filters.record import RptsRecord, is_sound
+from lmms_rpts.filters.metrics import is_sound
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue, InvalidReference
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 

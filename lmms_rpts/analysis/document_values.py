@@ -9,7 +9,7 @@ import numpy as np
 
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.stats.intervals import Floats
-from lmms_rpts.tasks.results import Metrics
+from lmms_rpts.tasks.aggregation import Metrics
 
 Key = tuple[str, int]
 """A document: its task and ``doc_id``."""

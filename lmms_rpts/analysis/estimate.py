@@ -14,24 +14,15 @@ from itertools import count
 from statistics import stdev
 from typing import Any, TypeVar
 
-from lmms_rpts.filters.aligned_documents import images_of
 from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.filters.question_reading import QuestionReading
 from lmms_rpts.filters.response_reading import MAX_STEPS, Reading, tidied
-from lmms_rpts.filters.score import (
-    ask_about_root,
-    ask_about_step,
-    evidence_for,
-    has_root_question,
-    repaired,
-    root_query,
-)
+from lmms_rpts.filters.score import Plan, ask_about_root, ask_about_step
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.reasoning import plan_steps
 from lmms_rpts.reasoning.evidence import Evidence
 from lmms_rpts.settings import TransformMode
 
@@ -170,17 +161,15 @@ class _Tally:
     def need(self, doc: Doc, response: str, mode: TransformMode) -> Need:
         """What one response takes."""
         self._need = Need()
-        prompts, images = self._prompts, images_of(doc)
+        prompts = self._prompts
         kind = Reading if doc["answer"] in STANCES else QuestionReading
         reading = kind(mode, can_ask=True, prompts=prompts)
         transformed = tidied(self._hold(reading.read(response, doc), doc), MAX_STEPS)
-        chain, evidence = repaired(transformed, doc), evidence_for(doc, self._evidence)
-        for query in plan_steps(chain, doc, evidence):
-            self._hold(ask_about_step(query, doc["language"], prompts, images), doc)
-        if has_root_question(transformed, chain):
-            root = root_query(chain, doc, evidence)
-            answer = transformed.answer or ""
-            self._hold(ask_about_root(root, answer, doc, prompts, images), doc)
+        plan = Plan.of(transformed, doc, self._evidence)
+        for query in plan.queries:
+            self._hold(ask_about_step(query, doc, prompts), doc)
+        if plan.has_root_question:
+            self._hold(ask_about_root(plan, doc, prompts), doc)
         return self._need
 
     def _hold(self, dialogue: Dialogue[T], doc: Doc) -> T:
@@ -197,7 +186,7 @@ class _Tally:
     def _answer(self, request: JudgeRequest, doc: Doc, first: bool) -> Verdict:
         for image in request.images:
             with suppress(ImageError):
-                _ = image.size  # once the size is known, the image's tokens are counted
+                _ = image.digest  # once the size is known, the image's tokens are counted
         said = request.most_tokens if self._longest else SAID[request.kind]
         need = Need(1, Usage(guess_input_tokens(request), said))
         self._need += need.times(self._opinions) if request.kind in SCORED else need

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from lmms_rpts.filters.record import RptsRecord, is_sound
+from lmms_rpts.filters.metrics import is_sound
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.tasks.rpts_eval.runs import Run

@@ -18,7 +18,7 @@ from lmms_rpts.models.responses import (
 )
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.tasks.documents import answered_tasks, read_documents, scored_tasks
-from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
+from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _SAMPLES = "_samples_"
 

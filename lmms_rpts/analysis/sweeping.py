@@ -26,7 +26,8 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.filters.record import RIGHT_REASON, RptsRecord, is_sound
+from lmms_rpts.filters.metrics import RIGHT_REASON, is_sound
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import ReasoningTree, rpts_score
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.samples import RunError

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from contextlib import nullcontext
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,11 +15,7 @@ from rich.table import Table
 
 from lmms_rpts.commands.common import fail, told, with_settings
 from lmms_rpts.escaping import visible
-from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
-
-if TYPE_CHECKING:
-    from lmms_rpts.judging.cache import Answer
 
 app = typer.Typer(
     help="Show, clear or export the cache of judge replies.",
@@ -31,46 +26,42 @@ Folder = Annotated[
     typer.Option("--folder", help="Folder of the cache. Default: LMMS_RPTS_CACHE."),
 ]
 
+_GROUPS = """SELECT judge, kind, prompt_version, COUNT(*),
+    SUM(COALESCE(input_tokens + output_tokens, 0)), MIN(created), MAX(created)
+    FROM answers GROUP BY judge, kind, prompt_version ORDER BY judge, kind, prompt_version"""
+_ALL = """SELECT judge, kind, prompt_version, request AS messages, reply, input_tokens,
+    output_tokens, created, key FROM answers ORDER BY created, key"""
+_DELETE = "DELETE FROM answers WHERE :judge IS NULL OR judge = :judge"
+
 
 @app.command()
 @with_settings
 def info(folder: Folder = None) -> None:
     """Show the number of cached replies per judge, with their tokens."""
-    from lmms_rpts.judging.cache import FILE
-
     place = _place(folder)
-    if (place / FILE).exists():
-        _print_answers(place / FILE)
+    if _file(place).exists():
+        _print_groups(place)
     else:
         missing = "" if place.exists() else " The folder does not exist."
         typer.echo(f"No cached replies in {place}.{missing}")
-    sizes = [each.size for each in thumbnails.stored(place / thumbnails.FOLDER)]
-    if sizes:
-        said = f"{len(sizes):,} thumbnails of reports ({sum(sizes) / 1e6:,.1f} MB)"
-        typer.echo(f"{said} in {place / thumbnails.FOLDER}")
 
 
-def _print_answers(file: Path) -> None:
-    answers: Counter[tuple[str, str, str]] = Counter()
-    tokens: Counter[tuple[str, str, str]] = Counter()
-    found = _read(file.parent)
-    for answer in found:
-        group = (answer.judge, answer.kind, answer.prompt_version)
-        answers[group] += 1
-        tokens[group] += answer.usage.tokens if answer.usage else 0
+def _print_groups(place: Path) -> None:
+    groups, file = _select(place, _GROUPS), _file(place)
     # A line, not the table's title: a title is wrapped to the width of the table.
     typer.echo(f"{file} ({file.stat().st_size / 1e6:,.1f} MB)")
     table = Table("judge", "question", "prompts")
     for name in ("answers", "tokens"):
         table.add_column(name, justify="right")
-    for group in sorted(answers):
-        table.add_row(*group, f"{answers[group]:,}", f"{tokens[group]:,}")
+    for judge, kind, prompts, count, tokens, *_ in groups:
+        table.add_row(judge, kind, prompts, f"{count:,}", f"{tokens:,}")
     console = Console()
     console.print(table)
-    if found:
-        times = sorted(datetime.fromtimestamp(each.created).astimezone() for each in found)
-        first, last = (f"{each:%Y-%m-%d %H:%M}" for each in (times[0], times[-1]))
-        console.print(f"{len(found):,} replies, from {first} to {last}")
+    if groups:
+        *_, counts, _, firsts, lasts = zip(*groups, strict=True)
+        first, last = map(datetime.fromtimestamp, (min(firsts), max(lasts)))
+        span = f"from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
+        console.print(f"{sum(counts):,} replies, {span}")
 
 
 @app.command()
@@ -82,34 +73,32 @@ def clear(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete cached replies. They will be requested, and paid for, again.
-
-    Without --judge the thumbnails of reports are deleted as well.
-    """
-    from lmms_rpts.judging.cache import FILE, CacheError, LockedError, delete_file, remove_answers
+    """Delete cached replies. They will be requested, and paid for, again."""
+    from lmms_rpts.judging.cache import CacheError, DamagedError, delete_file, open_answers
 
     place = _place(folder)
-    if judge is not None:
-        _check_judge(place, judge)
+    if judge is not None and _file(place).is_file():
+        judges = [each for (each,) in _select(place, "SELECT DISTINCT judge FROM answers")]
+        if judge not in judges:
+            known = ", ".join(map(visible, sorted(judges))) or "none"
+            fail(f"No cached replies of {judge} in {place}; judges with cached replies: {known}")
     if not yes:
         which = f" of {judge}" if judge else ""
-        typer.confirm(f"Delete {_count(place, judge)}replies{which} in {place}?", abort=True)
+        typer.confirm(f"Delete all replies{which} in {place}?", abort=True)
     try:
-        pictures = 0 if judge else thumbnails.clear(place / thumbnails.FOLDER)
-        if pictures:
-            typer.echo(f"{pictures:,} thumbnails deleted")
-        if not pictures or (place / FILE).exists():
-            typer.echo(f"{remove_answers(place, judge):,} replies deleted")
+        with open_answers(place) as connection:
+            deleted = connection.execute(_DELETE, {"judge": judge}).rowcount
+            connection.execute("VACUUM")
+        typer.echo(f"{deleted:,} replies deleted")
+    except DamagedError as error:
+        if judge:
+            fail(error)
+        delete_file(place)
+        typer.echo(f"{error}\nThe file was deleted.")
+    except CacheError as error:
+        fail(error)
     except OSError as error:
         fail(f"Cannot delete {error.filename or place}: {error.strerror or error}")
-    except CacheError as error:
-        if judge or not (place / FILE).is_file() or isinstance(error, LockedError):
-            fail(error)
-        try:
-            delete_file(place)
-        except OSError as fault:
-            fail(f"Cannot delete {place / FILE}: {fault.strerror or fault}")
-        typer.echo(f"{error}\nThe file was deleted.")
 
 
 @app.command()
@@ -121,60 +110,33 @@ def export(
     ] = None,
 ) -> None:
     """Write all replies as JSON lines, with the request, the judge and the whole reply."""
-    place = _place(folder)
-    answers = _read(place)
+    rows = _select(_place(folder), _ALL)
     try:
         with output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout) as out:
-            for answer in answers:
-                out.write(json.dumps(_as_json(answer), ensure_ascii=False) + "\n")
+            for row in map(dict, rows):
+                row["messages"] = json.loads(row["messages"])
+                row["created"] = datetime.fromtimestamp(row["created"], timezone.utc).isoformat()
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
     except OSError as error:
         fail(f"Cannot write to {output or 'the terminal'}: {error.strerror}")
     if output:
-        typer.echo(f"{len(answers):,} replies written to {output}")
+        typer.echo(f"{len(rows):,} replies written to {output}")
 
 
-def _as_json(answer: Answer) -> dict[str, object]:
-    usage = answer.usage
-    return {
-        "judge": answer.judge,
-        "kind": answer.kind,
-        "prompt_version": answer.prompt_version,
-        "messages": answer.messages,
-        "reply": answer.reply,
-        "input_tokens": usage and usage.input_tokens,
-        "output_tokens": usage and usage.output_tokens,
-        "created": datetime.fromtimestamp(answer.created, timezone.utc).isoformat(),
-        "key": answer.key,
-    }
-
-
-def _check_judge(place: Path, judge: str) -> None:
-    """Fail with a list of the cached judges if there are no replies of this one."""
-    from lmms_rpts.judging.cache import FILE
-
-    judges = {answer.judge for answer in _read(place)} if (place / FILE).is_file() else {judge}
-    if judge not in judges:
-        known = ", ".join(map(visible, sorted(judges))) or "none"
-        fail(f"No cached replies of {judge} in {place}; judges with cached replies: {known}")
-
-
-def _count(place: Path, judge: str | None) -> str:
-    """The number of replies, as part of a question."""
-    from lmms_rpts.judging.cache import CacheError, count_answers
+def _select(place: Path, query: str) -> list[Any]:
+    from lmms_rpts.judging.cache import CacheError, open_answers
 
     try:
-        return f"{count_answers(place, judge):,} of {count_answers(place):,} "
-    except CacheError:
-        return "all "
-
-
-def _read(place: Path) -> list[Answer]:
-    from lmms_rpts.judging.cache import CacheError, read_answers
-
-    try:
-        return list(read_answers(place))
+        with open_answers(place) as connection:
+            return connection.execute(query).fetchall()
     except CacheError as error:
         fail(error)
+
+
+def _file(place: Path) -> Path:
+    from lmms_rpts.judging.cache import FILE
+
+    return place / FILE
 
 
 def _place(folder: Path | None) -> Path:

@@ -17,7 +17,7 @@ from lmms_rpts.commands.common import Judge, fail
 
 if TYPE_CHECKING:
     from lmms_rpts.doctor.examination import Stage
-    from lmms_rpts.tasks.data_checks import Check
+    from lmms_rpts.tasks.data import Check
 
 _STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
 _STATE, _NAME = 13, 14

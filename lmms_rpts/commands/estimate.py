@@ -83,7 +83,7 @@ def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Ma
     from lmms_rpts.tasks.any_task.documents import documents_of
     from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.benchmark import benchmark_of
-    from lmms_rpts.tasks.data_errors import DataError
+    from lmms_rpts.tasks.data import DataError
     from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
     known, benchmark = scored_tasks(), benchmark_of(name)
@@ -123,7 +123,7 @@ def _saved(
 
 def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
-    from lmms_rpts.judging import count_paid
+    from lmms_rpts.judging import backends_of
     from lmms_rpts.judging.prompts import Prompts
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
@@ -133,7 +133,7 @@ def _show(found: Found, settings: Settings) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     mode = settings.transform or "auto"
     # No request is sent, so no API key is needed.
-    judges = count_paid(settings.judge) if settings.judge else 1
+    judges = sum(each.kept for each in backends_of(settings.judge)) if settings.judge else 1
     if not judges:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return

@@ -119,7 +119,7 @@ def _from_file(
 ) -> Start:
     """The user's instances with the task's fields, checked with their images."""
     from lmms_rpts.rows import QUOTING
-    from lmms_rpts.tasks.data_errors import raise_faults
+    from lmms_rpts.tasks.data import raise_faults
     from lmms_rpts.tasks.own.convert import (
         collect_images,
         infer_form,

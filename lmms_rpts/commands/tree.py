@@ -90,13 +90,13 @@ def tree(
     name = _task(found, instance, task)
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
     from lmms_rpts.report.layout import Sizes
-    from lmms_rpts.report.trees import make_figure, standalone_svg
+    from lmms_rpts.report.trees import figure_svg
 
     sizes = Sizes(node=node_width, lines=lines)
     trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)
-    figure = make_figure(trees, legend)
     title = f"{'Gold reasoning' if gold else 'Reasoning'}: {name} {instance}"
-    write_text(output, standalone_svg(figure, title, not transparent))
+    drawn = figure_svg(trees, title, legend=legend, background=not transparent)
+    write_text(output, drawn)
 
 
 def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:

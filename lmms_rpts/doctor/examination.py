@@ -43,7 +43,7 @@ from lmms_rpts.tasks.benchmark import (
     refuse_unknown_settings,
     settings_tables,
 )
-from lmms_rpts.tasks.data_checks import Check, problem
+from lmms_rpts.tasks.data import Check, problem
 
 _SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
 _VALIDATE = "lmms-rpts validate --judge {} -o validity.json"
@@ -230,7 +230,7 @@ def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
 
 def _check_cache(settings: Settings) -> list[Check]:
     """Whether the cache of judges' answers is writable, and how many answers it has."""
-    from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, count_answers
+    from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, open_answers
 
     name, folder = "cached replies", settings.cache
     if folder is None:
@@ -243,7 +243,9 @@ def _check_cache(settings: Settings) -> list[Check]:
     if not (folder / FILE).exists():
         return [Check(name, "ok", f"none yet, in {folder}")]
     try:
-        return [Check(name, "ok", f"{count_answers(folder):,} in {folder}")]
+        with open_answers(folder) as connection:
+            (count,) = connection.execute("SELECT COUNT(*) FROM answers").fetchone()
+        return [Check(name, "ok", f"{count:,} in {folder}")]
     except DamagedError as error:
         return [Check(name, "ok", str(error))]  # the next run begins a new file
     except CacheError as error:

@@ -4,43 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
 from loguru import logger
-from pydantic import TypeAdapter
 
 from lmms_rpts.filters.base import RptsFilter
-from lmms_rpts.filters.documents import as_language, as_optional_text, as_text, as_texts
+from lmms_rpts.filters.documents import instance_of
 from lmms_rpts.filters.record import (
-    Answer,
     Fault,
     FirstError,
-    JudgedRoot,
+    Judged,
     JudgedStep,
     RecordedDiagnosis,
     RptsInstance,
     RptsRecord,
     Scoring,
-    Transform,
-    own_id,
 )
-from lmms_rpts.filters.responses import (
-    READ_BY_RULES,
-    REQUEST_FAILED,
-    Doc,
-    Question,
-    ScoredResponse,
-    StepScore,
-    TransformedResponse,
-)
-from lmms_rpts.judging import NO_JUDGE, caveats, comparable
+from lmms_rpts.filters.responses import READ_BY_RULES, REQUEST_FAILED, Doc, ScoredResponse
+from lmms_rpts.judging import NO_JUDGE, backends_of
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
-    InvalidReference,
     ReasoningChain,
     ReasoningTree,
     StepError,
@@ -52,8 +39,6 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.settings import load_settings
-
-_QUESTION = TypeAdapter(Question)
 
 
 class AggregateFilter(RptsFilter):
@@ -103,7 +88,7 @@ class AggregateFilter(RptsFilter):
 
         def otherwise(reason: str) -> str:
             nothing = ReasoningChain((), scored.chain.language)
-            unread = replace(scored.transformed, chain=nothing, error=reason)
+            unread = replace(scored.transformed.unscored(reason), chain=nothing)
             return write(ScoredResponse(unread, nothing, (), scored.judge))
 
         return isolation.run(lambda: write(scored), otherwise)
@@ -115,7 +100,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
         return
     total, judge = len(responses), responses[0].judge
     if judge != NO_JUDGE and not _comparable(judge):
-        found = caveats(judge)
+        found = "; ".join({each.caveat: None for each in backends_of(judge) if each.caveat})
         logger.warning(
             "Judge {!r}: its scores cannot be compared with those of others{}",
             judge,
@@ -159,7 +144,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             len(spreads),
         )
     by_rule = sum(
-        any(problem.startswith(READ_BY_RULES) for problem in scored.transformed.problems)
+        any(each.startswith(READ_BY_RULES) for each in scored.transformed.transform.problems)
         for scored in responses
     )
     if by_rule:
@@ -178,36 +163,45 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         doc: its document.
         scoring: the settings; the judge is taken from the response.
     """
-    instance = _instance(doc)
+    instance = instance_of(RptsInstance, doc, {})
     tree = build_tree(scored.chain, len(instance.visual_clue), len(instance.textual_clue))
     scores = [step.score for step in scored.steps if step.score is not None]
-    judged = scored.error is None
-    error = locate_error(tree, scores) if judged else None
-    transformed = scored.transformed
-    by = {
-        "judge": scored.judge,
-        "comparable": _comparable(scored.judge),
-        "evidence": scored.evidence,
-        "partial_jury": _is_partial(scored),
-    }
+    read, reason = scored.transformed, scored.error
+    error = locate_error(tree, scores) if reason is None else None
+    partial_jury = any(
+        question.score is not None and any(each.score is None for each in question.opinions)
+        for question in scored.questions
+    )
     record = RptsRecord(
-        outcome="scored" if judged else "unscored",
-        reason=scored.error,
-        rpts=rpts_score(tree, scores, scoring.decay, scoring.focus_height) if judged else None,
-        answer=Answer(
-            value=transformed.answer,
-            by=transformed.answer_by,
-            correct=None if transformed.correct is None else bool(transformed.correct),
-            error=transformed.answer_error,
-        ),
+        outcome="scored" if reason is None else "unscored",
+        reason=reason,
+        rpts=None if reason else rpts_score(tree, scores, scoring.decay, scoring.focus_height),
+        answer=read.answer,
         first_error=None if error is None else _first_error(error),
         chain=tuple(format_chain(scored.chain)),
         steps=tuple(_step(tree, at, step) for at, step in enumerate(scored.steps)),
-        invalid_references=tuple(_fault(fault) for fault in tree.invalid),
-        transform=_transform(transformed, scored.chain.problems),
+        invalid_references=tuple(
+            Fault(step=each.step, kind=each.clue.kind, index=each.clue.index, reason=each.reason)
+            for each in tree.invalid
+        ),
+        transform=read.transform.model_copy(
+            update={
+                "chain": tuple(format_chain(read.chain)),
+                "problems": tuple(
+                    dict.fromkeys([*read.transform.problems, *scored.chain.problems])
+                ),
+            }
+        ),
         instance=instance,
-        root=_root(scored.root),
-        settings=scoring.model_copy(update=by),
+        root=scored.root,
+        settings=scoring.model_copy(
+            update={
+                "judge": scored.judge,
+                "comparable": _comparable(scored.judge),
+                "evidence": scored.evidence,
+                "partial_jury": partial_jury,
+            }
+        ),
     )
     found = {
         "guarded": record.guarded_anew(),
@@ -216,29 +210,12 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
     return record.model_copy(update=found)
 
 
-def _is_partial(scored: ScoredResponse) -> bool:
-    """Whether a score is that of some of the judges only."""
-    asked = [scored.root] if scored.root is not None else []
-    return any(
-        question.score is not None and any(each.score is None for each in question.opinions)
-        for step in (*scored.steps, *asked)
-        for question in step.questions
-    )
-
-
-def _root(root: StepScore | None) -> JudgedRoot | None:
-    if root is None:
-        return None
-    questions = tuple(map(_checked, root.questions))
-    return JudgedRoot(score=root.score, note=root.note, questions=questions)
-
-
 @lru_cache(maxsize=8)
 def _comparable(judge: str) -> bool:
-    return comparable(judge)
+    return all(each.comparable for each in backends_of(judge))
 
 
-def _step(tree: ReasoningTree, at: int, scored: StepScore) -> JudgedStep:
+def _step(tree: ReasoningTree, at: int, scored: Judged) -> JudgedStep:
     step = tree.chain.steps[at]
     return JudgedStep(
         premises=step.premises,
@@ -248,13 +225,8 @@ def _step(tree: ReasoningTree, at: int, scored: StepScore) -> JudgedStep:
         modality=modality(step),
         score=scored.score,
         note=scored.note,
-        questions=tuple(map(_checked, scored.questions)),
+        questions=scored.questions,
     )
-
-
-def _checked(question: Question) -> Question:
-    """A question that passes the schema; a third party's may not: raises ``ValidationError``."""
-    return _QUESTION.validate_python(asdict(question))
 
 
 def _first_error(error: StepError) -> FirstError:
@@ -265,37 +237,4 @@ def _first_error(error: StepError) -> FirstError:
         score=error.score,
         path=error.path,
         invalid=tuple(fault.clue for fault in error.invalid),
-    )
-
-
-def _fault(fault: InvalidReference) -> Fault:
-    clue = fault.clue
-    return Fault(step=fault.step, kind=clue.kind, index=clue.index, reason=fault.reason)
-
-
-def _transform(transformed: TransformedResponse, problems: Sequence[str]) -> Transform:
-    return Transform(
-        read_by=transformed.read_by,
-        style=transformed.style,
-        source=transformed.source,
-        chain=tuple(format_chain(transformed.chain)),
-        problems=tuple(dict.fromkeys([*transformed.problems, *problems])),
-        reply=transformed.judge_reply,
-        error=transformed.error,
-    )
-
-
-def _instance(doc: Doc) -> RptsInstance:
-    """The document, as far as it fits a record: odd fields must not lose paid judgements."""
-    return RptsInstance(
-        id=own_id(doc.get("id")),
-        language=as_language(doc.get("language")),
-        ability=as_texts(doc.get("ability")),
-        relation=as_optional_text(doc.get("relation")),
-        statement=as_text(doc.get("statement", "")),
-        context=as_text(doc.get("context", "")),
-        textual_clue=as_texts(doc.get("textual_clue")),
-        visual_clue=as_texts(doc.get("visual_clue")),
-        reasoning=as_texts(doc.get("reasoning")),
-        answer=as_text(doc.get("answer", "")),
     )

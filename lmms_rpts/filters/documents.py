@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from lmms_rpts.escaping import count
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import LANGUAGES, Language
-from lmms_rpts.schema import shown
+from lmms_rpts.schema import Model, shown
+
+Asked = TypeVar("Asked", bound=Model)
 
 STANCES = ("agree", "disagree")
 RELATIONS = ("guided", "adversarial", "independent")
@@ -109,11 +112,6 @@ def as_text(value: object) -> str:
         return f"this {type(value).__name__}"
 
 
-def as_optional_text(value: object) -> str | None:
-    """Like ``as_text``, but None stays None."""
-    return None if value is None else as_text(value)
-
-
 def as_texts(value: object) -> tuple[str, ...]:
     """A list in a document, as texts for a record; empty for any other value."""
     return tuple(map(as_text, value)) if isinstance(value, list | tuple) else ()
@@ -124,6 +122,36 @@ def as_language(value: object) -> Language:
     return "zh" if isinstance(value, str) and value == "zh" else "en"
 
 
-def as_whole(value: object) -> int | None:
-    """A whole number of a document for a record; None for any other value."""
-    return value if type(value) is int and 0 <= value < 2**63 else None
+def instance_of(
+    kind: type[Asked], doc: Mapping[str, Any], names: Mapping[str, str], /, **known: Any
+) -> Asked:
+    """The question as far as a record can hold it: odd documents must not lose paid-for replies.
+
+    Args:
+        kind: type of the question: fields with texts, whole numbers or lists of these.
+        names: names in the document, where they differ.
+        known: values that are not read from the document.
+    """
+    fields = {
+        name: _recorded(doc.get(names.get(name, field.alias or name)), field.annotation)
+        for name, field in kind.model_fields.items()
+        if name not in known and not field.exclude
+    }
+    return kind.model_validate({**fields, **known}, by_name=True)
+
+
+def _recorded(value: Any, annotation: Any) -> Any:
+    parts = get_args(annotation)
+    if get_origin(annotation) is tuple:
+        there = value if isinstance(value, list | tuple) else ()
+        return tuple(_recorded(each, parts[0]) for each in there)
+    if annotation is Any:
+        return value
+    if get_origin(annotation) is Literal:
+        return value if value in parts else parts[0]
+    optional = NoneType in parts
+    plain = parts[0] if optional else annotation
+    if getattr(plain, "__origin__", plain) is int:
+        whole = type(value) is int and 0 <= value < 2**63
+        return value if whole else None if optional else 0
+    return (None if optional else "") if value is None else as_text(value)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 from lmms_rpts.filters.documents import as_texts
-from lmms_rpts.filters.response_reading import UNDETERMINED, FinalAnswer, Reading, parse_steps
+from lmms_rpts.filters.record import Answer
+from lmms_rpts.filters.response_reading import UNDETERMINED, Reading, parse_steps, settled
 from lmms_rpts.filters.responses import Doc
-from lmms_rpts.grading.answer_lines import is_answer_line, without_answer
 from lmms_rpts.judging import Dialogue, JudgeRequest
-from lmms_rpts.judging.parsers.verdicts import parse_yes_no
+from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
+from lmms_rpts.reasoning.answer_lines import is_any_answer_line, without_answer
 from lmms_rpts.schema import shown
 
 AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
@@ -41,7 +43,7 @@ class QuestionReading(Reading):
 
     def is_answer(self, line: str) -> bool:
         """Whether a line states the final answer, whatever the answer is."""
-        return is_answer_line(line)
+        return is_any_answer_line(line)
 
     def extract(self, text: str, doc: Doc) -> Extraction:
         """The steps of a response, by rules."""
@@ -59,19 +61,18 @@ class QuestionReading(Reading):
             response=text,
         )
 
-    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
+    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[Answer]:
         """The final answer of a response; hidden thinking does not count as an answer."""
         from lmms_rpts.grading.grader import find_final_answer
 
+        if self.grade is None and self.form != "none":
+            return self._graded(part.spoken, doc)
+        found = Answer(value=find_final_answer(part.spoken) or UNDETERMINED, correct=None)
         if self.grade is not None:
-            value = find_final_answer(part.spoken) or UNDETERMINED
-            return _settled(_by_function(self.grade, part.spoken, doc, value))
-        if self.form == "none":
-            value = find_final_answer(part.spoken) or UNDETERMINED
-            return _settled(FinalAnswer(value, None))
-        return self._graded(part.spoken, doc)
+            found = found.model_copy(update=_by_function(self.grade, part.spoken, doc))
+        return settled(found)
 
-    def _graded(self, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
+    def _graded(self, said: str, doc: Doc) -> Dialogue[Answer]:
         from lmms_rpts.grading.grader import grade, infer_kind
 
         if (
@@ -79,58 +80,63 @@ class QuestionReading(Reading):
         ):  # `read_answer` handles "none"; another class handles "agree"
             raise ValueError(f"Answers of the form {self.form!r} are not graded here")
         gold, options = str(doc["answer"]), as_texts(doc.get("options"))
+        tolerance = doc.get("tolerance")
         found = grade(
             said,
             gold,
             kind=infer_kind(gold, options) if self.form == "mixed" else self.form,
             options=options,
-            tolerance=_tolerance(doc.get("tolerance")),
+            tolerance=tolerance if isinstance(tolerance, int | float) and tolerance >= 0 else 0.0,
         )
-        value = found.answer or UNDETERMINED
-        if found.outcome != "undecided":
-            return _settled(FinalAnswer(value, found.outcome == "correct"))
-        if not said.strip():
-            return _settled(FinalAnswer(value, False))
-        if not self.can_ask:
-            return _settled(FinalAnswer(value, None, error=f"{UNDECIDED} ({found.rule})"))
-        return self._compared(value, said, doc)
-
-    def _compared(self, value: str, said: str, doc: Doc) -> Dialogue[FinalAnswer]:
-        verdict = yield self.prompts.request(
+        request = partial(
+            self.prompts.request,
             "match",
             doc["language"],
             parse=parse_yes_no,
             question=doc["statement"],
-            options=_lettered(as_texts(doc.get("options"))),
-            reference=str(doc["answer"]),
+            options=[f"{chr(ord('A') + at)}. {text}" for at, text in enumerate(options)],
+            reference=gold,
             response=said,
         )
+        value = found.answer or UNDETERMINED
+        return self.settle(value, found.outcome, f"{UNDECIDED} ({found.rule})", said, request)
+
+    def settle(
+        self,
+        value: str,
+        outcome: str,
+        undecided: str,
+        said: str,
+        request: Callable[[], JudgeRequest],
+    ) -> Dialogue[Answer]:
+        """The answer as the rules graded it; if they could not, as a judge does.
+
+        Args:
+            value: the answer that was found.
+            outcome: ``correct``, ``incorrect`` or ``undecided``.
+            undecided: the error of an undecided answer without a judge that writes text.
+            said: the text outside the thinking; if it is blank, the answer is wrong.
+            request: the request that has the judge compare the answer with the reference.
+        """
+        if outcome != "undecided" or not said.strip():
+            return Answer(value=value, correct=outcome == "correct")
+        if not self.can_ask:
+            return Answer(value=value, correct=None, error=undecided)
+        verdict = yield request()
         correct = None if verdict.error else verdict.value == "yes"
-        return FinalAnswer(value, correct, "judge", verdict.error)
+        return Answer(value=value, correct=correct, by="judge", error=verdict.error)
 
 
-def _settled(answer: FinalAnswer) -> Dialogue[FinalAnswer]:
-    yield from ()
-    return answer
-
-
-def _by_function(grade: Grader, said: str, doc: Doc, value: str) -> FinalAnswer:
+def _by_function(grade: Grader, said: str, doc: Doc) -> dict[str, Any]:
+    """What a custom function says of a response: its grade, or why there is none."""
+    error = None
     try:
         correct = grade(said, doc)
-    except (Exception, SystemExit) as error:  # a custom function: this response's outcome
-        reason = f"the grading function failed ({type(error).__name__}: {error})"
-        return FinalAnswer(value, None, "function", reason[:500])
-    if correct is None:
-        return FinalAnswer(value, None, "function", "the grading function returned no grade")
-    if type(correct).__name__ not in ("bool", "bool_") and correct not in (0, 1):
-        reason = f"the grading function returned {shown(correct)}, neither True, False nor None"
-        return FinalAnswer(value, None, "function", reason)
-    return FinalAnswer(value, bool(correct), "function")
-
-
-def _tolerance(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and value >= 0 else 0.0
-
-
-def _lettered(options: Sequence[str]) -> list[str]:
-    return [f"{chr(ord('A') + at)}. {text}" for at, text in enumerate(options)]
+    except (Exception, SystemExit) as failure:  # a custom function: this response's outcome
+        error = f"the grading function failed ({type(failure).__name__}: {failure})"[:500]
+    else:
+        if correct is None:
+            error = "the grading function returned no grade"
+        elif type(correct).__name__ not in ("bool", "bool_") and correct not in (0, 1):
+            error = f"the grading function returned {shown(correct)}, neither True, False nor None"
+    return {"by": "function", "error": error, "correct": None if error else bool(correct)}

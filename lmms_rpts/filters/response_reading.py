@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from lmms_rpts.filters.documents import as_language
+from lmms_rpts.filters.record import Answer, ReadBy, Transform
 from lmms_rpts.filters.responses import (
     READ_BY_RULES,
-    AnswerBy,
     Doc,
-    ReadBy,
     TransformedResponse,
     missing_response,
 )
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging import Dialogue, JudgeRequest
-from lmms_rpts.judging.parsers.scores import strip_thinking
+from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.reasoning import Answer as Stance
 from lmms_rpts.reasoning import (
-    Answer,
     Extraction,
     JudgedText,
     ReasoningChain,
@@ -34,17 +34,21 @@ from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.schema import shown
 from lmms_rpts.settings import TransformMode
 
+T = TypeVar("T")
+
 MAX_STEPS = 64
 """Maximum number of judged steps per response; the longest gold reasoning has 7."""
 
-UNDETERMINED: Answer = "undetermined"
+UNDETERMINED: Stance = "undetermined"
 """The value of an answer if none was found, or if it takes no side."""
+
+NO_ANSWER = Answer(value=None, correct=None)
 
 NOT_READ = "the rules cannot read the stated answer"
 
 _NO_STEPS = "NONE"
 _EMPTY = re.compile(r"[\s`\"'*.。]{0,20}(?:none\b|无(?:[\s`\"'*.。，（(]|$))", re.IGNORECASE)
-_ANSWER_WORDS: dict[str, Answer] = {
+_ANSWER_WORDS: dict[str, Stance] = {
     "agree": "agree",
     "同意": "agree",
     "disagree": "disagree",
@@ -55,29 +59,6 @@ _ANSWER_WORDS: dict[str, Answer] = {
 _FRAME = " \t\u3000*_`\"'“”.。!！"
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|no)\b|n['’]t\b|不(?!同意)|非|没|既", re.I)
 _ANSWER_WORD = re.compile("undetermined|无法判断|disagree|不同意|agree|同意", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """The chain of a response, how it was parsed, and why there is none, if so."""
-
-    chain: ReasoningChain
-    style: str
-    read_by: ReadBy = "rule"
-    problems: tuple[str, ...] = ()
-    reply: str | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FinalAnswer:
-    """The final answer of a response, whether it is right, what determined it, or why this is
-    unknown."""
-
-    value: str | None
-    correct: bool | None
-    by: AnswerBy = "rule"
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +99,7 @@ class Reading:
             response=text,
         )
 
-    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[FinalAnswer]:
+    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[Answer]:
         """The final answer of a response; called after its steps were parsed."""
         stance = read_stance(part.spoken)
         answer = stance.answer
@@ -127,89 +108,82 @@ class Reading:
             answer = read_stance(part.text, marked_only=True).answer
         text = part.spoken if part.spoken.strip() else part.text
         if answer is None and stance.words and not self.can_ask:
-            return FinalAnswer(None, None, error=f"{NOT_READ}: {shown(stance.words)}")
+            return Answer(value=None, correct=None, error=f"{NOT_READ}: {shown(stance.words)}")
         if answer is not None or not self.can_ask or not text.strip():
             answer = answer or UNDETERMINED
-            return FinalAnswer(answer, answer == doc["answer"])
-        verdict = yield _answer_request(text, doc, self.prompts)
+            return Answer(value=answer, correct=answer == doc["answer"])
+        verdict = yield self.prompts.request(
+            "answer",
+            doc["language"],
+            parse=parse_answer,
+            statement=doc["statement"],
+            response=text,
+        )
         told = _ANSWER_WORDS.get(str(verdict.value))
         correct = None if told is None else told == doc["answer"]
-        return FinalAnswer(told, correct, "judge", verdict.error)
+        return Answer(value=told, correct=correct, by="judge", error=verdict.error)
 
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
         """The conversation that parses a response."""
         missing = missing_response(response)
         if missing:
-            return _no_response(doc, missing)
+            return settled(nothing_read(doc, missing))
         part = select_reasoning(response or "", self.is_answer)
         return self._read(part, self.read_answer(part, doc), doc)
 
     def _read(
-        self, part: JudgedText, answering: Dialogue[FinalAnswer], doc: Doc
+        self, part: JudgedText, answering: Dialogue[Answer], doc: Doc
     ) -> Dialogue[TransformedResponse]:
-        steps = yield from self._read_steps(part.text, doc)
+        steps = yield from self._read_steps(part, doc)
         answer = yield from answering
-        return TransformedResponse(
-            chain=steps.chain,
-            read_by=steps.read_by if steps.chain.steps else "nothing",
-            style=steps.style,
-            source=part.source,
-            answer=answer.value,
-            answer_by=answer.by,
-            correct=answer.correct,
-            problems=steps.chain.problems + steps.problems,
-            judge_reply=steps.reply,
-            error=steps.error,
-            answer_error=answer.error,
-        )
+        return replace(steps, answer=answer)
 
-    def _read_steps(self, text: str, doc: Doc) -> Dialogue[_Steps]:
-        by_rule = self.extract(text, doc)
-        read = _Steps(by_rule.chain, by_rule.style)
+    def _read_steps(self, part: JudgedText, doc: Doc) -> Dialogue[TransformedResponse]:
+        by_rule = self.extract(part.text, doc)
+
+        def read(
+            chain: ReasoningChain, read_by: ReadBy = "rule", **more: Any
+        ) -> TransformedResponse:
+            found = Transform(
+                read_by=read_by if chain.steps else "nothing",
+                style=by_rule.style,
+                source=part.source,
+                **more,
+            )
+            problems = (*chain.problems, *found.problems)
+            found = found.model_copy(update={"problems": problems})
+            return TransformedResponse(chain, NO_ANSWER, found)
+
         asks = self.mode == "llm" or (self.mode == "auto" and not by_rule.clean)
-        if not asks or not text.strip():
-            return read
-        verdict = yield self.steps_request(text, doc)
-        read = replace(read, reply=verdict.text)
-        if verdict.error is None:
-            return replace(read, chain=_chain_from(str(verdict.value), doc), read_by="llm")
-        if verdict.text is not None and by_rule.chain.steps:
-            return replace(read, problems=(f"{READ_BY_RULES}: {verdict.error}",))
-        return replace(read, chain=ReasoningChain((), doc["language"]), error=verdict.error)
+        if not asks or not part.text.strip():
+            return read(by_rule.chain)
+        verdict = yield self.steps_request(part.text, doc)
+        reply, error = verdict.text, verdict.error
+        if error is None:
+            return read(_chain_from(str(verdict.value), doc), "llm", reply=reply)
+        if reply is not None and by_rule.chain.steps:
+            problems = (f"{READ_BY_RULES}: {error}",)
+            return read(by_rule.chain, reply=reply, problems=problems)
+        return read(ReasoningChain((), doc["language"]), reply=reply, error=error)
 
 
-def _no_response(doc: Doc, reason: str) -> Dialogue[TransformedResponse]:
+def settled(result: T) -> Dialogue[T]:
+    """A conversation that asks nothing."""
     yield from ()
-    return nothing_read(doc, reason)
+    return result
 
 
 def nothing_read(doc: Doc, reason: str) -> TransformedResponse:
     """The result for a response that was left unscored before parsing."""
-    return TransformedResponse(
-        chain=ReasoningChain((), as_language(doc.get("language"))),
-        read_by="nothing",
-        style="none",
-        source="response",
-        answer=None,
-        answer_by="rule",
-        error=reason,
-    )
+    nothing = Transform(read_by="nothing", style="none", source="response", error=reason)
+    chain = ReasoningChain((), as_language(doc.get("language")))
+    return TransformedResponse(chain, NO_ANSWER, nothing)
 
 
 def _chain_from(lines: str, doc: Doc) -> ReasoningChain:
     if lines == _NO_STEPS:
         return ReasoningChain((), doc["language"])
     return parse_chain(lines, doc["language"])
-
-
-def _answer_request(text: str, doc: Doc, prompts: Prompts) -> JudgeRequest:
-    return prompts.request(
-        "answer",
-        doc["language"],
-        parse=parse_answer,
-        statement=doc["statement"],
-        response=text,
-    )
 
 
 def parse_steps(reply: str) -> str | None:
@@ -221,7 +195,7 @@ def parse_steps(reply: str) -> str | None:
     return _NO_STEPS if _EMPTY.match(said) else None
 
 
-def parse_answer(reply: str) -> Answer | None:
+def parse_answer(reply: str) -> Stance | None:
     """One of the allowed words: alone on the first or last line, or the only one in the reply."""
     lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
     for line in lines[-1:] + lines[:1]:
@@ -236,4 +210,6 @@ def parse_answer(reply: str) -> Answer | None:
 def tidied(result: TransformedResponse, max_steps: int) -> TransformedResponse:
     """The chain without repeated premises, limited to ``max_steps`` steps."""
     chain, cut = limit_steps(distinct_premises(result.chain), max_steps)
-    return replace(result, chain=chain, problems=result.problems + cut)
+    problems = result.transform.problems + cut
+    transform = result.transform.model_copy(update={"problems": problems})
+    return replace(result, chain=chain, transform=transform)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from lmms_rpts.escaping import shorten
-from lmms_rpts.judging import NO_JUDGE, Opinion
+from lmms_rpts.filters.record import Answer, Judged, Question, Transform
+from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.masking import LONGEST, mask
 from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.evidence import Evidence
-from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.schema import Number, Several, Share, Text, Whole
 
 Doc = Mapping[str, Any]
-ReadBy = Literal["rule", "llm", "nothing"]
-AnswerBy = Literal["rule", "judge", "function", "task"]
 
 NO_RESPONSE = "the model gave no response"
 REQUEST_FAILED = "the model request failed: "
@@ -65,29 +60,13 @@ class TransformedResponse:
 
     Attributes:
         chain: the parsed steps, before repair.
-        read_by: whether rules or a judge parsed them; ``nothing`` if there was nothing to parse.
-        style: format of the steps, as detected by the rules.
-        source: the part of the response that was parsed.
-        answer: the final answer; None if it is unknown because the judge failed.
-        answer_by: what determined the final answer.
-        correct: whether it is right; None if undecided.
-        problems: messages about text that could not be parsed.
-        judge_reply: the judge's reply, if it was asked for the steps.
-        error: why there is no chain, if the judge failed.
-        answer_error: why there is no answer, or why it is undecided whether it is right.
+        answer: the final answer, as in the record.
+        transform: how the response was parsed, as in the record; the chain is added at the end.
     """
 
     chain: ReasoningChain
-    read_by: ReadBy
-    style: str
-    source: ReasoningSource
-    answer: str | None
-    answer_by: AnswerBy
-    correct: bool | None = None
-    problems: tuple[str, ...] = ()
-    judge_reply: str | None = None
-    error: str | None = None
-    answer_error: str | None = None
+    answer: Answer
+    transform: Transform
 
     def __str__(self) -> str:
         return "\n".join(format_chain(self.chain))
@@ -96,64 +75,11 @@ class TransformedResponse:
         """The steps as text, for lmms-eval if no ``rpts_aggregate`` follows."""
         return str(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question about a step, and the judge's reply.
-
-    Part of the record.
-    """
-
-    kind: Annotated[
-        Literal["image", "inference", "second", "root"],
-        Field(
-            description="`image`: claim about an image; `inference`: whether the conclusion "
-            "follows; `second`: the same with more premises, after a score below 0.5; `root`: "
-            "whether the evidence leads to the answer"
-        ),
-    ]
-    evidence: Annotated[
-        Several[Text],
-        Field(
-            description="facts or premises given to the judge; for `root`, what is known of the "
-            "evidence that the root depends on, besides the context (empty in old records)"
-        ),
-    ]
-    score: Annotated[
-        Share | None,
-        Field(description="the score; the mean of several replies; null if there is none"),
-    ]
-    reply: Annotated[
-        Text | None, Field(description="the judge's complete reply; null if there are several")
-    ]
-    error: Annotated[Text | None, Field(description="why there is no score")]
-    # Records written before there were several samples lack the next two.
-    spread: Annotated[
-        Number | None,
-        Field(description="population standard deviation of several replies"),
-    ] = None
-    opinions: Annotated[
-        Several[Opinion], Field(description="the replies, if there are several")
-    ] = ()
-    images: Annotated[
-        Several[Whole],
-        Field(
-            description="numbers of the images shown to the judge; omitted if none",
-            exclude_if=lambda images: not images,
-        ),
-    ] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StepScore:
-    """The score of one step in [0, 1]; None if the judge failed.
-
-    ``note`` gives the reason if the step was scored without a judge.
-    """
-
-    score: float | None
-    questions: tuple[Question, ...] = ()
-    note: str | None = None
+    def unscored(self, reason: str | None) -> TransformedResponse:
+        """This response with a reason why it has no score, unless it has one already."""
+        if reason is None or self.transform.error is not None:
+            return self
+        return replace(self, transform=self.transform.model_copy(update={"error": reason}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +92,9 @@ class ScoredResponse:
 
     transformed: TransformedResponse
     chain: ReasoningChain
-    steps: tuple[StepScore, ...]
+    steps: tuple[Judged, ...]
     judge: str
-    root: StepScore | None = None
+    root: Judged | None = None
     evidence: Evidence = "facts"
 
     def __str__(self) -> str:
@@ -185,9 +111,15 @@ class ScoredResponse:
         """Why the response is not scored; None if it is."""
         if self.judge == NO_JUDGE:
             return "not judged: the judge is 'none'"
-        if self.transformed.error:
-            return self.transformed.error
+        if self.transformed.transform.error:
+            return self.transformed.transform.error
         for at, step in enumerate(self.steps):
             if step.score is None:
                 return f"step {at}: {step.questions[-1].error}"
         return None
+
+    @property
+    def questions(self) -> Iterator[Question]:
+        """All questions to the judge."""
+        asked = (self.root,) if self.root else ()
+        return (question for each in (*self.steps, *asked) for question in each.questions)

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, Literal
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.filters.aligned_documents import DocumentImages, images_of
+from lmms_rpts.filters.aligned_documents import images_of
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
-from lmms_rpts.filters.responses import (
-    Doc,
-    Question,
-    ScoredResponse,
-    StepScore,
-    TransformedResponse,
-)
-from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, sees
+from lmms_rpts.filters.record import Judged, Kind, Question
+from lmms_rpts.filters.response_reading import UNDETERMINED
+from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
+from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import image_request, inference_request, root_request
+from lmms_rpts.judging.prompts import Prompts, image_request, inference_request, root_request
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
     ReasoningChain,
-    RootQuery,
     StepQuery,
     build_tree,
     combine_answers,
@@ -41,7 +36,8 @@ from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 from lmms_rpts.runs.validity import Judging, read_validity_file
 from lmms_rpts.settings import Settings, parse_choice
 
-UNDETERMINED = "undetermined"
+UNASKED = Judged(score=None)
+UNSEEN = "the document's images are not available"
 SEEING = "Choose openai:MODEL or hf:NAME_OR_PATH with a vision model"
 _ANSWERS = {"zh": {"agree": "同意", "disagree": "不同意"}}
 """Answers as worded in a prompt, if the record has another word."""
@@ -69,7 +65,8 @@ class ScoreFilter(JudgingFilter):
         super().__init__(judge)
         chosen = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
         self.evidence = self.settings.evidence or chosen
-        self.sees = self.judge == NO_JUDGE or sees(self.judge, self.settings)
+        judges = find_judges(self.judge, self.settings)
+        self.sees = self.judge == NO_JUDGE or all(each.sees for each in judges)
         if self.evidence not in (None, "facts") and not self.sees:
             raise JudgeConfigurationError(
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
@@ -110,24 +107,22 @@ class ScoreFilter(JudgingFilter):
 
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
         with Isolation("judging a response's steps") as isolation:
-            plans = [
-                _planned(transformed, doc, self.evidence_for(doc), isolation)
-                for transformed, doc in pairs
-            ]
+            planned = [self._planned(transformed, doc, isolation) for transformed, doc in pairs]
+            plans = list(zip(planned, [doc for _, doc in pairs], strict=True))
             asked = [
-                (query, doc)
-                for plan, (_, doc) in zip(plans, pairs, strict=True)
+                partial(ask_about_step, query, doc, self.prompts)
+                for plan, doc in plans
                 for query in plan.queries
             ]
             rooted = [
-                (plan, doc)
-                for plan, (_, doc) in zip(plans, pairs, strict=True)
-                if has_root_question(plan.transformed, plan.chain)
+                partial(ask_about_root, plan, doc, self.prompts)
+                for plan, doc in plans
+                if plan.has_root_question
             ]
-            scores, fatal = [StepScore(None)] * (len(asked) + len(rooted)), None
+            scores, fatal = [UNASKED] * (len(asked) + len(rooted)), None
             if self.judge != NO_JUDGE:
-                dialogues = [self._ask(query, doc, isolation) for query, doc in asked]
-                dialogues += [self._ask_root(plan, doc, isolation) for plan, doc in rooted]
+                dialogues = [isolation.begin(ask, partial(_failed, "inference")) for ask in asked]
+                dialogues += [isolation.begin(ask, partial(_failed, "root")) for ask in rooted]
                 scores, fatal = self.converse(dialogues, "Judging steps", "judgements")
         if fatal:
             logger.error(
@@ -143,33 +138,24 @@ class ScoreFilter(JudgingFilter):
         failed = any(step.score is None for step in steps)
         reason = fatal if fatal and failed and not judged else None
         results = iter(steps)
-        root_of = {id(plan): next(roots) for plan, _ in rooted}
         return [
             ScoredResponse(
-                replace(plan.transformed, error=plan.transformed.error or reason),
+                plan.transformed.unscored(reason),
                 plan.chain,
                 tuple(next(results) for _ in plan.queries),
                 self.judge,
-                root_of.get(id(plan)),
+                next(roots) if plan.has_root_question else None,
                 plan.evidence,
             )
-            for plan in plans
+            for plan in planned
         ]
 
-    def _ask(self, query: StepQuery, doc: Doc, isolation: Isolation) -> Dialogue[StepScore]:
-        return isolation.begin(
-            lambda: ask_about_step(query, doc["language"], self.prompts, images_of(doc)),
-            _failed_step,
-        )
+    def _planned(self, transformed: TransformedResponse, doc: Doc, isolation: Isolation) -> Plan:
+        def otherwise(reason: str) -> Plan:
+            nothing = ReasoningChain((), transformed.chain.language)
+            return Plan(transformed.unscored(reason), nothing, (), self.evidence_for(doc))
 
-    def _ask_root(self, plan: _Plan, doc: Doc, isolation: Isolation) -> Dialogue[StepScore]:
-        answer = plan.transformed.answer or ""
-
-        def ask() -> Dialogue[StepScore]:
-            query = root_query(plan.chain, doc, plan.evidence)
-            return ask_about_root(query, answer, doc, self.prompts, images_of(doc))
-
-        return isolation.begin(ask, _failed_root)
+        return isolation.run(partial(Plan.of, transformed, doc, self.evidence), otherwise)
 
 
 def _validity(settings: Settings, judge: str, prompt_version: str) -> dict[str, Any] | None:
@@ -196,7 +182,7 @@ def evidence_for(doc: Doc, chosen: Evidence | None) -> Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class Plan:
     """A response with its repaired chain, and the queries for its steps."""
 
     transformed: TransformedResponse
@@ -204,122 +190,97 @@ class _Plan:
     queries: tuple[StepQuery, ...]
     evidence: Evidence
 
+    @classmethod
+    def of(cls, transformed: TransformedResponse, doc: Doc, chosen: Evidence | None) -> Plan:
+        """The plan of a response; ``chosen`` as for ``evidence_for``."""
+        clues, n_images = doc["textual_clue"], len(doc["visual_clue"])
+        chain = repair_chain(transformed.chain, clues, restates, n_images=n_images)
+        evidence = evidence_for(doc, chosen)
+        return cls(transformed, chain, tuple(plan_steps(chain, doc, evidence)), evidence)
 
-def _planned(
-    transformed: TransformedResponse, doc: Doc, evidence: Evidence, isolation: Isolation
-) -> _Plan:
-    def plan() -> _Plan:
-        chain = repaired(transformed, doc)
-        return _Plan(transformed, chain, tuple(plan_steps(chain, doc, evidence)), evidence)
+    @property
+    def has_root_question(self) -> bool:
+        """Whether there is a last conclusion, and an answer that it may settle.
 
-    def otherwise(reason: str) -> _Plan:
-        nothing = ReasoningChain((), transformed.chain.language)
-        unplanned = replace(transformed, error=transformed.error or reason)
-        return _Plan(unplanned, nothing, (), evidence)
-
-    return isolation.run(plan, otherwise)
-
-
-def _failed_step(reason: str) -> StepScore:
-    return StepScore(None, (Question("inference", (), None, None, reason),))
-
-
-def _failed_root(reason: str) -> StepScore:
-    return StepScore(None, (Question("root", (), None, None, reason),))
+        An answer can be judged even if it was not extracted: a maths solution is compared as a
+        whole.
+        """
+        answer = self.transformed.answer
+        unfound = answer.value == UNDETERMINED and answer.correct is not False
+        return bool(self.chain.steps) and answer.value is not None and not unfound
 
 
-def has_root_question(transformed: TransformedResponse, chain: ReasoningChain) -> bool:
-    """Whether there is a last conclusion, and an answer that it may settle.
-
-    An answer can be judged even if it was not extracted: a maths solution is compared as a whole.
-    """
-    unfound = transformed.answer == UNDETERMINED and transformed.correct is not False
-    return bool(chain.steps) and transformed.answer is not None and not unfound
+def _failed(kind: Kind, reason: str) -> Judged:
+    return Judged(score=None, questions=(Question(kind=kind, score=None, error=reason),))
 
 
-def root_query(chain: ReasoningChain, doc: Doc, evidence: Evidence) -> RootQuery:
-    """The question about the root of a repaired chain with steps."""
-    tree = build_tree(chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
-    return plan_root(tree, doc, evidence)
-
-
-def ask_about_root(
-    query: RootQuery,
-    answer: str,
-    doc: Doc,
-    prompts: Prompts,
-    images: DocumentImages | None = None,
-) -> Dialogue[StepScore]:
+def ask_about_root(plan: Plan, doc: Doc, prompts: Prompts) -> Dialogue[Judged]:
     """The conversation about the root: whether the evidence leads to the answer.
 
     Nothing leads to an answer that takes no side, so it scores 0 without a request.
     """
+    answer, language = plan.transformed.answer.value or "", doc["language"]
     if answer == UNDETERMINED:
-        return StepScore(0.0, note="the answer takes no side")
-    if query.images and images is None:
-        return _unseen("root", query.images)
-    shown = tuple(images[number] for number in query.images) if images is not None else ()
-    language = doc["language"]
+        return Judged(score=0.0, note="the answer takes no side")
+    tree = build_tree(plan.chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
+    query = plan_root(tree, doc, plan.evidence)
+    shown = _images(doc, query.images)
+    if shown is None:
+        return _failed("root", UNSEEN)
     said = _ANSWERS.get(language, {}).get(answer, answer)
     verdict = yield root_request(
         prompts, language, doc["context"], doc["statement"], said, query, shown
     )
-    question = _asked("root", query.evidence, verdict, query.images)
-    return StepScore(question.score, (question,))
+    return _judged(_asked("root", query.evidence, verdict, query.images))
 
 
-def ask_about_step(
-    query: StepQuery, language: str, prompts: Prompts, images: DocumentImages | None = None
-) -> Dialogue[StepScore]:
+def ask_about_step(query: StepQuery, doc: Doc, prompts: Prompts) -> Dialogue[Judged]:
     """The conversation that scores one step: one question, and a second one below 0.5."""
     if isinstance(query, FixedScore):
-        return StepScore(query.score, note=query.reason)
-    if query.images and images is None:
-        return _unseen("image" if isinstance(query, ImageQuery) else "inference", query.images)
-    shown = tuple(images[number] for number in query.images) if images is not None else ()
+        return Judged(score=query.score, note=query.reason)
+    language, shown = doc["language"], _images(doc, query.images)
+    if shown is None:
+        return _failed("image" if isinstance(query, ImageQuery) else "inference", UNSEEN)
     if isinstance(query, ImageQuery):
         verdict = yield image_request(prompts, language, query.facts, query.conclusion, shown)
-        question = _asked("image", query.facts, verdict, query.images)
-        return StepScore(question.score, (question,))
+        return _judged(_asked("image", query.facts, verdict, query.images))
     verdict = yield inference_request(
         prompts, language, query.context, query.premises, query.conclusion, shown
     )
     first = _asked("inference", query.premises, verdict, query.images)
     if first.score is None or first.score >= SECOND_QUESTION_BELOW:
-        return StepScore(first.score, (first,))
+        return _judged(first)
     evidence = tuple(query.fallback_premises)
     verdict = yield inference_request(
         prompts, language, query.context, evidence, query.conclusion, shown
     )
     second = _asked("second", evidence, verdict, query.images)
-    if second.score is None:
-        return StepScore(None, (first, second))
-    return StepScore(combine_answers(first.score, second.score), (first, second))
+    score = None if second.score is None else combine_answers(first.score, second.score)
+    return Judged(score=score, questions=(first, second))
 
 
-def repaired(transformed: TransformedResponse, doc: Doc) -> ReasoningChain:
-    """The chain of a response after the published repair."""
-    return repair_chain(
-        transformed.chain, doc["textual_clue"], restates, n_images=len(doc["visual_clue"])
-    )
+def _images(doc: Doc, numbers: tuple[int, ...]) -> tuple[JudgeImage, ...] | None:
+    """The images with these numbers; None if the document's images are not available."""
+    images = images_of(doc)
+    if numbers and images is None:
+        return None
+    return tuple(images[number] for number in numbers) if images is not None else ()
 
 
-def _unseen(kind: Literal["image", "inference", "root"], images: tuple[int, ...]) -> StepScore:
-    reason = "the document's images are not available"
-    return StepScore(None, (Question(kind, (), None, None, reason, images=images),))
+def _judged(question: Question) -> Judged:
+    return Judged(score=question.score, questions=(question,))
 
 
 def _asked(
-    kind: Any, evidence: Sequence[str], verdict: Verdict, images: tuple[int, ...] = ()
+    kind: Kind, evidence: Sequence[str], verdict: Verdict, images: tuple[int, ...]
 ) -> Question:
-    score = verdict.value if isinstance(verdict.value, float) else None
     return Question(
-        kind,
-        tuple(text.strip() for text in evidence),
-        score,
-        verdict.text,
-        verdict.error,
-        verdict.spread,
-        verdict.opinions,
-        images,
+        kind=kind,
+        evidence=tuple(text.strip() for text in evidence),
+        score=verdict.value if isinstance(verdict.value, float) else None,
+        reply=verdict.text,
+        error=verdict.error,
+        spread=verdict.spread,
+        opinions=verdict.opinions,
+        images=images,
     )

@@ -126,8 +126,7 @@ class TransformFilter(JudgingFilter):
             results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Parsing the reasoning stopped: {}", fatal)
-        if type(reading) in (Reading, QuestionReading):  # others have warnings of their own
-            _report_answers(results)
+        _report_answers(results)
         return results
 
     def _tidied(self, dialogue: Dialogue[TransformedResponse]) -> Dialogue[TransformedResponse]:
@@ -145,16 +144,18 @@ def _ungradable(form: AnswerForm, doc: Doc) -> str | None:
 
 def _report_answers(results: Sequence[TransformedResponse]) -> None:
     """Log how many answers are undecided, and why, and how many responses state none."""
-    reasons = Counter(each.answer_error for each in results if each.answer_error)
-    undecided, right = reasons.total(), sum(each.correct is True for each in results)
+    reasons = Counter(each.answer.error for each in results if each.answer.error)
+    undecided, right = reasons.total(), sum(each.answer.correct is True for each in results)
     if undecided:
-        total = undecided + sum(each.correct is not None for each in results)
+        total = undecided + sum(each.answer.correct is not None for each in results)
         logger.warning(
             "{}; most often: {}",
             undecided_note(undecided, len(results), right / total, (right + undecided) / total),
             visible(reasons.most_common(1)[0][0]),
         )
-    unstated = sum(each.answer == UNDETERMINED and each.correct is False for each in results)
+    unstated = sum(
+        each.answer.value == UNDETERMINED and each.answer.correct is False for each in results
+    )
     if unstated:
         logger.warning(
             "{} of {} responses state no answer, and count as wrong", unstated, len(results)

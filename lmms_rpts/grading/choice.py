@@ -14,6 +14,8 @@ from typing import NamedTuple
 from lmms_rpts.grading.options import TOKEN, TOKENS, Masked, Named, Options, plain_lines
 from lmms_rpts.grading.plain_text import LONGEST, plain
 from lmms_rpts.grading.statement import (
+    EXPLAINED,
+    REPORTED,
     TAKEN_BACK,
     Statement,
     after_retraction,
@@ -28,53 +30,37 @@ UNIDENTIFIED = "no option can be identified in the answer"
 """The rule of an answer that names no option."""
 _LONGEST_REPLACEMENT = 400
 _SHORT = 1_000
-_OTHER_WRONG = (
-    r"(?:[Oo]ption\s)?\(?\b[{others}]\b\)?\s(?:is|was)\s"
-    r"(?:wrong|incorrect|not\s(?:right|correct))\b"
-)
-_SAYS_EITHER = re.compile(
-    rf"\b(?:either|whether)\b|{TOKEN}\s?(?:\bor\b|或|还是|/)|任选|任意一", re.IGNORECASE
-)
 
-# What denies the token after it
-_NAMES = (
-    r"(?:\s?(?:\b(?:both|be|is|are|the|any|either|options?|choices?|choose|chose|select|pick|answers?|it|its"
-    r"|that|this|think|believe|right|correct|going|go|for|with|from|of|an?|possibly|really)\b|选项?|选择|项"
-    r"|[是为:：(（]|答案|可能|认为)){0,6}\s?"
-)
+# "D (not A, B or C)", "anything but B", "I'd eliminate B": what denies the tokens after it
 _DENIES = re.compile(
     r"(?:\b(?:not|neither|nor|never|cannot|hardly|rather\sthan|instead\sof|other\sthan|unlike|except"
-    r"|excepting|excluding|without|none\sof|neither\sof|eliminat\w+|exclud\w+|reject\w*|avoid\w*|ignor\w+"
+    r"|excepting|excluding|without|none\sof|eliminat\w+|exclud\w+|reject\w*|avoid\w*|ignor\w+"
     r"|discard\w*|dismiss\w*|rul\w+\sout|(?:every|any|all)(?:thing|one|body)?(?:\s(?!but\b)[a-z]{1,12}){0,4}"
-    r"\sbut|as\sopposed\sto)\b|n't|而不是|不可能是|不能选|不应该?选|不会是|不要选|不选|别选|不是|并非|并不是|而非|排除"
-    r"|除了?|没有|[非不¬])"
-    rf"{_NAMES}(?P<what>{TOKEN}(?:(?:[\s,、]|\b(?:n?or|and|options?)\b|[和与及或]|选项){{1,6}}{TOKEN}){{0,25}})",
+    r"\sbut|as\sopposed\sto)\b|n't|不可能是|不能选|不应该?选|不会是|不要选|[不别]选|不是|并非|而非|排除|除了?|没有|[非不¬])"
+    rf"[^{TOKEN[1:-1]},.;!?，。；]{{0,40}}?"
+    rf"{TOKEN}(?:(?:[\s,、]|\b(?:n?or|and|options?)\b|[和与及或]|选项){{1,6}}{TOKEN}){{0,25}}",
     re.IGNORECASE,
 )
-_QUALIFIED = (
+# "A, C and D are wrong", "A、B两项错误": what denies the tokens before it
+_CALLED = (
+    rf"{TOKEN}(?:(?:[\s,、]|\band\b|[和与及])*{TOKEN}){{0,25}}\s?(?:\b(?:options?|choices?|one)\b|选?项|[两三四]项)?"
+    r"\s?(?:的?(?:说法|结论|判断|描述)|[:：-])?\s?(?:[都均也皆是]|:|：){0,2}\s?(?:故|所以)?"
+    r"(?:\b(?:is|are|was|were|seems?|looks?|must\sbe)\b\s?)?"
     r"(?:\b(?:both|all|also|clearly|simply|obviously|definitely|really|just|certainly)\b\s?)?"
 )
 _WRONG = (
-    rf"(?:(?:\b(?:is|are|was|were|seems?|looks?|must\sbe)\b\s?)?{_QUALIFIED}(?:\b(?:wrong|incorrect|false"
-    r"|excluded|eliminated|ruled\sout|rejected|impossible|out)\b|不正确|不对|不符合(?:题意)?|不成立|错误?的?|错了)|[×✗])"
+    r"(?:\b(?:wrong|incorrect|false|excluded|eliminated|ruled\sout|rejected|impossible|out)\b|不正确|不对"
+    r"|不符合(?:题意)?|不成立|错误?的?|错了|[×✗])"
 )
 _NOT_SO = (
-    r"(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)(?:\s?n't|\snot\b)|\bcannot\b"
-    r"|不是|并非|不会|不(?!错))"
+    r"(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)?(?:\s?n't|\s?not\b)|\bcannot\b"
+    rf"|不是|并非|不会|不(?!错))[^{TOKEN[1:-1]},;，。；]{{0,60}}"
 )
-# "A, C and D are wrong", "A、B两项错误": what denies the tokens before it
-_BEFORE_VERDICT = (
-    rf"(?P<what>{TOKEN}(?:(?:[\s,、]|\band\b|[和与及])*{TOKEN}){{0,25}})\s?(?:\b(?:options?|choices?|one)\b|选?项|两项"
-    r"|[三四]项)?\s?(?:的?(?:说法|结论|判断|描述)|[:：-])?\s?(?:[都均也皆是]|是|:|：){0,2}\s?(?:故|所以)?"
+_DENIED_AFTER = re.compile(rf"{_CALLED}(?:{_WRONG}|{_NOT_SO})", re.IGNORECASE)
+_CALLED_RIGHT = re.compile(
+    rf"{_CALLED}(?:\b(?:the\s)?(?:most\s)?(?:correct|right|true)\b|(?<!不)(?:正确|成立|符合(?:题意)?)的?|对的?|[√✓])",
+    re.IGNORECASE,
 )
-_DENIED_AFTER = re.compile(
-    rf"{_BEFORE_VERDICT}(?:{_WRONG}|{_NOT_SO}[^{TOKEN[1:-1]},;，。；]{{0,60}})", re.I
-)
-_RIGHT = (
-    rf"(?:(?:\b(?:is|are|must\sbe|was)\b\s?)?{_QUALIFIED}(?:\b(?:the\s)?(?:most\s)?(?:correct|right|true)\b"
-    r"|(?<!不)(?:正确|成立|符合(?:题意)?)的?|对的?)|[√✓])"
-)
-_CALLED_RIGHT = re.compile(rf"{_BEFORE_VERDICT}{_RIGHT}", re.IGNORECASE)
 
 # Words that may stand before a token that is chosen.
 _HEAD = frozenset(
@@ -94,10 +80,10 @@ _HEAD_ZH = re.compile(
 )
 # Words that may stand after it.
 _TAIL = re.compile(
-    r"(?:\s?(?:选?项|两项|[三四]项))?\s?(?:的?(?:说法|结论|判断|描述|做法))?(?:(?:is|are|must\sbe|would\sbe|was)\s(?:(?:clearly|definitely|indeed|both)\s)?"
+    r"(?:\s?(?:选?项|[两三四]项))?\s?(?:的?(?:说法|结论|判断|描述|做法))?(?:(?:is|are|must\sbe|would\sbe|was)\s(?:(?:clearly|definitely|indeed|both)\s)?"
     r"(?:the\s)?(?:(?:most\s)?(?:correct|right|best|true|one|final))\s?(?:answers?|options?|choices?|match|one|fit)?"
     r"(?:\s?[:：]\s.{0,200})?"
-    r"|(?:[都均也]?[是]?(?:正确|对|符合题意|成立)的?(?:答案|选项)?)|remains?|fits(?:\sbest)?|matches(?:\sbest)?|as\swell"
+    r"|(?:[都均也]?[是]?(?:正确|对|符合题意|成立)的?(?:答案|选项)?)|remains?|(?:fits|matches)(?:\sbest)?|as\swell"
     r"|definitely|certainly|of\scourse|one|is\sleft|is\smy\s(?:final\s)?(?:answer|choice)|only|answer|option|选项"
     r"|both)?[\s.。!*)\]>}\"'”’】」〕]*",
     re.IGNORECASE,
@@ -112,12 +98,8 @@ _SENTENCE = re.compile(
     r"(?<=[.!?。！？])(?<!\bMr\.)(?<!\bDr\.)(?<!\bSt\.)(?:\s+|(?<=[。！？]))|\n+"
 )
 _REASON = re.compile(
-    r"\b(?:because|since|as\s(?=it|the|there|shown|we|this|its|his|her|in|[\ue000-\uefff]))\b|\bdue\sto\b|因为|由于"
-    r"|\b(?:although|though|even\sthough|despite|while|whereas)\b|虽然|尽管",
-    re.IGNORECASE,
-)
-_EXPLAINS = re.compile(
-    r"(?:^|\n)\W{0,6}(?:explanations?|reason(?:ing|s)?|rationale|because|解释|理由|说明|解析|分析|因为)\W{0,4}[:：]",
+    rf"\b(?:because|since|as(?=\s(?:it|the|there|shown|we|this|its|his|her|in|{TOKEN})|$)|due\sto"
+    r"|although|though|despite|while|whereas)\b|因为|由于|虽然|尽管",
     re.IGNORECASE,
 )
 # After an answer, in its sentence: "B, which fails", "B, if it is red", "B, i.e. blue"
@@ -139,23 +121,11 @@ _WRONG_WORD = re.compile(r"[不错×✗]")
 _FOREIGN = re.compile(
     r"[\W_]{0,6}(?:[(\[【]\s?((?![Ii]\s?[)\]】])[A-Za-z0-9]{1,2})\s?[)\]】]|([B-HJ-Z])[.):](?=\s|$))"
 )
-# Words around the text of an option that may change what it says
-_NOT_QUIET = re.compile(
-    r"\b(?:if|unless|whether|claim\w*|say|said|think|thinks|thought|believes?|used|like|near|replica|no|not"
-    r"|never|would|could|might|may|one|student|everyone|people|some|want|opposite)\b|n't|如果|有人|不|没",
-    re.IGNORECASE,
-)
 _VERB = re.compile(
     r"(?:^|\s)(?:is|are|was|were|be|costs?)\s?(?:to\s)?(?:an?\s|the\s)?$|[是为有](?:一?[只个张条辆位])?\s?$",
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"\s?(?:$|[.!,，。;；)(]|(?:on|in|at|with|by|it|there)\s|的)")
-_COUNTS = re.compile(
-    r"\W*(?:there\s(?:is|are)|i\s(?:see|count)|it\sshows|有|共)?\s?", re.IGNORECASE
-)
-_REASONS = frozenset(
-    ("because", "since", "as", "due to", "while", "whereas", "although", "though", "因为", "由于")
-)
 
 
 class Choice(NamedTuple):
@@ -190,59 +160,36 @@ class Reader:
 
     def read(self, stated: Statement, depth: int = 0) -> Choice:
         """The choice of a statement, or of the one that replaces it."""
-        back = stated.doubt == TAKEN_BACK or retracts(plain(stated.said[1:]))
-        if back:
-            chosen = self._text(stated.said) if stated.marked else None
-            if chosen and chosen.marks:  # "B is wrong" does not take A back
-                others = "".join(mark for mark in self.options.marks if mark not in chosen.marks)
-                wrong = _OTHER_WRONG.format(others=re.escape(others or "-"))
-                again = find_statement(re.sub(wrong, " ", stated.spoken))
-                if not again.doubt and not retracts(plain(again.said[1:])):
-                    return self.read(again, depth + 1)
-            return self._replacement(stated, depth)
+        if stated.doubt == TAKEN_BACK or retracts(plain(stated.said[1:])):
+            rest = after_retraction(plain_lines(stated.spoken))
+            short = 0 < len(rest) <= _LONGEST_REPLACEMENT and depth < 3
+            choice = self.read(find_statement(rest), depth + 1) if short else None
+            return choice if choice and choice.marks is not None else Choice(None, TAKEN_BACK)
         rows = None if stated.marked else self._rows(stated.spoken)
         if rows is not None:
             return Choice(rows, "letter")
         if stated.doubt:
-            masked = self.options.mask(plain(stated.said))
-            if len(masked.marks) > 1:
-                return Choice(None, SEVERAL)
-            return Choice(None, stated.doubt)
-        if stated.marked:
-            return self._marked(stated)
-        return self._unmarked(stated)
+            several = len(self.options.mask(plain(stated.said)).marks) > 1
+            return Choice(None, SEVERAL if several else stated.doubt)
+        return self._marked(stated) if stated.marked else self._unmarked(stated)
 
     def _marked(self, stated: Statement) -> Choice:
         choice = self._text(stated.said)
         if choice.marks is None or self.several:
             return choice
         if stated.rival:
-            said = stated.rival.said
-            other = self._text(said)
+            other = self._text(stated.rival.said)
             if other.marks is None:  # "答案是3，选B"
-                other = self._text(re.split("[,，]", said)[0])
+                other = self._text(re.split("[,，]", stated.rival.said)[0])
             if other.marks is not None and other.marks != choice.marks:
                 return Choice(None, "two final answers")
-        after = _EXPLAINS.split(stated.after[:LONGEST])[0]
-        if self._other_below(after, choice.marks):
-            return Choice(None, "another option is named after the answer")
-        return choice
-
-    def _other_below(self, after: str, marks: frozenset[str]) -> bool:
-        """Whether a sentence after the answer names another option and does not deny it."""
+        after = EXPLAINED.split(stated.after[:LONGEST])[0]
         for sentence in _SENTENCE.split(after)[:40]:
             masked = self.options.mask(_REASON.split(sentence)[0])
-            kept = _DENIES.sub(" ", _DENIED_AFTER.sub(" ", masked.text))
-            # "A fits better", "I find that A fits"; but not "checked against Chart A"
-            named = masked.named(
-                "".join(
-                    found[0] for found in TOKENS.finditer(kept) if _is_led_to(kept[: found.start()])
-                )
-            )
-            others = _union(each.marks for each in named if not each.soft) - marks
-            if len(others) == 1 and "?" not in sentence:
-                return True
-        return False
+            others = _union(each.marks for each in masked.named(self._undenied(masked)))
+            if len(others - choice.marks) == 1 and "?" not in sentence:
+                return Choice(None, "another option is named after the answer")
+        return choice
 
     def _unmarked(self, stated: Statement) -> Choice:
         spoken = stated.spoken.strip()
@@ -253,26 +200,11 @@ class Reader:
             choice = self._text(spoken)
             if choice.marks is not None or len(lines) < 2:
                 return choice
-        for text in (stated.said, lines[-1] if lines else ""):
-            choice = self._text(text)
-            if choice.marks is not None:
-                return Choice(None, "denied") if choice.marks & self._denied(spoken) else choice
-        return choice
-
-    def _denied(self, text: str) -> frozenset[str]:
-        """The marks that the end of a text denies."""
-        masked = self.options.mask(plain_lines(text[-_SHORT:]))
-        kept = self._undenied(masked)
-        gone = set(TOKENS.findall(masked.text)) - set(TOKENS.findall(kept))
-        return _union(each.marks for each in masked.named("".join(gone)))
-
-    def _replacement(self, stated: Statement, depth: int) -> Choice:
-        """The choice of the text after the last retraction."""
-        rest = after_retraction(plain_lines(stated.spoken))
-        if not rest or len(rest) > _LONGEST_REPLACEMENT or depth > 2:
-            return Choice(None, TAKEN_BACK)
-        choice = self.read(find_statement(rest), depth + 1)
-        return choice if choice.marks is not None else Choice(None, TAKEN_BACK)
+        choice = self._text(stated.said)
+        masked = self.options.mask(plain_lines(spoken[-_SHORT:]))
+        gone = set(TOKENS.findall(masked.text)) - set(TOKENS.findall(self._undenied(masked)))
+        denied = _union(each.marks for each in masked.named("".join(gone)))
+        return Choice(None, "denied") if choice.marks and choice.marks & denied else choice
 
     def _rows(self, spoken: str) -> frozenset[str] | None:
         """The options that lines of verdicts call right, if there is a line for every option."""
@@ -296,12 +228,12 @@ class Reader:
         if foreign and (foreign[1] or foreign[2]).casefold() not in self.options.mark_of:
             same = self._by_value(text)  # ①③ is written as (1)(3) here
             return same if same.marks else Choice(None, FOREIGN)
-        sentences = [each for each in _SENTENCE.split(text) if each.strip()]
-        asked = [each for each in sentences if each.rstrip(" \"'”)*").endswith(("?", "？"))]
-        told = [each for each in sentences if each not in asked]
-        if asked and (not told or sentences[-1] in asked):
-            return Choice(None, "a question")
-        return self._clauses(" ".join(told) if "\n" not in text else "\n".join(told))
+        told = [
+            each
+            for each in _SENTENCE.split(text)
+            if each.strip() and not each.rstrip(" \"'”)*").endswith(("?", "？"))
+        ]
+        return self._clauses((" " if "\n" not in text else "\n").join(told))
 
     def _alone(self, text: str) -> Choice | None:
         """The choice of a text that is nothing but a mark, or an option."""
@@ -319,32 +251,23 @@ class Reader:
         if mark:
             return Choice(frozenset({mark}), "letter")
         if self.several:
-            parts = [each.strip("()[]") for each in re.split(r"[\s,、;；/&.．]+", bare)]
+            parts = [each.strip("()[]") for each in re.split(r"[\s,、;/&.．]+", bare)]
             if len(parts) == 1 and parts[0].isalpha():
                 parts = list(parts[0]) if parts[0].islower() else parts
-            if len(parts) < 27 and all(each.casefold() in self.options.mark_of for each in parts):
-                return Choice(
-                    frozenset(self.options.mark_of[each.casefold()] for each in parts), "letter"
-                )
-        if len(same) > 1:
-            return Choice(None, "two options have this text")
+            marks = [self.options.mark_of.get(each.casefold()) for each in parts[:27]]
+            if None not in marks:
+                return Choice(frozenset(filter(None, marks)), "letter")
         return Choice(same, "the option's text") if same else None
 
     def _clauses(self, text: str) -> Choice:
         masked = self.options.mask(text)
-        hard = TOKENS.sub(
-            lambda each: "x" if masked.named(each[0])[0].soft else each[0], masked.text
-        )
-        if _SAYS_EITHER.search(hard):
-            return Choice(None, SEVERAL)
         chosen: list[frozenset[str]] = []
         kinds: set[str] = set()
         unclear, explains, follows = "", False, False
         for clause, joint in _split(self._undenied(masked)):
-            if joint == "new":
-                explains = False
             named = masked.named(clause)
-            explains = explains or (bool(chosen) and joint in _REASONS)
+            reasons = bool(chosen) and _REASON.match(joint) is not None
+            explains = reasons or (explains and joint != "new")
             quiet = all(each.soft for each in named)
             told = bool(chosen) and joint != "new" and not explains
             if quiet and told and _TAKES_AWAY.search(clause):
@@ -375,68 +298,43 @@ class Reader:
 
     def _clause(self, clause: str, named: list[Named]) -> frozenset[str] | str | None:
         """The marks that a clause chooses; a rule if it contradicts itself; None if unclear."""
-        if any(each.kind == "clash" for each in named):
+        kinds, marks = {each.kind for each in named}, {each.marks for each in named}
+        if "clash" in kinds:
             return "letter contradicts text"
-        if any(each.kind == "either" for each in named):
+        if "either" in kinds:
             return SEVERAL
-        marks = {each.marks for each in named}
         if len(marks) > 1 and not self.several:
             return None
-        places = list(TOKENS.finditer(clause))
-        head, tail = clause[: places[0].start()], clause[places[-1].end() :]
-        between = TOKENS.sub(" ", clause[places[0].end() : places[-1].start()])
-        leads = named[0].kind == "mark" and (named[0].bracketed or named[0].own)
-        if leads and len(marks) == 1 and self._is_head(head) and len(places) + named[0].own > 1:
-            rest = TOKENS.sub(" ", clause[places[0].end() :])
-            if not _TAKES_AWAY.search(rest):
-                return named[0].marks
-        if not self._is_head(head) or not (self._is_head(between) or len(places) == 1):
-            return self._words_around(head, tail, named)
-        if not _TAIL.fullmatch(tail) and not self._follows(tail, named[-1]):
-            return self._words_around(head, tail, named)
-        if any(len(each.marks) > 1 and each.kind == "text" for each in named):
-            return "two options have this text"
-        return _union(marks)
+        head, *between, tail = TOKENS.split(clause)
+        plain_head = self._is_head(head)
+        ends = _TAIL.fullmatch(tail) or self._follows(tail, named[-1])
+        if plain_head and ends and self._is_head(" ".join(between)):
+            return _union(marks)
+        first = named[0]
+        if first.kind == "mark" and plain_head and (first.own or (first.bracketed and between)):
+            # "B. Paris is the capital of France", "(B) It looks like a dog"
+            return None if _TAKES_AWAY.search(" ".join((*between, tail))) else first.marks
+        # "The city is Paris", "It is a dog on a road"
+        if kinds != {"text"} or len(named) > 1 or _is_unsure(f"{head} {tail}"):
+            return None
+        leads = _VERB.search(head) or not head.strip(" \"'*(")
+        return first.marks if first.long or (leads and _ENDS.match(tail)) else None
 
     def _is_head(self, head: str) -> bool:
-        head = head.replace("(s)", "")
-        words = re.findall(r"[a-z()]+", _HEAD_ZH.sub(" ", head).lower().replace("'", " "))
-        rest = re.sub(r"[A-Za-z()\s\W_]", "", _HEAD_ZH.sub(" ", head))
-        return not rest and all(word.strip("()") in _HEAD or word in _HEAD for word in words)
+        rest = _HEAD_ZH.sub(" ", head.replace("(s)", "").replace("'", " ").lower())
+        words = re.findall(r"[^\W_]+", rest)
+        return all(word in _HEAD for word in words)
 
     def _follows(self, tail: str, named: Named) -> bool:
         """Whether a mark leads the words after it: "B. a dog", "(B) 42", unless another's."""
-        if named.kind not in ("mark", "row") or named.soft:
-            return False
         found = re.match(
             r"\s?(?:[.:：、)]|\s[-–—]\s)\s?(?P<words>\S.*)$|\s(?P<more>\S.*)$", tail, re.S
         )
-        if not found or _TAKES_AWAY.search(tail) or TOKENS.search(tail):
+        if not found or named.kind not in ("mark", "row") or named.soft or _TAKES_AWAY.search(tail):
             return False
         words = found["words"] or (found["more"] if named.bracketed else "")
-        if not words:
-            return False
-        same = self.options.of_value(words)
-        return named.marks <= same if same else not any(self.options.texts)
-
-    def _words_around(
-        self, head: str, tail: str, named: list[Named]
-    ) -> frozenset[str] | str | None:
-        """An option's text in a sentence: "The city is Paris", "It is a dog on a road"."""
-        kinds = {each.kind for each in named}
-        if kinds != {"text"} or len(named) > 1 or len(named[0].marks) > 1:
-            return None
-        text = named[0]
-        if _NOT_QUIET.search(f"{head} {tail}"):
-            return None
-        if text.long or (_VERB.search(head) and _ENDS.match(tail)):
-            return text.marks
-        if not head.strip(" \"'*(") and _ENDS.match(tail):
-            return text.marks
-        counts = self.options.numbers and not re.search(r"\d", head + tail)
-        if counts and len(tail.split()) < 5 and _COUNTS.fullmatch(head):
-            return text.marks
-        return None
+        same = self.options.of_value(words) if words else None
+        return named.marks <= same if same else bool(words) and not any(self.options.texts)
 
     def _by_value(self, text: str) -> Choice:
         values = self.options.of_value(text)
@@ -446,10 +344,14 @@ class Reader:
 
     def _undenied(self, masked: Masked) -> str:
         """The text without the tokens that it denies."""
-        text = masked.text
         if self.wrong_wanted:  # "C is wrong" chooses C
-            return re.sub(_WRONG, " ", _CALLED_RIGHT.sub(" ", text))
-        return _DENIES.sub(" ", _DENIED_AFTER.sub(" ", text))
+            return re.sub(_WRONG, " ", _CALLED_RIGHT.sub(" ", masked.text))
+        return _DENIES.sub(" ", _DENIED_AFTER.sub(" ", masked.text))
+
+
+def _is_unsure(words: str) -> bool:
+    """Whether the words around the text of an option may change what it says."""
+    return _TAKES_AWAY.search(words) is not None or REPORTED.search(words) is not None
 
 
 def _split(text: str) -> list[tuple[str, str]]:
@@ -463,9 +365,3 @@ def _split(text: str) -> list[tuple[str, str]]:
 
 def _union(marks: Iterable[frozenset[str]]) -> frozenset[str]:
     return frozenset().union(*marks)
-
-
-def _is_led_to(before: str) -> bool:
-    """Whether the words before an option do not make it a part of a name or phrase."""
-    word = re.search(r"([A-Za-z]+)\W*$", before[-40:])
-    return word is None or word[1].lower() in _HEAD or _CLAUSES.search(word[0]) is not None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from lmms_rpts.grading.numbers import ENGLISH_WORDS
 from lmms_rpts.grading.plain_text import normal, plain
 
 Values = Callable[[str], "frozenset[str] | None"]
@@ -22,8 +21,6 @@ TOKEN = "[\ue000-\uefff]"  # noqa: S105
 TOKENS = re.compile(TOKEN)
 
 _FIRST = 0xE000
-_SHIELD = 0xF000  # and beyond, for options whose texts could be taken for doubt
-_SHIELDS = re.compile("[\uf000-\uf0ff]")
 _MOST_TOKENS = 2_000
 _DOUBTFUL = re.compile(
     r"\b(?:not|no|cannot|(?:can|isn|aren|don|doesn|didn|wasn|couldn)'?t|none|neither|unsure|uncertain|unknown|maybe|undetermined|unclear)\b"
@@ -35,10 +32,9 @@ _OPEN, _CLOSE = "([{<【「〔❴\"'", ")]}>】」〕❵\"'"
 _ALONE_BEFORE = r"(?<![A-Za-z0-9_'′\\∠△⊙#$=+×÷])(?<![=+×÷]\s)(?<![A-Za-z]\.)(?<![A-Za-z0-9]-)"
 _ALONE_AFTER = r"(?![A-Za-z0-9_′'’+#^%=]|-[A-Za-z0-9]|\.[A-Za-z]\.|\s?[=≠±×÷+])"
 # "A cat", "I think": an article and a pronoun; but "A is right"
-_WORD_AFTER = r"is|was|are|and|or|because|since|as|would|must|should|fits|seems|looks|seem"
 _NOT_A_MARK = re.compile(
-    rf"\bA (?!(?:{_WORD_AFTER}|best|correctly|rather|instead|but|not|it|if|though|although)\b)"
-    r"(?=[a-z])"
+    r"\bA (?!(?:is|was|are|and|or|because|since|as|would|must|should|fits|seems?|looks|best"
+    r"|correctly|rather|instead|but|not|it|if|though|although)\b)(?=[a-z])"
     r"|\bI (?=[a-z])|\bI'(?=[a-z])"
 )
 # Small letters and numbers are marks only after these words, or at the start
@@ -59,15 +55,7 @@ _AFTER_VERDICT = (
     r"|(?:it|there|they|he|she|this|that|the|you|是)\b))"
 )
 _OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
-
-
-_ONE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{1,3}(?![A-Za-z0-9])")
-_JOINERS = re.compile(r"\b(?:and|or|options?)\b", re.IGNORECASE)
-_WORDS_OF_NUMBERS = re.compile(
-    rf"\b(?:{'|'.join(word for word in ENGLISH_WORDS if word != 'one')})\b", re.IGNORECASE
-)
-
-
+_ONE = re.compile(r"(?<![A-Za-z0-9])(?!(?i:and|or)\b)[A-Za-z0-9]{1,3}(?![A-Za-z0-9])")
 _BESIDE = re.compile(r"[\s.:：,)、\-–—\"'*]{0,4}(?:\(\s?)?")
 
 
@@ -137,89 +125,62 @@ class Options:
         """The marks by their lower-case forms."""
         return {mark.casefold(): mark for mark in self.marks}
 
-    @cached_property
-    def numbers(self) -> bool:
-        """Whether all options are numbers in digits."""
-        return bool(self.texts) and all(text.isdigit() for text in self.texts)
-
     def shielded(self, response: str) -> str:
-        """The response with tokens for options that say that something is not sure or not so.
+        """The response with marks in place of options that say that something is not so.
 
         As options, "not sure" and "cannot be determined" are neither a hedge nor a refusal.
         """
         _, texts = _patterns(self.marks, self.texts)
         if texts is None or not any(map(_DOUBTFUL.search, self.texts)):
             return response
-        return texts.sub(self._shield, response)
 
-    def _shield(self, found: re.Match[str]) -> str:
-        marks = self.of_text(plain(found[0]))
-        if len(marks) != 1 or not _DOUBTFUL.search(found[0].lower()):
-            return found[0]
-        return chr(_SHIELD + self.marks.index(min(marks)))
+        def mark(found: re.Match[str]) -> str:
+            marks = self.of_text(plain(found[0]))
+            doubtful = len(marks) == 1 and _DOUBTFUL.search(found[0].lower())
+            return f"({min(marks)})" if doubtful else found[0]
+
+        return texts.sub(mark, response)
 
     def mask(self, text: str) -> Masked:
         """The text with tokens for marks and options."""
-        if self.numbers:
-            text = _WORDS_OF_NUMBERS.sub(lambda found: str(ENGLISH_WORDS[found[0].lower()]), text)
         text = TOKENS.sub(" ", text)
-        texts = [*self._shields(text), *self._texts(text)]
-        marks = [
+        texts = list(self._texts(text))
+        spans = texts + [
             span
             for span in self._marks(text)
             if not any(span[0] < end and start < span[1] for start, end, _ in texts)
         ]
-        spans = _joined(text, sorted([*texts, *marks], key=lambda span: span[:2]))[:_MOST_TOKENS]
-        parts, at = [], 0
-        for number, (start, end, _) in enumerate(spans):
-            parts += [text[at:start], chr(_FIRST + number)]
+        parts, tokens, at = [], [], 0
+        for start, end, named in _joined(text, sorted(spans, key=lambda span: span[:2])):
+            parts += [text[at:start], chr(_FIRST + len(tokens))]
+            tokens.append(named)
             at = end
-        return Masked("".join([*parts, text[at:]]), [named for _, _, named in spans])
+        return Masked("".join([*parts, text[at:]]), tokens)
 
-    def _shields(self, text: str) -> list[_Span]:
-        found = [(each.start(), ord(each[0]) - _SHIELD) for each in _SHIELDS.finditer(text)]
-        return [
-            (at, at + 1, Named(frozenset({self.marks[index]}), "text", long=True))
-            for at, index in found
-            if index < len(self.marks)
-        ]
-
-    def _texts(self, text: str) -> list[_Span]:
+    def _texts(self, text: str) -> Iterator[_Span]:
         _, pattern = _patterns(self.marks, self.texts)
-        spans = []
         for found in pattern.finditer(text) if pattern else ():
             around = text[max(0, found.start() - 1) : found.end() + 1]
-            if (
-                found[0].casefold() in self.mark_of
-                and around[:1] in _OPEN
-                and around[-1:] in _CLOSE
-            ):
+            if self.mark_of.get(found[0].casefold()) and re.fullmatch(_BRACKETED, around):
                 continue  # "(3)" is a mark, even if an option says 3
             bare = re.sub(r"(?i)^(?:an?|the)\s", "", found[0])
             marks = self.of_text(bare) or self.of_text(found[0])
             long = len(bare.split()) > 1 or len(re.findall(f"[{_WIDE}]", bare)) > 2
             if marks:
-                spans.append((*found.span(), Named(marks, "text", long=long)))
-        return spans
+                yield (*found.span(), Named(marks, "text", long=long))
 
-    def _marks(self, text: str) -> list[_Span]:
+    def _marks(self, text: str) -> Iterator[_Span]:
         pattern, _ = _patterns(self.marks, self.texts)
-        spans: list[_Span] = []
         for found in pattern.finditer(_NOT_A_MARK.sub(lambda found: found[0].lower(), text)):
             letters = found["compact"] or ""
-            if letters:
-                if len(set(letters)) == len(letters):
-                    spans.append((*found.span(), Named(frozenset(letters), "row", soft=True)))
-                continue
-            said = _ONE.findall(_JOINERS.sub(" ", found[0]))
+            said = list(letters) or _ONE.findall(found[0])
             marks = frozenset(filter(None, (self.mark_of.get(each.casefold()) for each in said)))
             kind = "mark" if len(marks) == 1 else "row"
-            if len(marks) > 1 and _EITHER.search(found[0]):
+            if kind == "row" and _EITHER.search(found[0]):
                 kind = "either"
-            if marks:
-                named = Named(marks, kind, bracketed=found[0][0] in _OPEN)
-                spans.append((*found.span(), named))
-        return spans
+            if marks and (not letters or len(marks) == len(letters)):
+                bracketed = found[0][0] in _OPEN
+                yield (*found.span(), Named(marks, kind, bool(letters), bracketed))
 
 
 def read_options(
@@ -227,36 +188,30 @@ def read_options(
 ) -> Options:
     """The options of a question; marks that stand before all of their own texts are dropped."""
     shown = [plain(option) for option in options]
-    given = [_OWN_MARK.match(option) for option in shown]
-    if all(
-        own and own[1].upper() == mark
-        for own, mark in zip(given, string.ascii_uppercase, strict=False)
-    ):
-        shown = [option[own.end() :] for option, own in zip(shown, given, strict=True) if own]
-    marks_given = bool(marks)
-    marks = tuple(marks) or tuple(string.ascii_uppercase[: len(shown)] or WITHOUT_OPTIONS)
-    return Options(
-        tuple(map(str, marks)), tuple(map(normal, shown)), tuple(shown), marks_given, values
-    )
+    own = [_OWN_MARK.match(option) for option in shown]
+    if "".join(each[1].upper() for each in own if each) == string.ascii_uppercase[: len(shown)]:
+        shown = [each.string[each.end() :] for each in own if each]
+    names = tuple(map(str, marks or string.ascii_uppercase[: len(shown)] or WITHOUT_OPTIONS))
+    return Options(names, tuple(map(normal, shown)), tuple(shown), bool(marks), values)
 
 
 def gold_marks(gold: str, options: Options) -> frozenset[str]:
     """The marks of a gold answer: a mark, several of them, or the text of one option."""
-    text, marked = plain(gold[:2_000]).strip(), options.given
-    named = set(options.of_text(text))
-    same = {mark.casefold(): mark for mark in options.marks}
-    leading = re.match(r"[(\[<{]?\s?([A-Za-z0-9]{1,3})\s?[)\]>}]?(?:[.:,)、]\s?(.*))?$", text)
-    if leading and leading[1].casefold() in same:
-        mark = same[leading[1].casefold()]
-        if not leading[2] or mark in options.of_text(leading[2]):
-            named.add(mark)
-    if marked and text.casefold() in same:
+    text, same = plain(gold[:2_000]).strip(), options.mark_of
+    if options.given and text.casefold() in same:
         return frozenset({same[text.casefold()]})
+    named = set(options.of_text(text))
+    leading = re.match(r"[(\[<{]?\s?([A-Za-z0-9]{1,3})\s?[)\]>}]?(?:[.:,)、]\s?(.*))?$", text)
+    mark = same.get(leading[1].casefold()) if leading else None
+    if leading and mark and (not leading[2] or mark in options.of_text(leading[2])):
+        named.add(mark)
     if not named:
-        letters = re.sub(r"[\s,，、;/&()]+", "", text)
-        if letters and all(each.casefold() in same for each in letters):
-            return frozenset(same[each.casefold()] for each in letters)
+        letters = re.sub(r"[\s,，、;/&()]+", "", text).casefold()
+        return frozenset(map(same.__getitem__, letters)) if {*letters} <= {*same} else frozenset()
     return frozenset(named) if len(named) == 1 else frozenset()
+
+
+_BRACKETED = rf"[{re.escape(_OPEN)}].*[{re.escape(_CLOSE)}]"
 
 
 @lru_cache(maxsize=256)
@@ -265,23 +220,19 @@ def _patterns(
 ) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """The pattern of marks and that of option texts."""
     one = "|".join(sorted(map(re.escape, marks), key=len, reverse=True))
-    opening, closing = re.escape(_OPEN), re.escape(_CLOSE)
-    digits = marks[0].isdigit()
-    weak = rf"{_CHOOSING}(?:{one})(?=[\s.):,!。]{{0,4}}$|[):.](?=\s)|\)(?=\w))"
-    strong = rf"{_ALONE_BEFORE}(?:{one}){_ALONE_AFTER}" if not digits else r"(?!)"
-    single = rf"(?:[{opening}]\s?(?i:{one})\s?[{closing}]|(?-i:{strong})|(?i:{weak}))"
-    if digits or marks[0].islower():
-        single = rf"(?:[{opening}]\s?(?i:{one})\s?[{closing}]|(?i:{weak}))"
-        if not digits:
-            single = rf"(?:{single}|{_ALONE_BEFORE}(?:{one.upper()}){_ALONE_AFTER})"
-    row = rf"{single}(?:{_JOIN}{single}){{0,30}}"
+    alone = one if marks[0].isupper() else one.upper() if marks[0].isalpha() else "(?!)"
+    single = (
+        rf"(?:[{re.escape(_OPEN)}]\s?(?i:{one})\s?[{re.escape(_CLOSE)}]"
+        rf"|{_ALONE_BEFORE}(?:{alone}){_ALONE_AFTER}"
+        rf"|(?i:{_CHOOSING}(?:{one})(?=[\s.):,!。]{{0,4}}$|[):.](?=\s)|\)(?=\w))))"
+    )
     letters = "".join(mark for mark in marks if len(mark) == 1 and mark.isalpha())
     compact = f"[{letters}]{{2,10}}" if letters else "(?!)"
     compact = rf"(?<![A-Za-z0-9_\\∠△])(?P<compact>{compact})(?![A-Za-z0-9_'=^])"
-    found = {text: _words(text) for text in sorted(set(texts), key=len, reverse=True)}
-    alternatives = "|".join(filter(None, found.values()))
+    words = filter(None, map(_words, sorted(set(texts), key=len, reverse=True)))
+    alternatives = "|".join(words)
     return (
-        re.compile(f"{row}|{compact}", re.MULTILINE),
+        re.compile(rf"{single}(?:{_JOIN}{single}){{0,30}}|{compact}", re.MULTILINE),
         re.compile(alternatives, re.IGNORECASE) if alternatives else None,
     )
 
@@ -295,11 +246,9 @@ def _words(text: str) -> str:
     inner = r"[\s\W]{1,3}(?:(?:an?|the)\s)?".join(words)
     if text in VERDICTS:
         return rf"(?:(?<=^)|(?<=[:：)\].]\s)|(?<=\bis\s)|(?<=\bsay\s)){inner}{_AFTER_VERDICT}"
-    wide = re.match(f"[{_WIDE}]", text)
-    before = "" if wide else r"(?<![\w.$€£#+])(?<![\w]-)"
-    after = "" if re.search(f"[{_WIDE}]$", text) else r"(?![\w%°]|['’]\w|[.,]\d|-\w)"
-    article = "" if wide else r"(?:\b(?:an?|the)\s)?"
-    return f"{before}{article}{inner}{after}" if not wide else f"{inner}{after}"
+    if not re.match(f"[{_WIDE}]", text):
+        inner = rf"(?<![\w.$€£#+])(?<![\w]-)(?:\b(?:an?|the)\s)?{inner}"
+    return inner if re.search(f"[{_WIDE}]$", text) else rf"{inner}(?![\w%°]|['’]\w|[.,]\d|-\w)"
 
 
 def plain_lines(text: str) -> str:
@@ -310,20 +259,15 @@ def plain_lines(text: str) -> str:
 def _joined(text: str, spans: list[_Span]) -> list[_Span]:
     """Marks with the text of an option beside them as one token."""
     joined: list[_Span] = []
-    for start, end, named in spans:
-        if joined:
-            begin, stop, before = joined[-1]
-            kinds = {before.kind, named.kind}
-            gap = text[stop:start]
-            if kinds == {"mark", "text"} and len(gap) < 6 and _BESIDE.fullmatch(gap):
-                shared = before.marks & named.marks
-                comma = gap.strip() == "," and not shared
-                if not comma and not (
-                    before.kind == "text" and gap.strip()[:1] != "(" and not shared
-                ):
-                    mark = before if before.kind == "mark" else named
-                    kind = "mark" if shared else "clash"
-                    joined[-1] = (begin, end, mark._replace(kind=kind, own=True))
-                    continue
+    for start, end, named in spans[:_MOST_TOKENS]:
+        begin, stop, before = joined[-1] if joined else (0, 0, named)
+        gap = text[stop:start]
+        if {before.kind, named.kind} == {"mark", "text"} and _BESIDE.fullmatch(gap[:9]):
+            shared, sign = before.marks & named.marks, gap.strip()[:1]
+            if shared or (before.kind == "mark" and sign != ",") or sign == "(":
+                mark = before if before.kind == "mark" else named
+                kind = "mark" if shared else "clash"
+                joined[-1] = (begin, end, mark._replace(kind=kind, own=True))
+                continue
         joined.append((start, end, named))
     return joined

@@ -9,37 +9,49 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from lmms_rpts.grading.statement import gives_up, is_struck, retracts
-from lmms_rpts.reasoning import Answer, find_answer, find_marked_answer
-from lmms_rpts.reasoning.answers import MARKER, OPTIONS, SENTENCE_END, is_plain_stance
+from lmms_rpts.grading.statement import (
+    Statement,
+    find_statement,
+    gives_up,
+    is_chatter,
+    retracts,
+    sentences,
+)
+from lmms_rpts.reasoning.answer_lines import Answer, is_plain_stance, leading_stance
+from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.mentions import fold_width
 
-_FRAME = " \t\u3000*_\"'`$#“”.。!！:\n"
-# "agree</s>", "I hope this helps."
-_IGNORED = re.compile(
-    r"<\|[a-z_]{1,20}\|>|</?s>|(?:^|(?<=[.!。！\n]))\s{0,9}(?:let me know|feel free"
-    r"|i hope|hope (?:this|that|it)|thank(?:s| you)|please let|if you have|希望|如有|谢谢|感谢)"
-    r"[^\n]{0,200}$",
+_FRAME = " \t*_\"'`$#“”.。!！:"
+_LABEL = re.compile(
+    r"^\W{0,8}(?:(?:the|my|最终)?\s?(?:final\s)?(?:verdict|stance|decision|judge?ment|回答|结论|答案)\s?(?:is|[:：是为]))",
     re.IGNORECASE,
 )
-_MACRO = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|boxed)\s?\{([^{}]{0,200})\}")
-_AGREE = ("agree", "agreed", "agreement", "yes", "同意", "赞成", "正确", "对")
-_DISAGREE = ("disagree", "disagreed", "disagreement", "no", "不同意", "不赞成", "反对", "错误")
-_WORDS: dict[str, Answer] = {
-    **dict.fromkeys(_AGREE, "agree"),
-    **dict.fromkeys(_DISAGREE, "disagree"),
-}
-# A whole final answer in one word, in any brackets: "(agree)", 「同意」
-_ONE_WORD = re.compile(
-    rf"[\s*_\"'`$“(\[【「『<]{{0,8}}({'|'.join(sorted(_WORDS, key=len, reverse=True))})"
-    r"[\s*_\"'`$”)\]】」』>.。!！]{0,8}(?:\n|$)",
+# Around a stance: what may change it ("agree. But ..."), and a stance ("others may disagree")
+_SECOND_THOUGHTS = re.compile(
+    r"[-=]>|→|⇒|[?？]|\b(?:second thought|however|but|unless|if|or|else|only|partial\w*|nor|maybe"
+    r"|unsure|not sure|true|false|incorrect|wrong|untrue|reject\w*|refute\w*|contradict\w*"
+    r"|not supported|invalid)\b|但|除非|如果|仅|或|错误|正确|不成立|不支持|不对|[（(]否[)）]",
     re.IGNORECASE,
 )
-_TAKEN_BACK = re.compile(
-    r"\b(?:i (?:take|retract|withdraw)|not sure|unsure|maybe)\b|[-=]>|→|⇒|不对|更正|作废|撤回",
+_STANCE_WORD = re.compile(
+    r"(?P<not>(?:\b(?:not|never|cannot|without)|n['’]t|不|无法|没有)[ \w]{0,12}?)?"
+    r"(?P<word>disagree|agree|同意(?!见)|反对)",
     re.IGNORECASE,
 )
-_FIRST_WORD = re.compile(r"^(?:\\(?:boxed|text\w*)|[\W_])*(?:[A-Za-z]+|[\u4e00-\u9fff]+)")
+# "true" and "correct" answer many questions; they count as a stance only after a mark.
+_WORD = re.compile(r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误|对)\W*", re.IGNORECASE)
+_OFFERED = re.compile(
+    r"(?:dis)?agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|(?:dis)?agree)"
+    r"|不?(?:同意|反对)\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?不?(?:同意|反对)",
+    re.IGNORECASE,
+)
+# Without a mark, "this is true" may be about anything, and a quotation is not the model's answer.
+_OF_OTHERS = re.compile(
+    r"[\"“”「]|(?<![A-Za-z])(?:this|that|it|claim) is|(?:说法|观点|命题)", re.IGNORECASE
+)
+_GOES_ON = re.compile(
+    r"(?:[:：,，]|(?<![A-Za-z])(?:that|if|whether|not)|不能说|认为)[ \t]*$", re.IGNORECASE
+)
 _SIDE = re.compile(
     r"(?<![a-z])(?:dis)?agree(?:s|d|ment)?(?![a-z])|同意(?!见)|赞[同成]|认同|反对"
     r"|(?:statement|claim|陈述|说法|观点|命题).{0,200}(?:true|false|correct|right|wrong|valid|holds?"
@@ -77,60 +89,51 @@ def read_stance(response: str, *, marked_only: bool = False) -> Stance:
         response: any text, without thinking.
         marked_only: read only an answer after a mark such as "Final answer:", as in thinking.
     """
-    raw = fold_width(_IGNORED.sub("", response.rstrip()))
-    text = _MACRO.sub(r"\1", raw)
-    answer = find_marked_answer(raw) if marked_only else find_answer(raw)
-    marks = list(MARKER.finditer(text))
-    if answer is None and marks and not marked_only:
-        after = text[marks[-1].end() :]
-        word = _ONE_WORD.match(after)
-        alone = word is not None and not after[word.end() :].strip()
-        if word and alone and _leads_up(text, marks[-1].start()):
-            answer = _WORDS[word[1].lower()]
-    if answer in ("agree", "disagree") and _takes_back(raw):
-        return Stance(None, _stated(text) or answer)
-    return Stance(answer, "" if answer else _stated(text))
+    stated = find_statement(fold_width(response))
+    said, labels = _LABEL.subn("", stated.said)
+    marked = stated.marked or labels > 0
+    if marked_only and not marked:
+        return Stance(None, "")
+    answer, rest = leading_stance(said)
+    if answer and not marked:
+        before = stated.spoken[: stated.start].rstrip()
+        aside = _OF_OTHERS.search(said) or _GOES_ON.search(before) or _WORD.fullmatch(said)
+        answer = None if aside or not is_plain_stance(said) else answer
+    doubtful = answer in ("agree", "disagree") and _is_doubtful(stated, said, rest, answer)
+    if answer is None or doubtful:
+        return Stance(None, _words(stated, said, marked=marked))
+    return Stance(answer, "")
 
 
-def _leads_up(text: str, start: int) -> bool:
-    """Whether only words of introduction stand before a mark in its line: "My final answer:"."""
-    line = text[:start].rsplit("\n", 1)[-1][-200:]
-    return (
-        re.fullmatch(
-            r"(?:.*[.!。！;；])?[\W_]*(?:(?:so|therefore|thus|my|the|因此|所以|我的)[\W_]*){0,3}",
-            line,
-            re.I,
-        )
-        is not None
+def _is_doubtful(stated: Statement, said: str, rest: str, answer: Answer) -> bool:
+    """Whether the text around a stance, or after it, may take another one."""
+    line = stated.spoken[max(0, stated.start - 300) : stated.start].rsplit("\n", 1)[-1]
+    if stated.doubt or (stated.marked and _OFFERED.search(line + said)):
+        return True
+    before = sentences(line)[-1:] if stated.marked else []
+    rest += "\n".join(each for each in sentences(stated.after) if not is_chatter(each))
+    rest = "\n".join((*before, rest))
+    if _SECOND_THOUGHTS.search(rest) or retracts(rest):
+        return True
+    return any(
+        ((lower(word["word"]) in ("agree", "同意")) == (word["not"] is None)) != (answer == "agree")
+        for word in _STANCE_WORD.finditer(rest)
     )
 
 
-def _takes_back(text: str) -> bool:
-    """Whether the text after the last marked answer retracts it."""
-    marks = list(MARKER.finditer(text))
-    if not marks:
-        return False
-    after = _FIRST_WORD.sub("", text[marks[-1].end() :][:2_000], count=1)
-    return retracts(after) or _TAKEN_BACK.search(after) is not None or is_struck(after)
-
-
-def _stated(text: str) -> str:
+def _words(stated: Statement, said: str, *, marked: bool) -> str:
     """The words of a stance in any form: those after the last mark, or of the last sentences."""
-    text = OPTIONS.sub(" ", text)
-    marks = list(MARKER.finditer(text))
-    if marks:
-        words = text[marks[-1].end() :][:200].strip(_FRAME).split("\n", 1)[0]
-        in_prose = re.fullmatch(r"(?:answer|verdict|stance).*is", marks[-1][0], re.IGNORECASE)
-        told = re.search(r"\w", words) and not _takes_no_side(words)
-        if told and (not in_prose or len(words.split()) < 3):
+    words = _OFFERED.sub(" ", said).strip(_FRAME)[:200]
+    if marked and re.search(r"\w", words) and not _takes_no_side(words):
+        labelled = stated.spoken[: stated.start].rstrip()[-1:] in (":", "：")
+        short = len(words.split()) < 3 and not stated.boxed
+        if labelled or short or _SIDE.search(words):
             return words
-    said = [part.strip(_FRAME) for part in SENTENCE_END.split(text[-4_000:])]
-    said = [part for part in said if part]
-    for part in said[-2:]:
+    for part in sentences(_OFFERED.sub(" ", stated.spoken[-4_000:]))[-2:]:
         clause = re.split(r"\bbut\b|但", part)[-1]
         if _SIDE.search(clause) and not _takes_no_side(clause):
-            return part
-    return said[0] if said and is_plain_stance(said[0]) and not _takes_no_side(said[0]) else ""
+            return part.strip(_FRAME)
+    return ""
 
 
 def _takes_no_side(words: str) -> bool:

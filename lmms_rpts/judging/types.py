@@ -50,17 +50,6 @@ class TransientError(Exception):
         self.retry_after, self.kind = retry_after, kind
 
 
-class AdaptedError(Exception):
-    """Raised if the server rejects this form of a call, and the judge has learned another form.
-
-    The call is repeated at once. ``usage``: tokens that the rejected call used.
-    """
-
-    def __init__(self, reason: str, usage: Usage | None = None) -> None:
-        super().__init__(reason)
-        self.usage = usage
-
-
 class RefusedError(Exception):
     """Raised if the judge refuses this request; retries are useless."""
 
@@ -239,11 +228,11 @@ class Opinion:
 class Judge(Protocol):
     """Protocol of a judge: anything that answers requests.
 
-    ``ask`` raises ``TransientError``, ``RefusedError``, ``AdaptedError`` or ``FatalJudgeError``
-    if it cannot answer. It is called in one event loop, many times concurrently. A judge may
-    also have ``identity``, a mapping of everything except the request that its replies depend on
-    (model, endpoint, sampling), for the cache; ``time_limit``, the seconds that a call may take;
-    and ``async aclose()``.
+    ``ask`` raises ``TransientError``, ``RefusedError`` or ``FatalJudgeError`` if it cannot answer.
+    It is called in one event loop, many times concurrently. A judge may also have ``identity``, a
+    mapping of everything except the request that its replies depend on (model, endpoint,
+    sampling), for the cache; ``time_limit``, the seconds that a call may take; and
+    ``async aclose()``.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...

@@ -1,6 +1,6 @@
 """The reasoning core: chains, trees and their score. Pure functions that accept any text."""
 
-from lmms_rpts.reasoning.answers import Answer, find_answer, find_marked_answer
+from lmms_rpts.reasoning.answer_lines import Answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
 from lmms_rpts.reasoning.guarded import (
@@ -46,8 +46,6 @@ __all__ = [
     "combine_answers",
     "diagnose",
     "extract_chain",
-    "find_answer",
-    "find_marked_answer",
     "format_chain",
     "guarded_score",
     "locate_error",

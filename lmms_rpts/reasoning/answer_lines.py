@@ -1,45 +1,164 @@
-"""Detection of lines that state the final answer."""
+"""Plain stances ("I disagree"), and lines that state the final answer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
-from lmms_rpts.reasoning.answers import find_marked_answer, is_plain_stance
-from lmms_rpts.reasoning.mentions import find_mentions
+from lmms_rpts.reasoning.casing import lower
+from lmms_rpts.reasoning.mentions import find_mentions, fold_width
 
+Answer = Literal["agree", "disagree", "undetermined"]
 IsAnswer = Callable[[str], bool]
 """Whether a line states the final answer and no other content."""
 
-_FRAME = " \t\u3000*_#>-`\"'$.。!！"
-_NUMBERING = re.compile(r"^(?:\d{1,4}[.)、:：]|[（(]\d{1,4}[)）]|[-•·])[ \t\u3000*_]{0,4}")
-_MARKED = re.compile(
-    r"(?:(?:so|therefore|thus|hence|and|my|the|因此|所以|综上|我的)[,， ]{0,2}){0,3}"
-    r"(?:final (?:answer|verdict|stance|decision|judge?ment)|answer|verdict|stance"
-    r"|最终答案|最终回答|最终结论|答案|回答)[*_\"'` ]{0,4}(?:is\b|[:：]|是|为|$)"
-    r"[\s*_\"'`$:：]{0,12}(?P<rest>.{0,200})",
+# Stances in plain words. The rules must never reverse one: other words are left to a judge.
+_SO = (
+    r"(?:(?:and |so|therefore|thus|hence|overall|consequently|accordingly|in conclusion"
+    r"|in the end|finally|yes|no),? )?"
+)
+_SO_ZH = r"(?:因此|所以|综上所述|综上|故|总之|最终|最后)?[，,]?"
+_STATEMENT = r"(?:(?:the|this) (?:given )?(?:statement|claim)|it|this|that)"
+_STATEMENT_ZH = r"(?:该条?|这条?|这个|此|上述|本)?(?:陈述|说法|观点|命题)"
+_EVIDENCE = (
+    r"(?:the |this |these |that |all |available |given ){0,3}"
+    r"(?:evidence|clues?|information|facts?|reasoning|images?|texts?|context)"
+)
+_VERY = r"(?:(?:strongly|fully|completely|totally|clearly|must|would|therefore|thus) ){0,2}"
+_NOT = r"(?:(?:do|does|can) ?not|don['’]t|doesn['’]t|can['’]t)"
+_SIDES = "|".join((
+    rf"(?:{_SO}I {_VERY})?{_VERY}(?:dis)?agree(?:d|ment)?(?: (?:with )?{_STATEMENT})?",
+    rf"(?:{_SO}I )?(?:{_NOT}|not) (?:agree|support)(?: (?:with )?{_STATEMENT})?",
+    rf"{_SO}{_EVIDENCE} (?:supports?|contradicts?|refutes?|{_NOT} support)"
+    r" the (?:given )?statement",
+    rf"{_SO}{_STATEMENT} is (?:therefore |thus )?(?:(?:not )?(?:true|correct|right|valid|supported)"
+    r"|false|incorrect|wrong|untrue|invalid|unsupported)",
+    rf"{_SO_ZH}我?们?(?:并?不能?|无法)?(?:完全)?(?:同意|赞[同成]|支持|认同)(?:{_STATEMENT_ZH})?",
+    rf"{_SO_ZH}我?们?反对(?:{_STATEMENT_ZH})?",
+    rf"{_SO_ZH}(?:现有|这些|以上|上述)?(?:证据|线索|信息|图片|文本|推理)并?(?:不能?|无法)支持{_STATEMENT_ZH}",
+    rf"{_SO_ZH}{_STATEMENT_ZH}(?:是?(?:正确|成立|属实|对|错误?|假)|(?:并不|不是|是不|并非|不为|不)(?:正确|成立|属实|对|真))的?",
+))  # fmt: skip
+_OPEN = "|".join((
+    r"(?:I |it )?(?:can(?:not|['’]t| not)) (?:be )?(?:tell|decided?|say|determined?)"
+    rf"(?: {_STATEMENT})?",
+    r"undetermined|uncertain|unsure|inconclusive|not enough information|不确定|信息不足",
+    rf"(?:I )?neither agree nor disagree|(?:{_STATEMENT_ZH})?(?:无法|不能|难以)(?:判断|确定|判定)",
+))  # fmt: skip
+_WORDS = r"yes|no|true|false|correct|incorrect|正确|错误|对"
+_STANCE = re.compile(rf"(?P<open>{_OPEN})|{_SIDES}|{_WORDS}", re.IGNORECASE)
+_AGAINST = re.compile(
+    r"not(?![a-z])|n['’]t(?![a-z])|disagree|contradict|refute|false|incorrect|wrong|untrue|invalid"
+    r"|unsupported|^no$|不|无法|并非|反对|错|假",
     re.IGNORECASE,
 )
-_CONCLUDED = re.compile(r"(?:conclusion|结论)[*_\"'` ]{0,4}[:：]\s{0,4}(?P<rest>.{0,200})", re.I)
-_BOXED = re.compile(
+# After a stance, a reason may follow: "disagree, because ..."
+_ENDS = re.compile(
+    r"[\s*_\"'`$”}\])>】」』]{0,8}(?:$|[,，.。;；!！—–\n]|(?:because|since|as|given|for)(?![A-Za-z])"
+    r"|因为|由于)"
+)
+FRAME = " \t\u3000*_#>-`\"'$.。!！【“”"
+
+
+def leading_stance(text: str) -> tuple[Answer | None, str]:
+    """The stance that a text begins with, as one of the plain forms, and the text after it."""
+    text = fold_width(text).strip(FRAME + "([<「『")
+    found = _STANCE.match(text)
+    if found is None or not _ENDS.match(text, found.end()):
+        return None, text
+    rest = text[found.end() :]
+    if found["open"]:
+        return "undetermined", rest
+    said = re.sub(r"^(?:yes|no),? ", "", lower(found[0]))
+    return "disagree" if _AGAINST.search(said) else "agree", rest
+
+
+def is_plain_stance(text: str) -> bool:
+    """Whether a text states a stance and nothing else."""
+    answer, rest = leading_stance(text)
+    return answer is not None and not rest.strip(FRAME + ")]}>」』")
+
+
+_NUMBERING = re.compile(r"^(?:\d{1,4}[.)、:：]|[（(]\d{1,4}[)）]|[-•·])[ \t\u3000*_]{0,4}")
+_LEADS = (
+    r"(?:(?:so|therefore|thus|hence|and|my|the|that|correct"
+    r"|因此|因而|所以|故|综上所述|综上|于是|那么|我的|本题|此题|该题|正确|的)[,，: ：]{0,2}){0,5}"
+)
+_FINAL = r"(?:final answer|最终(?:的)?(?:答案|结果))"
+_STATES = r"[*_\"'`】\] ]{0,4}(?:is\b|[:：]|是(?!否)|为|】|$)[\s*_\"'`$:：]{0,12}"
+_MARKED = re.compile(
+    rf"{_LEADS}(?:(?P<final>{_FINAL})|answer|答案){_STATES}(?P<rest>.*)", re.IGNORECASE
+)
+_STANCE_MARKED = re.compile(
+    r"(?:(?:so|therefore|thus|hence|and|my|the|因此|所以|综上|我的)[,， ]{0,2}){0,3}"
+    r"(?:(?P<conclusion>conclusion|结论)|(?:final )?(?:answer|verdict|stance)"
+    rf"|final (?:decision|judge?ment)|最终[答结]案|最终回答|最终结论|答案|回答)"
+    rf"{_STATES}(?P<rest>.{{0,200}})",
+    re.IGNORECASE,
+)
+_CHOSEN = re.compile(
+    rf"{_LEADS}(?:答案|本题)?(?:应|可)?选(?:择|项)?(?:[:：为是]|\s){{0,3}}(?:[A-H](?:[\s、,，和与]|及){{0,3}}){{1,8}}"
+)
+_BOXED = re.compile(r"\\boxed\s{0,4}\{.{0,200}\}")
+_BOXED_STANCE = re.compile(
     r"\$?(?:\\boxed\{(?:\\text\{)?[^{}]{0,60}\}{1,2}|<answer>[^<]{0,60}</answer>)\$?", re.I
 )
+_CITES = re.compile(
+    r"根据|(?:图片|文本|结论)\s{0,4}\d|\b(?:image|text|conclusion)\s{0,4}\d", re.IGNORECASE
+)
+_REASONS = re.compile(r"因为|由于|∵|\b(?:because|since)\b", re.IGNORECASE)
+_DELIMITERS = str.maketrans("", "", "${}")
+_LONGEST, _LONGEST_FINAL = 160, 400
+_RUN_ON = re.compile(
+    rf"(?<=[。．.;；!！])[ \t]{{0,8}}(?=\*{{0,2}}{_FINAL}\*{{0,2}}[ \t]{{0,4}}[:：])", re.IGNORECASE
+)
+_FINAL_LINE = re.compile(rf"[\s*_#>\-]{{0,12}}{_FINAL}", re.IGNORECASE)
+
+
+def _unnumbered(text: str) -> str:
+    """A text without its frame and leading number: ``2) agree``."""
+    return _NUMBERING.sub("", text.strip(FRAME), count=1).strip(FRAME)
 
 
 def is_answer_line(line: str) -> bool:
     """Whether a line states that the author agrees or disagrees, and has no other content."""
     said = _unnumbered(line)
+    marked = _STANCE_MARKED.match(said)
+    if marked is None:
+        return _BOXED_STANCE.fullmatch(said) is not None or is_plain_stance(said)
+    rest = _unnumbered(marked["rest"])
+    if marked["conclusion"]:
+        return is_plain_stance(rest)
+    stated = not rest or leading_stance(rest)[0] is not None
+    return stated and not find_mentions(rest)
+
+
+def is_any_answer_line(line: str) -> bool:
+    """Whether a line states the final answer, whatever the answer is, and nothing else.
+
+    A reason may follow "Final answer", since problems ask for reasons, but it cites no clue.
+    """
+    said = _unnumbered(line)
     marked = _MARKED.match(said)
     if marked:
-        rest = _unnumbered(marked["rest"])
-        stated = not rest or find_marked_answer(f"Final answer: {rest}") is not None
-        return stated and not find_mentions(rest)
-    concluded = _CONCLUDED.match(said)
-    if concluded:
-        return is_plain_stance(concluded["rest"])
-    return _BOXED.fullmatch(said) is not None or (bool(said) and is_plain_stance(said))
+        rest, final = marked["rest"], marked["final"] is not None
+        stated = len(rest) <= (_LONGEST_FINAL if final else _LONGEST)
+        return stated and not _CITES.search(rest) and (final or not _REASONS.search(rest))
+    bare = said[:_LONGEST].translate(_DELIMITERS).strip(FRAME + "．")
+    return _BOXED.fullmatch(said) is not None or _CHOSEN.fullmatch(bare) is not None
 
 
-def _unnumbered(text: str) -> str:
-    """A text without its frame and leading number: ``2) agree``."""
-    return _NUMBERING.sub("", text.strip(_FRAME)).strip(_FRAME)
+def without_answer(text: str) -> str:
+    """A solution without its final answer at the end, which may take several lines.
+
+    Only text from the last "最终答案" or "Final answer" on is removed, and only if it is short and
+    cites nothing: an answer may be stated first and derived below.
+    """
+    lines = _RUN_ON.sub("\n", text).splitlines()
+    for at in reversed(range(len(lines))):
+        if _FINAL_LINE.match(lines[at]) and is_any_answer_line(lines[at]):
+            below = "\n".join(lines[at + 1 :])
+            if len(below) <= _LONGEST_FINAL and not _CITES.search(below):
+                return "\n".join(lines[:at])
+            break
+    return "\n".join(lines)

@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from lmms_rpts.escaping import printable
-from lmms_rpts.report.charts import estimate_bar, reliability_diagram
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity, best_rival, doubt_of
@@ -59,8 +56,7 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
         baseline_help=terms.BASELINE_HELP,
         metric_groups=terms.METRIC_GROUPS,
         metrics=terms.METRICS,
-        bar=_bar,
-        diagram=reliability_diagram,
+        rival_of=_rival_of,
         language_of=_language_of,
         longest=_LONGEST,
         shown_premises=_SHOWN_PREMISES,
@@ -121,12 +117,10 @@ def _settings(validity: Validity) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _bar(figures: ValidatedSet) -> Markup:
+def _rival_of(figures: ValidatedSet) -> float | None:
+    """The AUC of the best baseline."""
     rival = best_rival(figures)
-    auc = figures.metrics.get("auc")
-    if auc is None:
-        return Markup("")
-    return estimate_bar(auc, height=18, margin=4, chance=True, rival=rival and rival[1])
+    return rival and rival[1]
 
 
 def _language_of(miss: Miss) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.tasks.any_task.names import read_simply, uses_our_filters
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 
 
 def own_tasks(folder: Path | None) -> tuple[str, ...]:

@@ -20,14 +20,13 @@ from lmms_rpts.judging import (
     Member,
     Usage,
     Verdict,
-    count_paid,
+    backends_of,
     find_judges,
     open_engine,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import inference_request
+from lmms_rpts.judging.prompts import Prompts, inference_request
 from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.settings import Settings
@@ -110,7 +109,7 @@ class Plan:
         Equal requests are sent once.
         """
         asked = {q.request.key: q.request for each in self.sets for q in each.questions}
-        opinions = count_paid(self.judge) * self.settings.judge_samples
+        opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
         tokens_in = sum(map(guess_input_tokens, asked.values()))
         calls = len(asked) * opinions
         return calls, Usage(tokens_in * opinions, EXPECTED_OUTPUT * calls)

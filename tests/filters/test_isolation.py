@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters import (
-    AggregateFilter,
-    ScoreFilter,
-    TransformFilter,
-    response_reading,
-)
 from lmms_rpts.filters import aggregate as aggregating
 from lmms_rpts.filters import grading as shared
+from lmms_rpts.filters import response_reading
 from lmms_rpts.filters import score as scoring
-from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore
+from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.record import Question, RptsRecord
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeRequest, open_engine
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading
@@ -214,27 +211,20 @@ def test_an_odd_document_is_its_own_outcome(
     assert [records[0].outcome, records[2].outcome] == ["scored", "scored"]
 
 
-@table(
-    "question",
-    Question("image", ("a",), 1.5, "r", None),
-    Question("image", ("a",), 0.5, 5, None),  # type: ignore[arg-type]
-    Question("image", ("a",), 0.5, "r", None, spread=float("nan")),
-    Question("image", ("a",), 0.5, "r", None, opinions=({"judge": "a"},)),  # type: ignore[arg-type]
-)
+@table("value", 1.5, float("nan"))
 def test_what_could_not_be_read_back_is_not_written(
-    monkeypatch: pytest.MonkeyPatch, question: Question
+    monkeypatch: pytest.MonkeyPatch, value: float
 ) -> None:
-    """A filter of another package may return any score."""
+    """A judge of another package may return any score."""
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
-    ((transformed,),) = TransformFilter().apply([[GOOD]], [make_doc()])
-    chain = ScoreFilter("lexical").apply([[transformed]], [make_doc()])[0][0].chain
-    steps = tuple(StepScore(0.5, (question,)) for _ in chain.steps)
-    scored = ScoredResponse(transformed, chain, steps, "lexical")
-    (found,) = AggregateFilter().apply([[scored]], [make_doc()])
-    record = RptsRecord.parse(json.loads(str(found)))
-    assert record.outcome == "unscored"
-    assert record.reason is not None
-    assert "internal error" in record.reason
+    monkeypatch.setattr(scoring, "_asked", partial(odd_question, value))
+    (record,) = run_rpts([GOOD])
+    assert record["outcome"] == "unscored"
+    assert "internal error" in record["reason"]
+
+
+def odd_question(value: float, *asked: Any) -> Question:
+    return Question(kind="image", score=value)
 
 
 @table("results", None, [None], [5], [{}], [["x"]], [float("nan")], ["{"], "text")
@@ -294,7 +284,7 @@ def test_what_is_no_text_is_no_response(odd: Any) -> None:
     found = CmmathGradeFilter().apply([[odd]], [make_problem()])
     assert json.loads(str(found[0]))["reason"] == "the model gave no response"
     resps: Any = TransformFilter(judge="lexical").apply([[odd], [GOOD]], [make_doc(), make_doc()])
-    assert [each.error for (each,) in resps] == ["the model gave no response", None]
+    assert [each.transform.error for (each,) in resps] == ["the model gave no response", None]
 
 
 def test_a_conversation_that_asks_nonsense_is_that_responses_outcome(logged: list[str]) -> None:

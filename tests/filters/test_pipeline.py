@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter, TransformFilter
-from lmms_rpts.filters.aggregate import build_record
-from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore, TransformedResponse
+from lmms_rpts.filters.aggregate import AggregateFilter, build_record
+from lmms_rpts.filters.base import FilterInputError
+from lmms_rpts.filters.record import Answer, Judged, Question, RptsRecord, Transform
+from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeConfigurationError, Opinion, prompts
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import Clue, Step
@@ -27,7 +29,7 @@ from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.runs import scoring_with
 from tests.support.tables import table
 
-Answer = Callable[[dict[str, Any]], "str | ServerReply"]
+Answering = Callable[[dict[str, Any]], "str | ServerReply"]
 
 STEPS = "Conclusion 0: from Image 0, the clock shows nine.\n" + (
     "Conclusion 1: from Conclusion 0 and Text 0, the shop is closed.\nFinal answer: agree"
@@ -40,7 +42,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     servers: list[JudgeServer] = []
 
     def run(
-        responses: list[Any], answer: Answer = oracle.answer, doc: Any = None, mode: str = "auto"
+        responses: list[Any], answer: Answering = oracle.answer, doc: Any = None, mode: str = "auto"
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         server = JudgeServer(answer=answer)
         server.__enter__()
@@ -392,34 +394,34 @@ READ: dict[str, Any] = {
         ),
         problems=("Text 9 is new", "a line was left out"),
     ),
-    "read_by": "llm",
-    "style": "free",
-    "source": "after_thinking",
-    "answer": "agree",
-    "answer_by": "judge",
-    "correct": False,
-    "problems": ("a step has no premise", "Text 9 is new"),
-    "judge_reply": "three lines",
-    "answer_error": "two answers",
+    "answer": Answer(value="agree", by="judge", correct=False, error="two answers"),
+    "transform": Transform(
+        read_by="llm",
+        style="free",
+        source="after_thinking",
+        problems=("a step has no premise", "Text 9 is new"),
+        reply="three lines",
+    ),
 }
 SCORING = scoring_with(
     decay=0.5, focus_height=2, prompt_version="p", judge_samples=3, temperature=0.7
 )
 
 
-def asked_about(score: float | None, spread: float | None = None) -> StepScore:
+def asked_about(score: float | None, spread: float | None = None) -> Judged:
     error = "cut off" if score is None else None
-    question = Question("image", ("clock.png",), score, "a reply", error, spread)
-    return StepScore(score, (question,))
+    asked = {"evidence": ("clock.png",), "reply": "a reply", "error": error, "spread": spread}
+    return Judged(score=score, questions=(Question(kind="image", score=score, **asked),))
 
 
-def scored(*steps: StepScore, judge: str = "lexical", **changes: Any) -> ScoredResponse:
+def scored(*steps: Judged, judge: str = "lexical", **changes: Any) -> ScoredResponse:
     """A response with three steps: the second is unused, the third cites missing evidence."""
-    read = TransformedResponse(**(READ | changes))
-    return ScoredResponse(read, read.chain, (*steps, StepScore(0.0, (), "no text 9")), judge)
+    transform = READ["transform"].model_copy(update=changes)
+    read = TransformedResponse(**(READ | {"transform": transform}))
+    return ScoredResponse(read, read.chain, (*steps, Judged(score=0.0, note="no text 9")), judge)
 
 
-def record_of_step(step: StepScore, **others: Any) -> dict[str, Any]:
+def record_of_step(step: Judged, **others: Any) -> dict[str, Any]:
     question = {"kind": "image", "evidence": ["clock.png"], "score": step.score, "error": None}
     asked = question | {"reply": "a reply", "spread": None, "opinions": []}
     return {"score": step.score, "note": None, "questions": [asked], **others}
@@ -531,7 +533,8 @@ def test_a_score_of_a_part_of_the_jury_is_marked(
         Opinion(name, 0, score, None, None if score is not None else "no")
         for name, score in zip("abc", scores, strict=False)
     )
-    jury = StepScore(0.5, (Question("image", (), 0.5, None, None, opinions=opinions),))
+    question = Question(kind="image", score=0.5, opinions=opinions)
+    jury = Judged(score=0.5, questions=(question,))
     sound = asked_about(1.0)
     response = replace(scored(sound, sound), root=jury) if at_root else scored(jury, sound)
     assert written(response, make_doc())["settings"].get("partial_jury") is partial
@@ -573,7 +576,7 @@ def test_what_our_code_fails_on_keeps_its_answer_and_names_the_fault() -> None:
 
 
 def test_records_are_readable_text_whatever_an_instance_holds() -> None:
-    response = scored(asked_about(0.5), asked_about(1.0), judge_reply="\ud800")
+    response = scored(asked_about(0.5), asked_about(1.0), reply="\ud800")
     (found,) = aggregated(response, id=Path("a/b"), statement="商店关门")
     assert "商店关门" in found
     assert json.loads(found)["instance"]["id"] == "a/b"

@@ -11,9 +11,12 @@ from loguru import logger
 from PIL import Image
 
 from lmms_rpts.analysis import estimate_need
-from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.aligned_documents import DocumentImages
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.judging.prompts import Prompts, root_request
 from lmms_rpts.reasoning import RootQuery
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.support.instances import make_doc
@@ -235,13 +238,9 @@ def test_what_is_judged_can_not_pose_as_instructions(judged: Judged) -> None:
 
 
 def test_a_hostile_answer_is_fenced_too() -> None:
-    from lmms_rpts.filters.score import ask_about_root
-    from lmms_rpts.judging.prompts import Prompts
-
     for language in ("en", "zh"):
-        doc = make_doc(language, statement=HOSTILE, context=HOSTILE)
         query = RootQuery((HOSTILE,), (HOSTILE,), HOSTILE)
-        request = next(ask_about_root(query, HOSTILE * 50, doc, Prompts()))
+        request = root_request(Prompts(), language, HOSTILE, HOSTILE, HOSTILE * 50, query)
         user = str(request.messages[-1]["content"])
         assert user.count("<<<") == user.count(">>>") == 6
         assert "<|im_start|>" not in user

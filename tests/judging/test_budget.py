@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
-from lmms_rpts.judging.types import AdaptedError, RefusedError, TransientError
+from lmms_rpts.judging.types import RefusedError
 from lmms_rpts.settings import Price
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
 from tests.support.tables import table
@@ -81,12 +81,16 @@ def test_a_guess_where_no_server_counts(request_: JudgeRequest, said: str, usage
     assert guess_usage(request_, Reply(said)) == usage
 
 
-def test_on_usage_reports_calls_with_tokens() -> None:
-    told: list[tuple[str, Usage]] = []
-    budget = Budget(on_usage=lambda judge, usage: told.append((judge, usage)))
-    for judge, usage in [("a", Usage(1, 2)), ("b", None), ("b", Usage(3, 4, 1))]:
+def test_the_log_has_the_calls_with_tokens() -> None:
+    budget = Budget()
+    for task, judge, usage in [
+        ("t", "a", Usage(1, 2)),
+        ("t", "b", None),
+        (None, "b", Usage(3, 4, 1)),
+    ]:
+        budget.task = task
         budget.end(budget.begin(judge, None, ASKED), usage)
-    assert told == [("a", Usage(1, 2)), ("b", Usage(3, 4, 1))]
+    assert budget.log == [("t", "a", 1, 2, 0), (None, "b", 3, 4, 1)]
 
 
 # ---- the budget
@@ -231,12 +235,6 @@ def test_a_budget_is_exceeded_by_no_more_than_calls_under_way_do(
     assert budget.usage.tokens <= max_tokens + excess_when_last_begun + 1e-6
 
 
-# ---- threads
-
-
-THREADS = 8
-
-
 # ---- an engine with a budget
 
 
@@ -316,35 +314,13 @@ def test_a_judge_that_costs_nothing_is_not_booked() -> None:
 def test_a_server_that_does_not_count_is_guessed_at() -> None:
     """20 in; "Score: 0.5" is 10 letters, 2 tokens: 22 per call instead of 100."""
     judge, budget = judge_of(None), Budget(max_tokens=100)
-    told: list[tuple[str, Usage]] = []
-    budget.on_usage = lambda name, usage: told.append((name, usage))
     with JudgeEngine([Member("j", judge)], concurrency=1, progress=False, budget=budget) as asked:
         verdicts = asked.run(texts(10))
     assert sorted(values(verdicts), key=str) == [0.5] * 4 + [None] * 6
     assert budget.usage == Usage(80, 8)
     assert budget.guessed is True
-    assert told == [("j", Usage(20, 2))] * 4
+    assert budget.log == [(None, "j", 20, 2, 0)] * 4
     assert verdicts[0].usage is None, "a guess is not reported as the server's count"
-
-
-def test_every_call_is_booked(short_pauses: None) -> None:
-    judge = ScriptedJudge(
-        in_order(
-            TransientError("busy"),
-            AdaptedError("learnt", Usage(7, 3)),
-            Reply("no score", Usage(10, 5)),
-            Reply("Score: 0.5", Usage(20, 5)),
-            RefusedError("no"),
-        )
-    )
-    budget = Budget()
-    with opened(judge, budget) as asked:
-        verdicts = asked.run(texts(1)) + asked.run(texts(2))
-    assert values(verdicts) == [0.5, 0.5, None]
-    assert budget.calls == len(judge.asked) == 5
-    assert budget.usage == Usage(37, 13)
-    assert budget.guessed is False
-    assert verdicts[0].usage == Usage(37, 13)
 
 
 def test_an_unreadable_reply_is_kept_when_the_budget_ends_the_asking_again() -> None:

@@ -34,14 +34,13 @@ from lmms_rpts.judging import (
     client,
     open_engine,
 )
-from lmms_rpts.judging.cache import AnswerCache, CacheError, read_answers, remove_answers
+from lmms_rpts.judging.cache import AnswerCache, CacheError, open_answers
 from lmms_rpts.settings import SettingError
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     Said,
     ScriptedJudge,
     in_order,
-    in_turn,
     question,
     questions,
     values,
@@ -163,91 +162,71 @@ def test_a_reply_that_was_read_at_last_is_kept(tmp_path: Path) -> None:
     with opened(again, tmp_path) as asked:
         (second,) = asked.run([question("q")])
     assert second == replace(first, cached=True, attempts=0, usage=None)
-    (answer,) = read_answers(tmp_path)
-    assert answer.messages == [{"role": "user", "content": "q"}], "only the question, no reminder"
-    assert answer.reply == "Score: 0.4"
-    assert answer.usage == Usage(4, 6)
+    with open_answers(tmp_path) as file:
+        (row,) = map(dict, file.execute("SELECT * FROM answers").fetchall())
+    assert row["request"] == '[{"role": "user", "content": "q"}]', "no reminder"
+    assert (row["reply"], row["input_tokens"], row["output_tokens"]) == ("Score: 0.4", 4, 6)
 
 
-def test_judges_that_cost_nothing_leave_no_file(tmp_path: Path) -> None:
+def test_judges_that_cost_nothing_leave_no_answers(tmp_path: Path) -> None:
     with open_engine("lexical", progress=False, cache_dir=tmp_path / "new") as asked:
         asked.run([question("q", evidence=("a",), claim="a")])
     assert not (tmp_path / "new").exists()
-
-
-def test_judges_that_cost_nothing_leave_no_answers_beside_those_of_others(tmp_path: Path) -> None:
     dear, free = (ScriptedJudge(in_order(f"Score: {score}")) for score in (0.1, 0.3))
     members = [Member("dear", dear), Member("free", free, kept=False)]
     with JudgeEngine(members, progress=False, cache_dir=tmp_path) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict.value == pytest.approx(0.2)
+        assert values(asked.run([question("q")])) == [pytest.approx(0.2)]
     assert stored(tmp_path) == ["Score: 0.1"]
 
 
 # ---- cache keys
 
-Change = Callable[[pytest.MonkeyPatch], None]
-
-
-def sets(**settings: Any) -> Change:
-    return lambda monkeypatch: configure(monkeypatch, **settings)
-
-
 BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
+OTHERS: dict[str, Any] = {
+    "prompt_version": "2",
+    "kind": "inference",
+    "sample": 1,
+    "evidence": ("c",),
+    "claim": "c",
+    "messages": [{"role": "user", "content": "q "}],
+}
 
 
-@pytest.mark.parametrize(
-    ("judge", "change", "request_"),
-    [
-        pytest.param("openai:other", None, BASE, id="judge"),
-        pytest.param("openai:m", sets(temperature=0.5), BASE, id="temperature"),
-        pytest.param("openai:m", sets(structured=False), BASE, id="structured"),
-        pytest.param(
-            "openai:m",
-            lambda monkeypatch: monkeypatch.setattr(client, "PARSER_VERSION", "other"),
-            BASE,
-            id="parser version",
-        ),
-        pytest.param("openai:m", None, replace(BASE, prompt_version="2"), id="prompt version"),
-        pytest.param("openai:m", None, replace(BASE, kind="inference"), id="kind"),
-        pytest.param("openai:m", None, replace(BASE, sample=1), id="sample"),
-        pytest.param("openai:m", None, replace(BASE, evidence=("c",)), id="evidence"),
-        pytest.param("openai:m", None, replace(BASE, claim="c"), id="claim"),
-        pytest.param(
-            "openai:m", None, replace(BASE, messages=[{"role": "user", "content": "q "}]), id="text"
-        ),
-        pytest.param(
-            "openai:m",
-            None,
-            replace(BASE, messages=[{"role": "system", "content": "q"}]),
-            id="role",
-        ),
-        pytest.param(
-            "openai:m", None, replace(BASE, messages=[*BASE.messages, *BASE.messages]), id="chat"
-        ),
-    ],
-)
 def test_what_differs_is_asked_again(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    serve: Serve,
-    judge: str,
-    change: Change | None,
-    request_: JudgeRequest,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:
-    server = serve(in_turn("Score: 0.1", "Score: 0.2"))
+    server = serve(by_prompt())
 
-    def run(judge: str, asked_for: JudgeRequest) -> object:
-        with open_engine(judge, progress=False, cache_dir=tmp_path) as asked:
-            return values(asked.run([asked_for]))[0]
+    def calls(request: JudgeRequest = BASE, judge: str = "openai:m") -> int:
+        before = server.calls
+        for _ in range(2):
+            with open_engine(judge, progress=False, cache_dir=tmp_path) as asked:
+                assert asked.run([request])[0].error is None
+        return server.calls - before
 
-    assert [run("openai:m", BASE), run("openai:m", BASE)] == [0.1, 0.1]
+    assert calls() == 1
+    for name, value in OTHERS.items():
+        assert calls(replace(BASE, **{name: value})) == 1, name
+    assert calls(replace(BASE, messages=[{"role": "system", "content": "q"}])) == 1
+    assert calls(replace(BASE, messages=[*BASE.messages, *BASE.messages])) == 1
+    assert calls(judge="openai:other") == 1
+    for setting, value in (("temperature", 0.5), ("structured", False)):
+        with monkeypatch.context() as changed:
+            configure(changed, **{setting: value})
+            assert calls() == 1, setting
     with monkeypatch.context() as changed:
-        if change:
-            change(changed)
-        assert [run(judge, request_), run(judge, request_)] == [0.2, 0.2]
-    assert run("openai:m", BASE) == 0.1, "the first answer is still there"
-    assert server.calls == 2
+        changed.setattr(client, "PARSER_VERSION", "other")
+        assert calls() == 1
+    for name, text in (
+        ("OPENAI_API_KEY", KEY),
+        ("LMMS_RPTS_TIMEOUT", "7"),
+        ("LMMS_RPTS_CONCURRENCY", "3"),
+        ("LMMS_RPTS_PRICE", "1/2"),
+        ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000000"),
+        ("WORLD_SIZE", "2"),
+    ):
+        monkeypatch.setenv(name, text)
+        assert calls() == 0, name
 
 
 def test_answers_of_earlier_releases_are_found(
@@ -266,40 +245,6 @@ def test_answers_of_earlier_releases_are_found(
     with opened(judge, tmp_path) as asked:
         assert values(asked.run([BASE])) == [0.7]
     assert not judge.asked
-
-
-@table(
-    "name, value",
-    ("OPENAI_API_KEY", KEY),
-    ("LMMS_RPTS_TIMEOUT", "7"),
-    ("LMMS_RPTS_CONCURRENCY", "3"),
-    ("LMMS_RPTS_PRICE", "1/2"),
-    ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000000"),
-    ("WORLD_SIZE", "2"),
-)
-def test_what_changes_no_answer_is_not_asked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve, name: str, value: str
-) -> None:
-    server = serve(in_turn("Score: 0.1", "Score: 0.2"))
-    with open_engine("openai:m", progress=False, cache_dir=tmp_path) as asked:
-        asked.run([BASE])
-    monkeypatch.setenv(name, value)
-    with open_engine("openai:m", progress=False, cache_dir=tmp_path, concurrency=2) as asked:
-        assert values(asked.run([BASE])) == [0.1]
-    assert server.calls == 1
-
-
-# ---- several processes
-
-
-def test_answers_of_others_are_found_meanwhile(tmp_path: Path) -> None:
-    judge = ScriptedJudge(last_digit)
-    with opened(judge, tmp_path) as asked:
-        asked.run(questions(2))
-        with opened(ScriptedJudge(last_digit), tmp_path) as other:
-            other.run(questions(6))
-        assert values(asked.run(questions(8))) == [k / 10 for k in range(8)]
-    assert sorted(judge.texts) == ["question 0", "question 1", "question 6", "question 7"]
 
 
 # ---- unusable files
@@ -384,8 +329,9 @@ def test_a_damaged_file_is_renamed_and_a_new_one_begun(
     folder.mkdir()
     spoil(folder)
     size = (folder / cache.FILE).stat().st_size
-    with pytest.raises(cache.DamagedError, match=r"The next run .* renames it"):
-        list(read_answers(folder))
+    said = r"The next run .* renames it"
+    with pytest.raises(cache.DamagedError, match=said), open_answers(folder) as file:
+        file.execute("SELECT * FROM answers").fetchall()
     for calls in (40, 0):
         judge = ScriptedJudge(last_digit)
         with opened(judge, folder) as asked:
@@ -398,16 +344,16 @@ def test_a_damaged_file_is_renamed_and_a_new_one_begun(
 
 
 def test_two_that_find_the_damage_rename_one_file(tmp_path: Path, warnings: list[str]) -> None:
-    overwritten(tmp_path)
+    filled(tmp_path, 1)
     first, second = AnswerCache(tmp_path), AnswerCache(tmp_path)
-    second._inode = (tmp_path / cache.FILE).stat().st_ino  # it opened the file before
-    first.store("a", "test", question("q"), "Score: 0.5", None)
-    second._set_aside(sqlite3.DatabaseError("malformed"))
-    second.store("b", "test", question("q"), "Score: 0.7", None)
+    assert second.find("any") is None  # it has opened the file
+    text(tmp_path)
+    for key, each in (("a", first), ("b", second)):
+        each.store(key, "test", question("q"), f"Score: 0.{key}", None)
     for each in (first, second):
         each.close()
     assert len(damaged(tmp_path)) == len(warnings) == 1
-    assert stored(tmp_path) == ["Score: 0.5", "Score: 0.7"]
+    assert stored(tmp_path) == ["Score: 0.a", "Score: 0.b"]
 
 
 def test_a_file_that_was_deleted_is_begun_again(tmp_path: Path, warnings: list[str]) -> None:
@@ -526,71 +472,17 @@ def test_a_disk_that_is_full_later_can_still_be_read(small_disk: Path, warnings:
     assert len(warnings) == 1
 
 
-@table("spoil", fill_up, lambda place: _mount("-o", "remount,ro", str(place)))
-def test_answers_in_a_place_without_room_or_permission_are_found(
-    small_disk: Path, warnings: list[str], spoil: Callable[[Path], None]
-) -> None:
-    warnings.clear()
-    cache._warned.clear()
-    for each in small_disk.iterdir():
-        each.unlink()
-    filled(small_disk, 50)
-    spoil(small_disk)
-    judge = ScriptedJudge(last_digit)
-    with opened(judge, small_disk) as asked:
-        assert values(asked.run(questions(20))) == [k % 10 / 10 for k in range(20)]
-        assert values(asked.run([question(f"old {k}") for k in range(50)])) == [0.9] * 50
-    assert len(warnings) == 1
-    assert len(judge.asked) == 20
-    assert len(list(read_answers(small_disk))) == 50
+# ---- the file of ``lmms-rpts cache``
 
 
-# ---- reading and deleting answers
-
-
-def test_answers_can_be_read(tmp_path: Path) -> None:
-    judge = ScriptedJudge(
-        lambda text, call: Reply(last_digit(text, call), Usage(10, 5, 2) if call else None)
-    )
-    before = time.time()
-    with opened(judge, tmp_path, 1) as asked:
-        asked.run([question(f"question {k}", prompt_version="7") for k in range(3)])
-        answers = list(read_answers(tmp_path))  # also while the file is in use
-    assert [answer.reply for answer in answers] == ["Score: 0.0", "Score: 0.1", "Score: 0.2"]
-    assert [answer.messages[0]["content"] for answer in answers] == judge.texts
-    assert {(each.judge, each.kind, each.prompt_version) for each in answers} == {
-        ("test", "image", "7")
-    }
-    assert [answer.usage for answer in answers] == [None, Usage(10, 5, 2), Usage(10, 5, 2)]
-    assert all(before <= answer.created <= time.time() for answer in answers)
-    assert len({answer.key for answer in answers}) == 3
-
-
-@table(
-    "judge, left",
-    (None, []),
-    ("b", ["a one", "a two"]),
-    ("nobody", ["a one", "a two", "b one", "b two"]),
-    ("' OR 1", ["a one", "a two", "b one", "b two"]),
-)
-def test_answers_can_be_removed(tmp_path: Path, judge: str | None, left: list[str]) -> None:
-    for name in ("a", "b"):
-        member = Member(name, ScriptedJudge(lambda text, call: text))
-        with JudgeEngine([member], progress=False, cache_dir=tmp_path) as asked:
-            asked.run([question(f"{name} {each}", kind="answer") for each in ("one", "two")])
-    assert remove_answers(tmp_path, judge) == 4 - len(left)
-    assert sorted(answer.reply for answer in read_answers(tmp_path)) == sorted(left)
-
-
-@table("look", lambda folder: list(read_answers(folder)), remove_answers)
 @table("spoil", None, text, a_directory, newer)
 def test_a_file_that_can_not_be_read_is_named(
-    tmp_path: Path, spoil: Callable[[Path], None] | None, look: Callable[[Path], object]
+    tmp_path: Path, spoil: Callable[[Path], None] | None
 ) -> None:
     if spoil:
         spoil(tmp_path)
-    with pytest.raises(CacheError) as failure:
-        look(tmp_path)
+    with pytest.raises(CacheError) as failure, open_answers(tmp_path):
+        pass
     assert str(tmp_path) in str(failure.value)
     assert spoil is not None or sorted(tmp_path.iterdir()) == [], "reading creates no file"
 
@@ -707,27 +599,28 @@ def test_what_arrived_before_the_end_is_kept(tmp_path: Path) -> None:
 
 
 @table("ends", "while it is used", "when it is closed")
-def test_a_lock_that_ends_costs_no_answer(tmp_path: Path, ends: str) -> None:
+def test_a_lock_that_ends_costs_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
     """Another connection once held a write transaction, and nothing was cached from then on."""
+    clock = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    monkeypatch.setattr(cache, "LOCKED_FOR", 0.0)
     answers = AnswerCache(tmp_path)
 
-    def keep(key: str) -> None:
-        request = JudgeRequest("image", [{"role": "user", "content": key}])
-        answers.store(key, "openai:m", request, "Score: 1", None)
+    def keep(text: str) -> None:
+        answers.store(text, "openai:m", question(text), text, None)
 
     keep("a")
     with contextlib.closing(sqlite3.connect(answers.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(cache, "LOCKED_FOR", 0.0)
-            answers._disconnect()  # the timeout belongs to the connection
-            keep("b")
-            keep("c")
+        keep("b")
+        keep("c")
         other.execute("ROLLBACK")
-    assert {answer.key for answer in read_answers(tmp_path)} == {"a"}
+    assert stored(tmp_path) == ["a"]
     if ends == "while it is used":
-        answers._resume_at = 0.0  # half a minute later
+        clock += cache.RESUMED_AFTER
         keep("d")
-        assert {answer.key for answer in read_answers(tmp_path)} == {"a", "b", "c", "d"}
+        assert stored(tmp_path) == ["a", "b", "c", "d"]
     answers.close()
-    assert {answer.key for answer in read_answers(tmp_path)} >= {"a", "b", "c"}
+    assert stored(tmp_path)[:3] == ["a", "b", "c"]

@@ -212,14 +212,15 @@ def check_steps(
 def test_the_filter_scores_all_that_can_be_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: Clean
 ) -> None:
-    from lmms_rpts.filters import ScoreFilter, budget
+    from lmms_rpts.filters import budget
+    from lmms_rpts.filters.record import Transform
+    from lmms_rpts.filters.response_reading import NO_ANSWER
     from lmms_rpts.filters.responses import TransformedResponse
+    from lmms_rpts.filters.score import ScoreFilter
 
     docs = gold_docs()
-    responses = [
-        [TransformedResponse(gold_chain(doc), "rule", "arrows", "response", None, "rule")]
-        for doc in docs
-    ]
+    read = Transform(read_by="rule", style="arrows", source="response")
+    responses = [[TransformedResponse(gold_chain(doc), NO_ANSWER, read)] for doc in docs]
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.1)
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:m")
 

@@ -19,7 +19,7 @@ import transformers as typed_transformers
 from loguru import logger
 from PIL import Image
 
-from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, Usage, open_engine, sees
+from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, Usage, find_judges, open_engine
 from lmms_rpts.judging.backends import hf
 from lmms_rpts.judging.backends.hf import HFJudge, check_hf, sees_hf
 from lmms_rpts.judging.backends.transformers_model import Chat
@@ -323,10 +323,10 @@ def test_a_system_message_that_the_template_does_not_take(tmp_path: Path) -> Non
 
 
 def test_the_engine_knows_who_sees(folder: Path, tmp_path: Path) -> None:
-    settings = load_settings()
     words = build_tiny_lm(tmp_path / "lm")
-    assert sees(f"hf:{folder}", settings)
-    assert not sees(f"hf:{words}", settings)
+    (good,), (blind,) = (find_judges(f"hf:{each}", load_settings()) for each in (folder, words))
+    assert good.sees
+    assert not blind.sees
     with open_engine(f"hf:{words}", progress=False) as engine:
         (verdict,) = engine.run([about("q", image(0))])
     assert (verdict.error, verdict.attempts) == (f"hf:{words} does not support images", 0)

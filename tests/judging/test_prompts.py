@@ -334,9 +334,13 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
         "'n_pictures' is undefined",
     ),
     # without the separator line
-    ("en/image.jinja", "x", "a line ----- must separate"),
-    ("en/image.jinja", "x\n ----- \n{{ conclusion | fence }}", "a line ----- must separate"),
-    ("en/image.jinja", "x\n-----", "a line ----- must separate"),
+    ("en/image.jinja", "x", "no line ----- separates the instructions"),
+    (
+        "en/image.jinja",
+        "x\n ----- \n{{ conclusion | fence }}",
+        "no line ----- separates the instructions",
+    ),
+    ("en/image.jinja", "x\n-----", "no line ----- separates the instructions"),
     # without the fence
     ("en/image.jinja", "x\n-----\n{{ conclusion }}", "{{ conclusion | fence }}"),
     ("en/image.jinja", "x\n-----\n<<<{{ conclusion }}>>", "{{ conclusion | fence }}"),
@@ -351,8 +355,8 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
     ),
     ("zh/inference.jinja", "x\n-----\n{% for p in premises %}{{ p }}{% endfor %}", "| fence }}"),
     # empty
-    ("en/image.jinja", " \n\n", "it is empty"),
-    ("en/image_again.jinja", "{# nothing #}", "it is empty"),
+    ("en/image.jinja", " \n\n", "it is empty, or"),
+    ("en/image_again.jinja", "{# nothing #}", "it is empty, or"),
     # not text
     ("en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError"),
     # what the sandbox forbids
@@ -389,7 +393,7 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     for name, said in [
         ("nowhere", "is not a folder"),
         ("file", "is not a folder"),
-        ("empty", "contains no prompt; use the built-in names: en/answer.jinja"),
+        ("empty", "contains no prompt; prompts: en/answer.jinja"),
         ("odd", "IsADirectoryError"),
     ]:
         with pytest.raises(JudgeConfigurationError) as caught:

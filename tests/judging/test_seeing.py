@@ -23,7 +23,6 @@ from lmms_rpts.judging import (
     Verdict,
     find_judges,
     open_engine,
-    sees,
 )
 from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.budget import guess_input_tokens
@@ -340,7 +339,7 @@ def test_a_complaint_about_a_parameter_is_not_one_about_images(
     with open_engine("openai:m", concurrency=1, progress=False) as engine:
         verdicts = engine.run([about(image(red)) for red in (0, 255, 128)])
     assert [float(each.value or 0) for each in verdicts] == pytest.approx([0, 1, 0.5], abs=0.02)
-    steps = 3 if field == "response_format" else 1  # enum, object, text
+    steps = 2 if field == "response_format" else 1  # enum, text
     assert server.calls == 3 + steps
 
 
@@ -395,8 +394,7 @@ def test_who_cannot_be_shown_images_is_not_asked() -> None:
 def test_which_judges_see(monkeypatch: pytest.MonkeyPatch, judge: str, seeing: bool) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     settings = load_settings()
-    assert sees(judge, settings) is seeing
-    (*members,) = (each.member(settings, None) for each in find_judges(judge, settings))
+    (*members,) = (each.open(settings) for each in find_judges(judge, settings))
     assert all(each.sees for each in members) is seeing
 
 

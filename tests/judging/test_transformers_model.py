@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tokenizers import AddedToken, normalizers
 
 from lmms_rpts.judging.backends.transformers_model import Chat, Turn, UnusableError
-from lmms_rpts.judging.types import RefusedError
 from tests.support.tables import table
 from tests.support.tiny_lm import CHATML, EOT, tiny_tokenizer
 
@@ -111,16 +109,6 @@ def test_text_never_becomes_a_control_token(text: str) -> None:
     # The words are unchanged: only spaces are inserted.
     said = tokenizer.decode([each for each in read if each > EOT]).replace(" ", "")
     assert text.encode("utf-8", "replace").decode().replace(" ", "") in said
-
-
-def test_a_normalizer_that_makes_control_tokens_is_found_out() -> None:
-    """Full-width brackets become ASCII ones only after the text has been neutralised."""
-    tokenizer = tiny_tokenizer()
-    tokenizer.backend_tokenizer.normalizer = normalizers.NFKC()
-    tokenizer.add_tokens([AddedToken("<|end|>", normalized=True)], special_tokens=True)
-    with pytest.raises(RefusedError, match="the request contains control tokens"):
-        guarded(CHATML, ("user", "＜｜end｜＞"), tokenizer=tokenizer)
-    assert "（ok）" in guarded(CHATML, ("user", "（ok）"), tokenizer=tokenizer)
 
 
 def test_control_tokens_that_overlap_are_all_broken() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from lmms_rpts.reasoning import find_answer
+from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning.answer_lines import is_answer_line
 from tests.reasoning.strategies import texts
 from tests.support.tables import table
@@ -39,5 +39,5 @@ def test_answer_lines(line: str, answers: bool) -> None:
 
 @given(texts)
 def test_answers_are_total(text: str) -> None:
-    assert find_answer(text) in (YES, NO, OPEN, NONE)
+    assert read_stance(text).answer in (YES, NO, OPEN, NONE)
     is_answer_line(text)

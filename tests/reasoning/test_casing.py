@@ -7,7 +7,8 @@ import sys
 
 from lmms_rpts.filters.response_reading import parse_answer
 from lmms_rpts.grading.numbers import number_at
-from lmms_rpts.reasoning import extract_chain, find_answer, parse_chain
+from lmms_rpts.grading.stance import read_stance
+from lmms_rpts.reasoning import extract_chain, parse_chain
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.mentions import _WORDS, find_mentions, has_chinese_label
 
@@ -51,8 +52,8 @@ def test_chains_and_answers_in_odd_letters() -> None:
     assert [clue.kind for clue in chain.steps[0].premises] == ["image", "text"]
     text = "Concluſion 0: from (İmage 0), the clock shows nine.\nFinal answer: dıſagree"
     assert extract_chain(text, "en").chain.steps
-    assert find_answer(text) == "disagree"
-    assert find_answer("Final answer: agree. No, I dİsagree") is None
+    assert read_stance(text).answer == "disagree"
+    assert read_stance("Final answer: agree. No, I dİsagree").answer is None
 
 
 def test_a_judges_word_in_odd_letters() -> None:

@@ -12,7 +12,6 @@ from lmms_rpts.reasoning import (
     Step,
     build_tree,
     extract_chain,
-    find_answer,
     format_chain,
     locate_error,
     parse_chain,
@@ -53,10 +52,7 @@ AFTER = [
 def read_all(text: str) -> None:
     picked = select_reasoning(text)
     extract_chain(picked.text)
-    find_answer(picked.spoken)
     read_stance(picked.spoken)
-    if picked.spoken != text:
-        find_answer(text)
 
 
 def filled(unit: str, length: int) -> str:
@@ -185,7 +181,7 @@ def test_unnumbered_conclusions_all_the_way() -> None:
 def test_endless_numbers(digits: int) -> None:
     number = "9" * digits
     text = f"Conclusion 0: from Image {number} and Conclusion {number}, a.\nFinal answer: agree"
-    assert find_answer(text) == "agree"
+    assert read_stance(text).answer == "agree"
     (step,) = extract_chain(text).chain.steps
     assert step.premises[0].kind == "image"
     chain = parse_chain([f"Image{number} + Conclusion{number} -> Conclusion{number}: a"])

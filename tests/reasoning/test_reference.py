@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -16,7 +17,6 @@ from lmms_rpts.reasoning import (
     build_tree,
     combine_answers,
     extract_chain,
-    find_answer,
     format_chain,
     parse_chain,
     plan_steps,
@@ -235,8 +235,8 @@ def test_gold_reasoning_in_the_format_of_our_prompt_is_read_right(
             clean += read.clean
             if read.clean and [(s.premises, s.conclusion) for s in read.chain.steps] != steps:
                 yield f"instance {row['id']}: {written} was read as {read.chain.steps}"
-            if find_answer("\n".join(written)) != answer:
-                yield f"instance {row['id']}: answer {find_answer(written[-1])}"
+            if read_stance("\n".join(written)).answer != answer:
+                yield f"instance {row['id']}: answer {read_stance(written[-1]).answer}"
 
     none_of(disagreements(), len(rows), at_least=400)
     assert clean > 0.98 * len(rows)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lmms_rpts.rows import ReadError
 from lmms_rpts.runs.task_grades import metric_names, read_task_grades, write_task_grades
 from lmms_rpts.tasks.any_task.host import read_grades
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from tests.support.tables import table
 
 RECORD = json.dumps({"schema": "lmms_rpts.rpts", "rpts": 0.5})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +35,7 @@ def write_reform_runs(folder: Path, tasks: Iterable[str], right: Iterable[int]) 
 
 
 def _rows(task: str, right: set[int]) -> Iterable[dict[str, Any]]:
-    documents = [
-        asdict(each) | {"options": list(each.options)} for each in load_documents(*TASKS[task][:2])
-    ]
-    for at, document in enumerate(documents):
-        document = {name: _listed(value) for name, value in document.items()}
+    for at, document in enumerate(load_documents(*TASKS[task][:2])):
         if TASKS[task][1] == "likelihood":
             losses = [[each] for each in LOSSES[: len(document["options"])]]
             written: Any = ReformLikelihoodFilter().apply(losses, [document] * len(losses))
@@ -49,10 +44,6 @@ def _rows(task: str, right: set[int]) -> Iterable[dict[str, Any]]:
         said = _answer(document, document["duplicate"] in right)
         (written,) = ReformAnswerFilter().apply([[said]], [document])
         yield {"doc_id": at, "resps": [said], "filtered_resps": written}
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _answer(document: dict[str, Any], right: bool) -> str:

@@ -136,10 +136,10 @@ def text_of(body: Body) -> str:
 
 
 def form_of(body: Body) -> str:
-    """The form in which a reply is requested: ``bounded``, ``enum``, ``object`` or ``text``."""
-    form = body.get("response_format", {"type": "text"})
-    if form["type"] != "json_schema":
-        return str(form["type"]).removeprefix("json_")
+    """The form in which a reply is requested: ``bounded``, ``enum`` or ``text``."""
+    form = body.get("response_format")
+    if form is None:
+        return "text"
     return "bounded" if "maxLength" in json.dumps(form) else "enum"
 
 

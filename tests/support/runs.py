@@ -8,8 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.filters.aggregate import build_record
-from lmms_rpts.filters.record import RptsRecord, Scoring
-from lmms_rpts.filters.responses import Question, ScoredResponse, StepScore, TransformedResponse
+from lmms_rpts.filters.record import (
+    Answer,
+    Judged,
+    Kind,
+    Question,
+    RptsRecord,
+    Scoring,
+    Transform,
+)
+from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.runs.samples import read_samples_of
 from lmms_rpts.tasks.benchmark import record_types
@@ -52,11 +60,13 @@ def make_record(
     doc = doc or make_doc()
     chain = parse_chain(list(steps), doc["language"])
     assert len(chain.steps) == len(scores)
-    kinds = ["inference" if "onclusion" in line.split("->")[0] else "image" for line in steps]
+    kinds: list[Kind] = [
+        "inference" if "onclusion" in line.split("->")[0] else "image" for line in steps
+    ]
     judged = tuple(
-        StepScore(
-            score,
-            (
+        Judged(
+            score=score,
+            questions=(
                 Question(
                     kind=kind,
                     evidence=("what is known",),
@@ -68,14 +78,11 @@ def make_record(
         )
         for kind, score in zip(kinds, scores, strict=True)
     )
+    correct = None if answer is None else answer == doc["answer"]
     transformed = TransformedResponse(
-        chain=chain,
-        read_by="rule",
-        style="steps",
-        source="response",
-        answer=answer,
-        answer_by="rule",
-        correct=None if answer is None else answer == doc["answer"],
+        chain,
+        Answer(value=answer, correct=correct),
+        Transform(read_by="rule", style="steps", source="response"),
     )
     scored = ScoredResponse(transformed, chain, judged, judge)
     record: dict[str, Any] = json.loads(build_record(scored, doc, scoring).to_json())

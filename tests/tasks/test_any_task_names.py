@@ -19,7 +19,7 @@ from lmms_rpts.tasks.any_task.prompts import (
     with_steps,
     without_steps,
 )
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from tests.support.tables import table
 
 

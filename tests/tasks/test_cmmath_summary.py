@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.cmmath import record as results
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
-from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, tree_frame
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, RuleGrade, read_cmmath_runs
 from lmms_rpts.tasks.cmmath.summary import GRADING, METRICS, summarize_cmmath
 from lmms_rpts.tasks.grade_types import Figures

@@ -16,9 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
-from lmms_rpts.filters import TransformFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.rows import ReadError, Row
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import expand
 from lmms_rpts.tasks.own.data import (
     FIELDS,
@@ -384,4 +384,4 @@ def test_answers_of_several_forms_in_one_file(
     instance = Instance(question="What?", answer=answer, options=options)
     doc = as_document(instance, "mixed", "en", 0)
     (found,) = TransformFilter(judge="lexical", answer="mixed").apply([[response]], [asdict(doc)])
-    assert found[0].correct is correct
+    assert found[0].answer.correct is correct

@@ -16,14 +16,13 @@ from PIL import Image, ImageFile
 
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.data import read_samples, root_of
 from lmms_rpts.tasks.reform_eval.dataset import load_samples
-from lmms_rpts.tasks.reform_eval.documents import question_with_answer, question_with_options
 from lmms_rpts.tasks.reform_eval.images import with_boxes
-from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, data_sets, groups
-from lmms_rpts.tasks.reform_eval.tasks import BUILT
+from lmms_rpts.tasks.reform_eval.prompts import question_with_answer, question_with_options
+from lmms_rpts.tasks.reform_eval.sets import BUILT, DIMENSIONS, data_sets, groups
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import SETS, content_of, image_text, write_reform, write_set
@@ -242,7 +241,7 @@ def test_a_broken_file_is_told_of_before_a_model_is_loaded(
     chosen = data_sets()[name]
     write_set(tmp_path, chosen, content)
     with pytest.raises(DataError) as raised:
-        check_tasks([chosen.task("generation")])
+        check_tasks([f"reform_{name}"])
     message = str(raised.value)
     assert said in message
     assert chosen.file.rpartition("/")[2] in message

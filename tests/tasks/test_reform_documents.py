@@ -6,7 +6,6 @@ import copy
 import json
 import math
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from lmms_rpts.tasks.reform_eval import prompts
 from lmms_rpts.tasks.reform_eval.data import balanced_order, rng_of
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_samples
-from lmms_rpts.tasks.reform_eval.documents import Document
 from lmms_rpts.tasks.reform_eval.sets import TASKS, Method, data_sets
 from tests.support.environment import configure
 from tests.support.reference import reference
@@ -39,13 +37,8 @@ def published(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REFORM_PATH", str(reference("reform_eval/data_samples")))
 
 
-def documents(name: str, method: Method = "generation") -> list[Document]:
+def documents(name: str, method: Method = "generation") -> list[dict[str, Any]]:
     return load_documents(data_sets()[name], method)
-
-
-def as_doc(document: Document) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(asdict(document)))
-    return found
 
 
 def test_labels_are_right_in_all_duplicates_of_the_sets_that_shuffling_destroyed(
@@ -57,11 +50,11 @@ def test_labels_are_right_in_all_duplicates_of_the_sets_that_shuffling_destroyed
         found = documents(name)
         assert len(found) == 5 * len(samples)
         for document in found:
-            sample = samples[document.sample]
-            assert document.options[document.right] == sample.options[sample.right or 0]
-            assert sorted(document.options) == sorted(sample.options)
-            if document.duplicate == 0:
-                assert document.options == sample.options
+            sample = samples[document["sample"]]
+            assert document["options"][document["right"]] == sample.options[sample.right or 0]
+            assert sorted(document["options"]) == sorted(sample.options)
+            if document["duplicate"] == 0:
+                assert document["options"] == list(sample.options)
         assert samples == before
         assert documents(name) == found
 
@@ -105,8 +98,8 @@ def test_duplicates_differ_as_the_settings_say(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     configure(monkeypatch, reform=settings)
-    found = [each for each in documents(name) if each.sample == 0]
-    said = {prompts.doc_to_text(as_doc(each)) for each in found}
+    found = [each for each in documents(name) if each["sample"] == 0]
+    said = {prompts.doc_to_text(each) for each in found}
     assert len(said) == distinct
 
 
@@ -121,11 +114,13 @@ def test_options_and_solved_examples_have_the_marks_that_are_set(
 ) -> None:
     configure(monkeypatch, reform={"marks": marks})
     document = documents("gqa")[0]
-    assert document.marks == pattern
-    asked, answered = json.loads(document.history)[0]
+    assert document["marks"] == pattern
+    asked, answered = json.loads(document["history"])[0]
     assert f"({pattern[0]}) " in asked
     assert answered.startswith(f"The answer is ({pattern[0]})")
-    assert f"Options: ({pattern[0]}) a red sheet; ({pattern[1]}) a green sheet" in document.question
+    assert (
+        f"Options: ({pattern[0]}) a red sheet; ({pattern[1]}) a green sheet" in document["question"]
+    )
 
 
 def test_random_marks_are_of_all_kinds_and_the_same_again(
@@ -133,29 +128,29 @@ def test_random_marks_are_of_all_kinds_and_the_same_again(
 ) -> None:
     configure(monkeypatch, reform={"marks": "random"})
     found = [each for name in ("gqa", "vqa_v2", "whoops") for each in documents(name)]
-    assert {each.marks[:3] for each in found} == {"ABC", "abc", "123"}
+    assert {each["marks"][:3] for each in found} == {"ABC", "abc", "123"}
     assert found == [each for name in ("gqa", "vqa_v2", "whoops") for each in documents(name)]
 
 
 def test_a_dialogue_keeps_its_capital_letters_and_its_past_rounds(folder: Path) -> None:
-    second = next(each for each in documents("visdial") if each.round == 1)
-    history = json.loads(second.history)
+    second = next(each for each in documents("visdial") if each["round"] == 1)
+    history = json.loads(second["history"])
     assert history[-1][0].startswith("Is it a sheet from NYC? Options: (A) Yes; (B) No;")
     assert history[-1][1] == "The answer is (A) Yes"
-    assert "One of NYC's" in second.options
-    likely = next(each for each in documents("visdial", "likelihood") if each.round == 1)
-    assert json.loads(likely.history) == [["Is it a sheet from NYC?", "Yes"]]
-    assert likely.question == "What colour has it?"
+    assert "One of NYC's" in second["options"]
+    likely = next(each for each in documents("visdial", "likelihood") if each["round"] == 1)
+    assert json.loads(likely["history"]) == [["Is it a sheet from NYC?", "Yes"]]
+    assert likely["question"] == "What colour has it?"
 
 
 def test_braces_of_the_data_stay_and_those_of_the_instruction_are_filled(folder: Path) -> None:
     for document in documents("coco_itm"):
-        assert f"A {{sheet}} numbered {document.sample}" in document.question
-        assert "{}" not in document.question
+        assert f"A {{sheet}} numbered {document['sample']}" in document["question"]
+        assert "{}" not in document["question"]
 
 
 def test_chat_wrappers_get_turns_and_simple_ones_the_text_form(folder: Path) -> None:
-    doc = as_doc(next(each for each in documents("visdial") if each.round == 1))
+    doc = next(each for each in documents("visdial") if each["round"] == 1)
     messages = prompts.doc_to_messages(doc)
     assert [each["role"] for each in messages] == ["user", "assistant"] * 2 + ["user"]
     assert [part["type"] for part in messages[0]["content"]] == ["image", "text"]
@@ -169,7 +164,7 @@ def test_chat_wrappers_get_turns_and_simple_ones_the_text_form(folder: Path) -> 
     assert all(text in said for text in texts)
     begun = [{"role": "assistant", "content": [{"type": "text", "text": "The answer is"}]}]
     assert prompts.doc_to_messages(doc, prefill=True) == [*messages, *begun]
-    likely = as_doc(documents("visdial", "likelihood")[1])
+    likely = documents("visdial", "likelihood")[1]
     assert prompts.doc_to_messages(likely, prefill=True) == prompts.doc_to_messages(likely)
 
 
@@ -177,19 +172,19 @@ def test_every_task_has_documents_that_the_prompts_take(published: None) -> None
     for task, (chosen, method, _) in TASKS.items():
         found = load_documents(chosen, method)
         assert found, task
-        doc = as_doc(found[-1])
+        doc = found[-1]
         assert prompts.doc_to_text(doc).startswith("User: ")
         assert "{}" not in prompts.doc_to_text(doc)
         (image,) = prompts.doc_to_visual(doc)
         assert image.mode == "RGB"
         if method == "likelihood":
             assert "Options:" not in prompts.doc_to_text(doc)
-            assert prompts.doc_to_choice(doc) == list(found[-1].options)
-            assert prompts.doc_to_target(doc) == found[-1].right
+            assert prompts.doc_to_choice(doc) == list(found[-1]["options"])
+            assert prompts.doc_to_target(doc) == found[-1]["right"]
 
 
 def test_duplicates_share_their_decoded_image(folder: Path) -> None:
-    first, second, *_ = (as_doc(each) for each in documents("gqa"))
+    first, second, *_ = (each for each in documents("gqa"))
     assert prompts.doc_to_visual(first)[0] is prompts.doc_to_visual(second)[0]
 
 
@@ -199,13 +194,13 @@ def test_a_limit_of_samples_keeps_their_duplicates(
     monkeypatch.setenv("REFORM_LIMIT_SAMPLES", "2")
     for name in SETS:
         found = documents(name)
-        counts = Counter(each.sample for each in found)
+        counts = Counter(each["sample"] for each in found)
         assert len(counts) == 2
         assert len(set(counts.values())) == 1
 
 
 def test_no_text_of_an_image_reaches_a_document(folder: Path) -> None:
-    lines = [json.dumps(asdict(each)) for name in SETS for each in documents(name)]
+    lines = [json.dumps(each) for name in SETS for each in documents(name)]
     assert max(map(len, lines)) < 3_000
     assert not any("iVBOR" in line for line in lines)
     assert math.isclose(len(lines), len(set(lines)))

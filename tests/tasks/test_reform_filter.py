@@ -7,7 +7,6 @@ import json
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval import dataset, results
+from lmms_rpts.tasks.reform_eval.benchmark import find_published
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
-from lmms_rpts.tasks.reform_eval.published_files import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets, groups
 from lmms_rpts.tasks.reform_eval.summary import (
@@ -50,8 +49,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def docs(name: str, method: Any = "generation") -> list[Doc]:
-    found = load_documents(data_sets()[name], method)
-    return [json.loads(json.dumps(asdict(each))) for each in found]
+    return load_documents(data_sets()[name], method)
 
 
 def graded(name: str, says: Says) -> tuple[ReformRecord, ...]:
@@ -185,7 +183,7 @@ def test_dependence_on_wording_place_and_neither_are_told_apart() -> None:
 def test_instability_is_the_published_one_in_both_tables() -> None:
     records = graded("gqa", by_wording)
     items = [
-        results.process_choice(doc, [record.to_json()])["instability"]
+        results.process("choice", doc, [record.to_json()])["instability"]
         for doc, record in zip(docs("gqa"), records, strict=True)
     ]
     shown = figures(model=records)["model"]["instability"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,30 +15,30 @@ from loguru import logger
 
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval import dataset, prompts, published
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
-from lmms_rpts.tasks.reform_eval.documents import (
+from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformOnlineFilter, outputs_of
+from lmms_rpts.tasks.reform_eval.prompts import (
+    LONGEST,
     marks_of,
     question_with_answer,
+    reply,
     rounds_of,
     style_of,
 )
-from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformOnlineFilter, outputs_of
-from lmms_rpts.tasks.reform_eval.prompts import LONGEST, reply
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.results import (
     CHOICE,
     instability_of_rounds,
     instability_over,
-    process_choice,
-    process_online,
+    process,
 )
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from tests.support.environment import configure
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
-from tests.support.reform import content_of, write_reform
+from tests.support.reform import chosen_text, content_of, write_reform
 from tests.support.tables import table
 
 VISDIAL = data_sets()["visdial"]
@@ -57,13 +56,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_reform(tmp_path, visdial=content)
 
 
-def as_doc(document: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(asdict(document)))
-    return found
-
-
 def documents() -> list[dict[str, Any]]:
-    return [as_doc(each) for each in load_task("reform_visdial_online")]
+    return load_task("reform_visdial_online")
 
 
 def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
@@ -112,8 +106,7 @@ def hold_as_chat(doc: dict[str, Any], outputs: Sequence[str]) -> list[list[dict[
 
 def test_rounds_are_those_of_the_gold_task(folder: Path) -> None:
     gold = {
-        (each.sample, each.duplicate): as_doc(each)
-        for each in load_documents(VISDIAL, "generation")
+        (each["sample"], each["duplicate"]): each for each in load_documents(VISDIAL, "generation")
     }
     found = documents()
     assert [(each["sample"], each["duplicate"]) for each in found] == [
@@ -259,7 +252,7 @@ def test_each_round_is_a_record_as_the_gold_task_has_it(folder: Path) -> None:
         for entry in entries
         for each in records_of(entry)
     }
-    gold = [as_doc(each) for each in load_documents(VISDIAL, "generation")]
+    gold = load_documents(VISDIAL, "generation")
     same = ReformAnswerFilter().apply([[f"({each['marks'][0]})"] for each in gold], gold)
     assert len(found) == len(same) == 35
     for entry in same:
@@ -301,11 +294,11 @@ def test_metrics_are_those_of_the_gold_task(folder: Path) -> None:
     said = [["(B)"] * len(rounds_of(doc)) for doc in docs]
     said[3][0] = "no option"
     entries = ReformOnlineFilter().apply([[each] for each in said], docs)
-    items = [process_online(doc, [entry]) for doc, entry in zip(docs, entries, strict=True)]
+    items = [process("online", doc, [entry]) for doc, entry in zip(docs, entries, strict=True)]
     rounds = [each for doc in docs for each in rounds_of(doc)]
     flat = [each for talk in said for each in talk]
     single = ReformAnswerFilter().apply([[each] for each in flat], rounds)
-    gold = [process_choice(doc, [entry]) for doc, entry in zip(rounds, single, strict=True)]
+    gold = [process("choice", doc, [entry]) for doc, entry in zip(rounds, single, strict=True)]
     for name in CHOICE:
         mean = mean_of_scored([each[name] for each in items])
         assert mean == pytest.approx(mean_of_scored([each[name] for each in gold]))
@@ -314,7 +307,7 @@ def test_metrics_are_those_of_the_gold_task(folder: Path) -> None:
     assert instability_of_rounds([each["instability"] for each in items]) == pytest.approx(
         instability_over([each["instability"] for each in gold])
     )
-    assert process_online(docs[0], ["no JSON", ["{}"], None])["accuracy"] == []
+    assert process("online", docs[0], ["no JSON", ["{}"], None])["accuracy"] == []
 
 
 # --- against the published code ------------------------------------------------------------------
@@ -351,7 +344,7 @@ def _check_published(case: dict[str, Any]) -> None:
             history += [{"value": asked}, {"value": begin + said}]
         item = {**step, "history": history}
         assert published.prompt(item, method=method, mark=mark) == step["expected"], step
-        chosen = published.chosen_text(
+        chosen = chosen_text(
             step["prediction"], step["answer_options"], likelihood=method == "likelihood"
         )
         assert chosen == step["expected_history_answer"], step

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scipy.special import stdtrit
 
-from lmms_rpts.filters.record import is_sound
+from lmms_rpts.filters.metrics import is_sound
 from lmms_rpts.reasoning import build_tree, rpts_score
 from lmms_rpts.stats.intervals import estimate_mean, numbered
 from lmms_rpts.tasks.aggregation import (

@@ -14,17 +14,12 @@ from loguru import logger
 
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.benchmark import benchmarks, group_parts
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError, store
+from lmms_rpts.tasks.questions import Questions
 from lmms_rpts.tasks.rome import data as dataset
 from lmms_rpts.tasks.rome.arguments import EVALUATORS
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.data import (
-    Annotations,
-    Question,
-    language_of,
-    load_annotations,
-    read_annotations,
-)
+from lmms_rpts.tasks.rome.data import Question, language_of, load_annotations, read_annotations
 from tests.support.rome import ENTRIES, changed, draw_images, write_rome
 from tests.support.tables import table
 
@@ -45,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_rome(found)
 
 
-def read(folder: Path) -> Annotations:
+def read(folder: Path) -> Questions[Question]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROME_PATH", str(folder))
         return load_annotations()
@@ -62,7 +57,7 @@ def error_of(*tasks: str) -> str:
     return str(caught.value)
 
 
-def only(found: Annotations) -> Question:
+def only(found: Questions[Question]) -> Question:
     assert found.faults == ()
     (question,) = found.questions
     return question
@@ -314,29 +309,27 @@ def test_the_results_file_tells_the_data(folder: Path) -> None:
         dataset.metadata_music  # noqa: B018
 
 
-def test_the_prepared_file_is_written_once_and_repaired(folder: Path) -> None:
-    questions = read(folder).of("geo")
-    path = dataset.prepare(questions)
+def test_the_file_for_datasets_is_written_once_repaired_and_kept_in_the_cache(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stored() -> Path:
+        return store(read(folder).questions, "ROME", "questions")
+
+    path = stored()
+    assert (tmp_path / "temporary") in path.parents
     stamp = path.stat().st_mtime_ns
-    assert dataset.prepare(questions) == path
+    assert stored() == path
     assert path.stat().st_mtime_ns == stamp
     whole = path.read_bytes()
     path.write_bytes(whole[:10])
-    assert dataset.prepare(questions).read_bytes() == whole
+    assert stored().read_bytes() == whole
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
-def test_where_the_prepared_file_is_kept(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    questions = read(folder).of("geo")
-    assert (tmp_path / "temporary") in dataset.prepare(questions).parents
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
-    assert (tmp_path / "cache" / "rome") in dataset.prepare(questions).parents
+    assert (tmp_path / "cache" / "rome") in stored().parents
     # An unwritable cache: root may write anywhere, but not below a file.
     write(tmp_path / "file", "")
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "file"))
-    assert (tmp_path / "temporary") in dataset.prepare(questions).parents
+    assert (tmp_path / "temporary") in stored().parents
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has a temporary folder per user")

@@ -13,8 +13,7 @@ import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import inference_request
+from lmms_rpts.judging.prompts import Prompts, inference_request
 from lmms_rpts.runs.validity import ValidatedSet
 from lmms_rpts.settings import Settings
 from lmms_rpts.validation.loading import load_set

@@ -45,9 +45,9 @@ _THINKING = 4096
 """Tokens for the thinking of a model, before its reply."""
 THOUGHT, _END_OF_THOUGHT = "<think>", "</think>"
 _THINKS = ("think", "<|channel|>")
-_IMAGES = "IMAGE_TEXT_TO_TEXT"
-_CLASSES = {"CAUSAL_LM": "AutoModelForCausalLM", _IMAGES: "AutoModelForImageTextToText"}
-"""Classes of transformers by task; some models, such as Gemma 3, are listed for both."""
+_SEEING = "AutoModelForImageTextToText"
+_CLASSES = {"AutoModelForCausalLM": "CAUSAL_LM", _SEEING: "IMAGE_TEXT_TO_TEXT"}
+"""Classes of transformers with their tasks; some models, such as Gemma 3, are listed for both."""
 _SMALLER = "choose a smaller model, or free memory that other processes use"
 
 
@@ -129,13 +129,17 @@ class HFJudge:
 
 @dataclass(eq=False, slots=True)
 class _Ask:
-    """A request; its prompt, the tokens of the prompt and the token limit of its reply."""
+    """A request; its prompt, the tokens of the prompt and the token limit of its reply.
+
+    ``alone``: whether a batch with it failed.
+    """
 
     request: JudgeRequest
     future: Future[Reply] = field(default_factory=Future)
     prompt: Prompt | None = None
     ids: list[int] = field(default_factory=list)
     limit: int = 0
+    alone: bool = False
 
     def settle(self, result: Reply | Exception) -> None:
         with suppress(InvalidStateError):  # it was cancelled or failed in the meantime
@@ -145,13 +149,13 @@ class _Ask:
                 self.future.set_result(result)
 
 
-class _Model:
+class _Judge(ChatModel):
     """A loaded judge; ``most``: the rows that fit into memory at once, as far as known."""
 
     def __init__(self, model: Any, chat: Chat) -> None:
         from transformers import GenerationConfig
 
-        self._model, self._chat = ChatModel(model, chat), chat
+        super().__init__(model, chat)
         # A new config: recommended sampling and penalties of the model do not apply to a judge.
         settings: Any = GenerationConfig
         model.generation_config = settings(do_sample=False, num_beams=1)
@@ -159,7 +163,7 @@ class _Model:
         self._thinks = any(mark in str(chat.template).lower() for mark in _THINKS)
 
     def answer(self, waiting: Sequence[_Ask], size: int) -> None:
-        """Answer one batch of the waiting requests."""
+        """Answer one batch of the waiting requests; some may go on waiting."""
         for ask in waiting:
             if ask.prompt is None:
                 try:
@@ -167,34 +171,11 @@ class _Model:
                 except RefusedError as error:
                     ask.settle(error)
         ready = [ask for ask in waiting if ask.prompt and not ask.future.done()]
-        if ready:
-            self._answer(_batch(ready, min(size, self.most), self._model.context))
-
-    def _prepare(self, ask: _Ask) -> None:
-        if ask.request.images and not self._chat.sees:
-            raise RefusedError("the judge's model does not support images")
+        if not ready:
+            return
+        batch = _batch(ready, min(size, self.most), self.context)
         try:
-            ask.prompt = self._chat.prompt(_turns(ask.request))
-            ask.ids = self._chat.ids(ask.prompt)
-        except RefusedError:
-            raise
-        except Exception as error:  # templates and processors raise any exception
-            what = (
-                "processor rejects the images" if ask.request.images else "chat template rejects it"
-            )
-            raise RefusedError(f"the judge's {what}: {_said(error)}") from None
-        room = self._model.context - len(ask.ids)
-        if room < 1:
-            raise RefusedError(
-                f"the prompt has {len(ask.ids)} tokens, but the judge's model takes "
-                f"{self._model.context} including its reply: choose a model with a longer context"
-            )
-        ask.limit = min(room, ask.request.most_tokens + (_THINKING if self._thinks else 0))
-
-    def _answer(self, asks: Sequence[_Ask]) -> None:
-        """Answer a batch, in smaller ones if it does not fit into memory."""
-        try:
-            for ask, row in zip(asks, self._generate(asks), strict=True):
+            for ask, row in zip(batch, self._generate(batch), strict=True):
                 ask.settle(self._reply(ask, row))
             return
         except Exception as error:  # one failing request must not fail the others
@@ -202,37 +183,52 @@ class _Model:
         # The traceback is released only here, and with it the GPU memory that it references.
         if memory:
             _free()
-            self.most = max(1, len(asks) // 2)
-            reason = f"the request of {len(asks[0].ids)} tokens does not fit in memory"
+            self.most = max(1, len(batch) // 2)
+            reason = f"the request of {len(batch[0].ids)} tokens does not fit in memory"
         elif "CUDA error" in reason:
             raise FatalJudgeError(f"the judge's GPU failed ({reason}): run the same command again")
-        if len(asks) == 1:
-            asks[0].settle(RefusedError(f"the judge's model failed: {reason}"))
-            return
-        while asks:
-            most = self.most if memory else 1  # memory may turn out to be even smaller
-            self._answer(asks[:most])
-            asks = asks[most:]
+        if len(batch) == 1:
+            batch[0].settle(RefusedError(f"the judge's model failed: {reason}"))
+        for ask in batch:
+            ask.alone = not memory
+
+    def _prepare(self, ask: _Ask) -> None:
+        if ask.request.images and not self.chat.sees:
+            raise RefusedError("the judge's model does not support images")
+        try:
+            ask.prompt = self.chat.prompt(_turns(ask.request))
+            ask.ids = self.chat.ids(ask.prompt)
+        except Exception as error:  # templates, processors and images raise any exception
+            raise RefusedError(
+                f"the judge's model does not take the request: {_said(error)}"
+            ) from None
+        room = self.context - len(ask.ids)
+        if room < 1:
+            raise RefusedError(
+                f"the prompt has {len(ask.ids)} tokens, but the judge's model takes "
+                f"{self.context} including its reply: choose a model with a longer context"
+            )
+        ask.limit = min(room, ask.request.most_tokens + (_THINKING if self._thinks else 0))
 
     def _generate(self, asks: Sequence[_Ask]) -> list[list[int]]:
         import torch
 
-        inputs = self._chat.inputs([ask.prompt for ask in asks if ask.prompt])
+        inputs = self.chat.inputs([ask.prompt for ask in asks if ask.prompt])
         width = inputs["input_ids"].shape[1]
-        limits = torch.tensor([ask.limit for ask in asks], device=self._model.model.device)
+        limits = torch.tensor([ask.limit for ask in asks], device=self.model.device)
 
         def stop(ids: Any, scores: Any, **_: Any) -> Any:
             """Stop each row at its own limit, and all rows if their replies are not needed."""
             return (limits <= ids.shape[1] - width) | all(ask.future.done() for ask in asks)
 
-        return self._model.generate(
+        return self.generate(
             inputs, max_new_tokens=max(ask.limit for ask in asks), stopping_criteria=[stop]
         )
 
     def _reply(self, ask: _Ask, row: list[int]) -> Reply:
         row = row[: ask.limit]
-        ended = bool(row) and row[-1] in self._model.ends
-        text = self._chat.tokenizer.decode(row[:-1] if ended else row, skip_special_tokens=True)
+        ended = bool(row) and row[-1] in self.ends
+        text = self.chat.tokenizer.decode(row[:-1] if ended else row, skip_special_tokens=True)
         if not ended and THOUGHT in text:
             self._thinks = True  # unknown from the template; the next call gets more tokens
         return Reply(text, Usage(len(ask.ids), len(row)), complete=ended)
@@ -262,27 +258,28 @@ def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
     fit. All have the same number of images, since not every processor pads images.
     """
     first = ready[0]
-    alike = sorted(
-        (ask for ask in ready if len(ask.request.images) == len(first.request.images)),
+    if first.alone:
+        return [first]
+    chosen = sorted(
+        (
+            ask
+            for ask in ready
+            if not ask.alone and len(ask.request.images) == len(first.request.images)
+        ),
         key=lambda ask: (ask.limit != first.limit, abs(len(ask.ids) - len(first.ids))),
-    )
-    chosen: list[_Ask] = []
-    width = limit = 0
-    for ask in alike[:size]:
-        width, limit = max(width, len(ask.ids)), max(limit, ask.limit)
-        if chosen and width + limit > context:
-            break
-        chosen.append(ask)
+    )[:size]
+    while max(len(ask.ids) for ask in chosen) + max(ask.limit for ask in chosen) > context:
+        chosen.pop()
     return chosen
 
 
 _ONE_AT_A_TIME = threading.Lock()
-_LOADED: dict[tuple[str, str | None], _Model] = {}
+_LOADED: dict[tuple[str, str | None], _Judge] = {}
 """The model used last."""
 
 
 @contextmanager
-def _loaded(name: str, device: str | None) -> Iterator[_Model]:
+def _loaded(name: str, device: str | None) -> Iterator[_Judge]:
     """A model, loaded if necessary, for one thread at a time."""
     with _ONE_AT_A_TIME:
         if (name, device) not in _LOADED:
@@ -293,21 +290,21 @@ def _loaded(name: str, device: str | None) -> Iterator[_Model]:
         yield _LOADED[name, device]
 
 
-def _load(name: str, device: str | None) -> _Model:
+def _load(name: str, device: str | None) -> _Judge:
     import transformers
 
     target = best_device(device)
     logger.info(f"Loading the judge's model {name} onto {target}")
-    options: dict[str, Any] = {"dtype": "float32" if target == "cpu" else "auto"}
-    if target.startswith("cuda"):
-        # Directly to the GPU; to all of them if one is too small.
-        options["device_map"] = "auto" if device is None else {"": target}
     try:
-        kind = getattr(transformers, _auto_class(_config(name)))
-        model = kind.from_pretrained(model_path(name), trust_remote_code=False, **options)
-        if not target.startswith("cuda"):
-            model = model.to(target)
-        return _Model(model, _chat(name))
+        kind = getattr(transformers, _classes(_config(name))[0])
+        model = kind.from_pretrained(
+            model_path(name),
+            trust_remote_code=False,
+            dtype="float32" if target == "cpu" else "auto",
+            # Directly to the GPU; to all of them if one is too small.
+            device_map="auto" if device is None and target == "cuda" else {"": target},
+        )
+        return _Judge(model, _chat(name))
     except Exception as error:
         reason, memory = _said(error), _is_memory(error)
     _free()
@@ -328,7 +325,6 @@ def check_hf(name: str) -> str | None:
     if name.startswith((".", "/", "~")) and not Path(model_path(name)).is_dir():
         return f"no such folder: {model_path(name)!r}"
     try:
-        _auto_class(_config(name))
         _chat(name)
     except UnusableError as error:
         return f"{error}: choose an instruction-tuned model"
@@ -355,7 +351,7 @@ def _chat(name: str) -> Chat:
     load: Any = AutoProcessor.from_pretrained
     path = model_path(name)
     config = _config(name)
-    if _is_listed(config, _IMAGES) and not is_encoder_decoder(config):
+    if _SEEING in _classes(config) and not is_encoder_decoder(config):
         try:
             processor = load(path, trust_remote_code=False)
             found = template_of(processor.tokenizer, processor)
@@ -380,20 +376,18 @@ def _config(name: str) -> Any:
     return AutoConfig.from_pretrained(model_path(name), trust_remote_code=False)
 
 
-def _auto_class(config: Any) -> str:
-    """The class of transformers that loads such a model with its head; raises UnusableError."""
-    for task, kind in _CLASSES.items():
-        if _is_listed(config, task):
-            return kind
-    raise UnusableError(f"{(config.architectures or [config.model_type])[0]} generates no text")
-
-
-def _is_listed(config: Any, task: str) -> bool:
+def _classes(config: Any) -> list[str]:
+    """The classes of transformers that load such a model with its head; raises UnusableError."""
     from transformers.models.auto import modeling_auto
 
-    names: dict[str, str] = getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES")
-    built = set(config.architectures or ())
-    return bool(built & set(names.values())) if built else config.model_type in names
+    built, found = set(config.architectures or ()), []
+    for kind, task in _CLASSES.items():
+        names: dict[str, str] = getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES")
+        if built & set(names.values()) if built else config.model_type in names:
+            found.append(kind)
+    if not found:
+        raise UnusableError(f"{(config.architectures or [config.model_type])[0]} generates no text")
+    return found
 
 
 def _revision(name: str) -> str | None:
@@ -416,13 +410,9 @@ def _said(error: Exception) -> str:
 
 
 def _is_memory(error: Exception) -> bool:
-    import torch
-
-    if isinstance(error, torch.cuda.OutOfMemoryError | MemoryError):
-        return True
     # The CPU, Apple's GPU and CUDA's libraries raise no specific exception for it.
     words = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
-    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 
 def _free() -> None:

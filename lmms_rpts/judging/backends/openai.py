@@ -11,17 +11,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lmms_rpts.judging.backends.server_replies import Fault, read_completion, read_fault, shown
+from lmms_rpts.judging.backends.server_replies import (
+    FORM,
+    Completion,
+    Fault,
+    read_completion,
+    read_fault,
+    shown,
+)
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
-    AdaptedError,
     Backend,
     FatalJudgeError,
     JudgeRequest,
     RefusedError,
     Reply,
     TransientError,
+    Usage,
 )
 from lmms_rpts.masking import MASK, RUN, mask_images
 from lmms_rpts.settings import Settings
@@ -38,23 +45,12 @@ GRACE = 0.2
 BLIND_AFTER = 3
 """Refusals after which a model that never accepted an image counts as text-only."""
 
-_PATH = "/chat/completions"
 _OPENAI = "https://api.openai.com/v1"
 _TOO_LONG = "the judge took too long to answer"
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
-_DROPPED = {"ServerDisconnectedError", "ClientOSError", "RemoteProtocolError", "ReadError"}
-_OF_THE_LINE = {"DecodingError", "TransportError", "ClientError", "APIConnectionError", "OSError"}
-_NEVER_CONNECTED = {
-    "ConnectTimeout",
-    "ConnectError",
-    "ClientConnectorError",
-    "ClientConnectorDNSError",
-    "ConnectionTimeoutError",
-}
 
-
-BOUNDED, ENUM, OBJECT, TEXT = range(4)
-"""A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; any JSON object; text.
+BOUNDED, ENUM, TEXT = range(3)
+"""A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; text.
 
 Servers enforce a schema to the letter: llama.cpp wrote ``{"score": -1}`` and endless reasons with
 one that had neither. It ignores bounds of numbers that are no integers, so scores are listed."""
@@ -67,7 +63,7 @@ class OpenAIJudge:
 
     The options that a server supports are learned from its error messages:
     ``max_completion_tokens`` instead of ``max_tokens``, no temperature, a weaker JSON schema or
-    none, more tokens for a model with hidden thinking.
+    none, more tokens for a model with hidden thinking. The refused call is repeated at once.
 
     Args:
         model: the model's name, as the server knows it.
@@ -95,7 +91,7 @@ class OpenAIJudge:
         self._model = model
         self._key = api_key
         self.time_limit = timeout
-        self._url = f"{base_url or _OPENAI}{_PATH}"
+        self._url = f"{base_url or _OPENAI}/chat/completions"
         self._headers = {
             "Authorization": f"Bearer {api_key}",
             "Content-Type": "application/json",
@@ -107,7 +103,8 @@ class OpenAIJudge:
         self._address: Any = None
         self._tokens_field = "max_tokens"
         self._temperature: float | None = temperature
-        self._forms = _FormLadder(structured)
+        self._form = BOUNDED if structured else TEXT
+        self._strictest = TEXT  # form that was accepted
         self._thinks = self._answered = self._took_images = False
         self._refused_images = 0
         self.served_model: str | None = None
@@ -122,34 +119,31 @@ class OpenAIJudge:
         if self._client is None:
             self._client = _http_client()
             self._address = self._client.build_request("POST", self._url).url  # parsed once
-        form = self._forms.form if _has_form(request) else TEXT
-        body = self._body(request, form)
-        content = await _encoded(request, body)
-        limit = self.time_limit * request.patience
-        try:
-            # The client limits each part of a call only; a slow server could take forever.
-            response, answer = await asyncio.wait_for(self._post(content, limit), limit + GRACE)
-        except asyncio.TimeoutError:
-            raise TransientError(_TOO_LONG, kind="timed out") from None
-        except Exception as error:  # from several libraries
-            raise self._no_answer(error) from None
-        if 300 <= response.status_code < 400:
-            # One stray redirect of a server that has answered before doesn't end a long run.
-            raise (TransientError if self._answered else FatalJudgeError)(
-                self._redirected(response)
-            )
-        if response.status_code >= 400:
-            fault = read_fault(response.status_code, response.headers, answer, self._secrets)
-            raise self._failure(fault, body, form, request)
-        if len(answer) > LONGEST_BODY:
-            # Not retried: the next reply is likely to be as long and to cost as much.
-            reason = f"the judge's server sent a reply of more than {LONGEST_BODY // 2**20} MiB"
-            raise RefusedError(reason)
+        form, spent = self._form if _has_form(request) else TEXT, Usage()
+        while True:
+            sent = self._body(request, form)
+            done = await self._call(await _encoded(request, sent), request)
+            limit: int = sent[self._tokens_field]
+            if isinstance(done, Fault):
+                form = self._adapted(done, sent, form, request)
+            elif done.thought_too_long and limit == request.most_tokens:
+                self._thinks, spent = True, done.reply.usage or spent
+            else:
+                break
         if _has_form(request):
-            self._forms.accepted(form)
-        reply = self._read(answer, body, request)
+            # A question that was refused with a schema does not change how others are asked.
+            self._strictest = min(self._strictest, form)
+            self._form = max(self._form, min(form, self._strictest))
         self._answered = True
-        return reply
+        self.served_model = done.model or self.served_model
+        text, usage = done.reply.text, done.reply.usage
+        if len(self._key) > RUN:
+            text = text.replace(self._key, MASK)
+        if request.images:
+            self._took_images = True
+            text = mask_images(text)
+        usage = usage and usage + spent
+        return replace(done.reply, text=text, usage=usage, limit=limit)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -161,12 +155,42 @@ class OpenAIJudge:
         thinks = self._thinks or self._tokens_field == "max_completion_tokens"
         body: dict[str, Any] = {
             "model": self._model,
-            **_in_form(request, form),
+            "messages": [dict(message) for message in request.messages],
             self._tokens_field: request.most_tokens + thinks * HIDDEN_THINKING,
         }
         if self._temperature is not None:
             body["temperature"] = self._temperature
+        if form != TEXT:
+            body["response_format"] = _schema(request, form)
         return body
+
+    async def _call(self, content: bytes, request: JudgeRequest) -> Completion | Fault:
+        limit = self.time_limit * request.patience
+        try:
+            # The client limits each part of a call only; a slow server could take forever.
+            response, answer = await asyncio.wait_for(self._post(content, limit), limit + GRACE)
+        except asyncio.TimeoutError:
+            raise TransientError(_TOO_LONG, kind="timed out") from None
+        except Exception as error:  # from several libraries
+            raise self._no_answer(error) from None
+        status = response.status_code
+        if 300 <= status < 400:
+            place = shown(response.headers.get("location", "").partition("?")[0], self._secrets)
+            # One stray redirect of a server that has answered before doesn't end a long run.
+            raise (TransientError if self._answered else FatalJudgeError)(
+                f"the judge's server redirects ({status}) to {place or 'nowhere'}; redirects are "
+                "not followed: set OPENAI_BASE_URL to the final address"
+            )
+        if status >= 400:
+            return read_fault(status, response.headers, answer, self._secrets)
+        if len(answer) > LONGEST_BODY:
+            # Not retried: the next reply is likely to be as long and to cost as much.
+            reason = f"the judge's server sent a reply of more than {LONGEST_BODY // 2**20} MiB"
+            raise RefusedError(reason)
+        try:
+            return read_completion(answer)
+        except (RefusedError, TransientError) as failure:
+            raise type(failure)(shown(str(failure), self._secrets)) from None
 
     async def _post(self, content: bytes, limit: float) -> tuple[Any, bytes]:
         """The response and its body; an error counts by its status even if its body breaks."""
@@ -185,79 +209,54 @@ class OpenAIJudge:
                     raise
         return response, bytes(answer)
 
-    def _read(self, content: bytes, sent: Mapping[str, Any], request: JudgeRequest) -> Reply:
-        try:
-            completion = read_completion(content)
-        except (RefusedError, TransientError) as failure:
-            raise type(failure)(shown(str(failure), self._secrets)) from None
-        self.served_model = completion.model or self.served_model
-        if completion.thought_too_long and not self._thinks:
-            self._thinks = True
-            reason = "the judge uses hidden thinking and needs a higher token limit"
-            raise AdaptedError(reason, completion.reply.usage)
-        text = completion.reply.text
-        if len(self._key) > RUN:
-            text = text.replace(self._key, MASK)
-        if request.images:
-            self._took_images = True
-            text = mask_images(text)
-        limit = sent.get("max_tokens") or sent.get("max_completion_tokens")
-        return replace(completion.reply, text=text, limit=limit)
-
-    def _redirected(self, response: Any) -> str:
-        """The message of a redirect: none is followed, as keys go only where the user chose."""
-        place = response.headers.get("location", "").partition("?")[0]
-        return (
-            f"the judge's server redirects ({response.status_code}) to "
-            f"{shown(place, self._secrets) or 'nowhere'}; redirects are not followed: set "
-            "OPENAI_BASE_URL to the final address"
-        )
-
     def _no_answer(self, error: Exception) -> Exception:
+        """What an exception means, by name: the underlying library depends on openai's version."""
         causes: list[BaseException] = [error]
         while causes[-1].__cause__ is not None:
             causes.append(causes[-1].__cause__)
-        # By name: the underlying libraries depend on openai's version, and one of them reports any
-        # broken connection as a timeout.
-        kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
+        kinds = {kind.__name__ for kind in type(error).__mro__}
         reason = shown(f"{causes[-1]}", self._secrets) or type(causes[-1]).__name__
-        if not kinds & _OF_THE_LINE:
+        if not kinds & {"RequestError", "ClientError", "OSError"}:
             return RefusedError(f"{type(error).__name__}: {reason}")
-        dropped = bool({type(cause).__name__ for cause in causes} & _DROPPED)
-        if not dropped and kinds & _NEVER_CONNECTED:
+        # openai's client with aiohttp reports any broken connection as a timeout.
+        broken = {type(cause).__name__ for cause in causes} & {
+            "ClientOSError",
+            "ServerDisconnectedError",
+        }
+        if not broken and kinds & {"ConnectError", "ConnectTimeout"}:
             return TransientError(f"no connection to {self._url}: {reason}", kind="unreachable")
-        if not dropped and "imeout" in type(causes[-1]).__name__:
+        if not broken and "TimeoutException" in kinds:
             return TransientError(_TOO_LONG, kind="timed out")
         return TransientError(f"the connection was lost to {self._url}: {reason}")
 
-    def _failure(
+    def _adapted(
         self, fault: Fault, sent: Mapping[str, Any], form: int, request: JudgeRequest
-    ) -> Exception:
+    ) -> int:
+        """Learn from a refusal; returns the form for the next call, or raises the error."""
         # A server that fails (500) and took images before is asked again.
         failed = fault.status >= 500 and self._took_images
         kind = fault.kind(bool(request.images) and not failed, self._model)
-        told = f"({fault.status}): {fault.said}"
-        if kind in ("no vision", "images"):
-            self._forms.refused(TEXT, named=False)  # an image was refused, not the form
-            self._refused_images += kind == "no vision" and not self._took_images
+        if kind == "no vision" and not self._took_images:
+            self._refused_images += 1
             if self._refused_images >= BLIND_AFTER:
-                return FatalJudgeError(
-                    f"the judge's model {self._model!r} does not accept images {told}; {_BLIND}"
+                raise FatalJudgeError(
+                    f"the judge's model {self._model!r} does not accept images ({fault.status}): "
+                    f"{fault.said}; {_BLIND}"
                 )
-            return RefusedError(f"the judge's server refused a question with images {told}")
-        if kind == "too large":
-            return RefusedError(f"{fault.error()}; try smaller images: set image_size in rpts.toml")
-        if kind != "adaptable":
-            return fault.error()
         # Concurrent requests get the same complaint, so only what this one sent counts.
-        if "max_tokens" in sent and "max_completion_tokens" in fault.said:
+        if kind == "adaptable" and "max_completion_tokens" in fault.said and "max_tokens" in sent:
             self._tokens_field = "max_completion_tokens"
-        elif "temperature" in sent and "temperature" in fault.said:
+            return form
+        if kind == "adaptable" and "temperature" in fault.said and "temperature" in sent:
             self._temperature = None
-        # Servers name it in many ways, or not at all; the prompt asks for a score anyway.
-        elif not self._forms.refused(form, fault.about_the_form):
-            return fault.error()
-        return AdaptedError(f"the judge's server refused {told}")
+            return form
+        # Servers name the form in many ways, or not at all; the prompt asks for a score anyway.
+        named = FORM.search(fault.said) is not None
+        if kind != "adaptable" or form == TEXT or not (named or form < self._strictest):
+            raise fault.error(kind)
+        if named:
+            self._form = max(self._form, form + 1)
+        return form + 1
 
 
 async def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
@@ -314,16 +313,12 @@ def _has_form(request: JudgeRequest) -> bool:
     return kind.has_verdict and not own and request.attempt < 2
 
 
-def _in_form(request: JudgeRequest, form: int) -> dict[str, Any]:
-    """The messages of a call and its ``response_format``, if any.
+def _schema(request: JudgeRequest, form: int) -> dict[str, Any]:
+    """The ``response_format`` of a call.
 
     Asked for are the reason, unless the request was repeated, and the score or word that is based
-    on it. Without a schema, the last message shows the JSON that is wanted: OpenAI refuses
-    ``json_object`` if no message contains the word JSON.
+    on it.
     """
-    messages = [dict(message) for message in request.messages]
-    if form == TEXT:
-        return {"messages": messages}
     kind = request_kinds()[request.kind]
     fields: dict[str, Any] = {}
     if kind.longest_reason and not request.attempt:
@@ -333,58 +328,16 @@ def _in_form(request: JudgeRequest, form: int) -> dict[str, Any]:
         fields["verdict"] = {"type": "string", "enum": list(kind.words)}
     else:
         fields["score"] = {"type": "number", "enum": list(SCORES)}
-    if form == OBJECT:
-        shapes = (
-            f'"{name}": {" | ".join(map(json.dumps, rule.get("enum", ["..."])))}'
-            for name, rule in fields.items()
-        )
-        messages[-1]["content"] += f"\n\nJSON: {{{', '.join(shapes)}}}"
-        return {"messages": messages, "response_format": {"type": "json_object"}}
     schema = {
         "type": "object",
         "properties": fields,
         "required": list(fields),
         "additionalProperties": False,
     }
-    verdict = {"name": "verdict", "strict": True, "schema": schema}
-    wanted = {"type": "json_schema", "json_schema": verdict}
-    return {"messages": messages, "response_format": wanted}
-
-
-class _FormLadder:
-    """The form that a server takes: one step down for each refusal, until calls succeed.
-
-    Concurrent calls get the same refusal, so only the form that a call was ``sent`` in counts.
-    Without ``structured``, all calls are text.
-    """
-
-    def __init__(self, structured: bool) -> None:
-        self.form = BOUNDED if structured else TEXT
-        self._strictest_accepted = TEXT
-        self._blamed: int | None = None
-
-    def accepted(self, sent: int) -> None:
-        self._strictest_accepted = min(self._strictest_accepted, sent)
-        if self._blamed is not None:
-            self.form, self._blamed = min(self.form, sent), None
-
-    def refused(self, sent: int, named: bool) -> bool:
-        """Returns whether to try another form.
-
-        If the server's message does not name the form, the question itself may be refused, so the
-        form is restored if it is refused as text, too.
-        """
-        if sent == TEXT:
-            if self._blamed is not None:
-                self.form, self._blamed = self._blamed, None
-            return False
-        if not named and self._strictest_accepted <= sent:
-            return False
-        if self.form == sent:
-            self.form = sent + 1
-            if not named and self._blamed is None:
-                self._blamed = sent
-        return True
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "verdict", "strict": True, "schema": schema},
+    }
 
 
 def _check(model: str, settings: Settings) -> str | None:

@@ -26,32 +26,37 @@ from lmms_rpts.masking import LONGEST, mask
 MOST_COUNTED = 100_000_000
 """Highest plausible token count of one call: accepting 2**70 would exhaust any budget."""
 
-_LONGEST_SAID = 500
 _ODD = "the judge's server sent no chat completion"
 _CUT = ("length", "max_tokens", "model_length", "MAX_TOKENS")
 _BROKEN_OFF = (
     *("abort", "cancelled", "error", "network_error", "timeout"),
     "insufficient_system_resource",
 )
-_STUCK = 100
 _THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
 
-_NOT_UNDERSTOOD = (400, 422)
-_ONE_QUESTION = ("content_filter", "content_policy_violation", "context_length_exceeded")
+FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
+"""The form in which a reply was requested, as messages of servers name it."""
+
 _PARAMETER = re.compile(
     r"response_format|json_schema|structured|guided|grammar|temperature|max_(?:completion_)?tokens",
     re.IGNORECASE,
 )
-_FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
-
-_RULES: tuple[tuple[str, Container[int], tuple[str, ...], tuple[str, ...]], ...] = (
-    ("fatal", range(400, 600), ("insufficient_quota", "model_not_found", "invalid_api_key"), ()),
-    ("one question", _NOT_UNDERSTOOD, _ONE_QUESTION, ()),
+_NOT_UNDERSTOOD = (400, 422)
+_RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
+    (
+        "fatal",
+        range(400, 600),
+        (r"\A(?:insufficient_quota|model_not_found|invalid_api_key)\n",),
+    ),
+    (
+        "refused",
+        _NOT_UNDERSTOOD,
+        (r"\A(?:content_filter|content_policy_violation|context_length_exceeded)\n",),
+    ),
     (
         "no vision",
         (*_NOT_UNDERSTOOD, 404, 500),
-        (),
         (
             r"image_url\W{1,3}(?:is only|content is not) supported",  # OpenAI
             r"not an? multi-?modal",  # vLLM
@@ -69,41 +74,40 @@ _RULES: tuple[tuple[str, Container[int], tuple[str, ...], tuple[str, ...]], ...]
             r"不支持图[片像]",
         ),
     ),
-    ("images", _NOT_UNDERSTOOD, (), (r"image|multi-?modal|\bvision|图[片像]|视觉|多模态",)),
-    ("too large", (413,), (), ("",)),
-    ("fatal", (401, 402, 403, 404), (), ("",)),
+    ("image", _NOT_UNDERSTOOD, (r"image|multi-?modal|\bvision|图[片像]|视觉|多模态",)),
+    ("large image", (413,), ("",)),
+    ("fatal", (401, 402, 403, 404), ("",)),
     (
         "fatal",
         _NOT_UNDERSTOOD,
-        (),
         (
             r"Server is pinned to .{1,200}; requested ",  # transformers serve
             r"is not a valid model ID\b",  # OpenRouter
-            r"^Model Not Exist$",  # DeepSeek
+            r"\nModel Not Exist$",  # DeepSeek
             r"Invalid model name passed in model=",  # LiteLLM
         ),
     ),
-    ("throttled", (429,), (), ("",)),
-    ("starting", (503,), (), ("loading model",)),  # llama.cpp
-    ("transient", (408, 409, 425, *range(500, 1000)), (), ("",)),
+    ("throttled", (429,), ("",)),
+    ("starting", (503,), ("loading model",)),  # llama.cpp
+    ("transient", (408, 409, 425, *range(500, 1000)), ("",)),
     # llama.cpp: "request (9031 tokens) exceeds the available context size"; vLLM: "This model's
     # maximum context length is 4096 tokens."
-    ("one question", _NOT_UNDERSTOOD, (), ("available context size", "maximum context length")),
-    ("adaptable", _NOT_UNDERSTOOD, (), ("",)),
-    ("refused", range(1000), (), ("",)),
+    ("refused", _NOT_UNDERSTOOD, ("available context size", "maximum context length")),
+    ("adaptable", _NOT_UNDERSTOOD, ("",)),
+    ("refused", range(1000), ("",)),
 )
-"""What an error means, by its status, and by its code or its wording: the first rule that fits."""
+"""What an error means, by its status and its wording, which follows its code and a line break: the
+first rule that fits."""
 
 _COMPILED = [
-    (kind, statuses, codes, re.compile("|".join(words), re.IGNORECASE) if words else None)
-    for kind, statuses, codes, words in _RULES
+    (kind, statuses, re.compile("|".join(words), re.IGNORECASE)) for kind, statuses, words in _RULES
 ]
+_OF_IMAGES = ("no vision", "image", "large image")
 _TRANSIENT: Mapping[str, FailureKind] = {
     "throttled": "throttled",
     "starting": "starting",
     "transient": "",
 }
-_OF_IMAGES = ("no vision", "images", "too large")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ class Fault:
 
     status: int
     said: str
-    code: str | None = None
+    code: str = ""
     retry_after: float | None = None
 
     def kind(self, with_images: bool = False, model: str = "") -> str:
@@ -121,33 +125,32 @@ class Fault:
         ``model`` is the model's name, which may contain "vision".
         """
         said = self.said.replace(model, "") if len(model) > 1 else self.said
+        said = f"{self.code}\n{said}"
         # The first name counts: "response_format is not supported with images", but also
         # "content must be a string: {'temperature': 0, ...}".
         parameter = _PARAMETER.search(said)
-        for kind, statuses, codes, words in _COMPILED:
-            if self.status not in statuses or (kind in _OF_IMAGES and not with_images):
+        for kind, statuses, words in _COMPILED:
+            found = words.search(said) if self.status in statuses else None
+            if found is None:
                 continue
-            found = words.search(said) if words else None
-            early = found and not (
-                kind in _OF_IMAGES and parameter and parameter.start() < found.start()
-            )
-            if self.code in codes or early:
+            if kind not in _OF_IMAGES:
+                return kind
+            if with_images and not (parameter and parameter.start() < found.start()):
                 return kind
         return "refused"
 
-    @property
-    def about_the_form(self) -> bool:
-        """Whether the message names the form in which a reply was requested."""
-        return _FORM.search(self.said) is not None
-
-    def error(self) -> Exception:
-        """The exception for this error, if the request had no images."""
-        kind, told = self.kind(), f"({self.status}): {self.said}"
+    def error(self, kind: str) -> Exception:
+        """The exception for an error of this kind."""
+        told = f"({self.status}): {self.said}"
         if kind == "fatal":
             return FatalJudgeError(f"the judge's server reports {told}")
         if kind in _TRANSIENT:
             reason = f"the judge's server failed {told}"
             return TransientError(reason, self.retry_after, _TRANSIENT[kind])
+        if kind in ("no vision", "image"):
+            return RefusedError(f"the judge's server refused a question with images {told}")
+        if kind == "large image":
+            told += "; try smaller images: set image_size in rpts.toml"
         return RefusedError(f"the judge's server refused {told}")
 
 
@@ -160,9 +163,8 @@ def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets:
         inner = body.get("error", body) if isinstance(body, Mapping) else body
         text = _told(inner)
         code = inner.get("code") if isinstance(inner, Mapping) else None
-    return Fault(
-        status, shown(text, secrets), code if isinstance(code, str) else None, retry_after(wait)
-    )
+    code = code if isinstance(code, str) else ""
+    return Fault(status, shown(text, secrets), code, _seconds(wait))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +203,26 @@ def read_completion(content: bytes) -> Completion:
     if finish in _BROKEN_OFF:
         raise TransientError(f"the judge stopped early: {finish}")
     text, cut = _text(message.get("content")), finish in _CUT
-    thinks = bool(message.get("reasoning_content") or message.get("reasoning"))
     # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
-    silent = not text.strip() and len(text) < _STUCK
+    silent = not text.strip() and len(text) < 100
     silent = silent or bool(_THINKING.search(text) and not _SPOKEN.search(text))
-    model = said.get("model")
-    reply = Reply(text, read_usage(said.get("usage")), complete=not cut)
-    return Completion(reply, cut and (silent or thinks), model if isinstance(model, str) else None)
+    thinks = message.get("reasoning_content") or message.get("reasoning")
+    model = known.get("model")
+    return Completion(
+        Reply(text, _usage(known.get("usage")), complete=not cut),
+        cut and bool(silent or thinks),
+        model if isinstance(model, str) else None,
+    )
 
 
-def read_usage(counted: object) -> Usage | None:
+def shown(text: str, secrets: str) -> str:
+    """A server's text for a message: one short, printable line without keys and images."""
+    return shorten(mask(printable(text[:LONGEST]), secrets), 500)
+
+
+def _usage(counted: object) -> Usage | None:
     """The tokens in a completion's ``usage``; None if they are missing or implausible."""
-    if not isinstance(counted, Mapping):
-        return None
+    counted = counted if isinstance(counted, Mapping) else {}
     read, said = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
     if read is None or said is None or not read + said:
         return None
@@ -222,7 +231,15 @@ def read_usage(counted: object) -> Usage | None:
     return Usage(read, said, min(thought or 0, said))
 
 
-def retry_after(value: str) -> float | None:
+def _count(counted: Mapping[str, Any], name: str) -> int | None:
+    """A number of tokens: 0 if it is missing, None if it is implausible."""
+    value = counted.get(name)
+    if value is None:
+        return 0
+    return value if type(value) is int and 0 <= value <= MOST_COUNTED else None
+
+
+def _seconds(value: str) -> float | None:
     """Seconds to wait, from a Retry-After header: a number or a date; None if it is neither."""
     with contextlib.suppress(ValueError):
         seconds = float(value)
@@ -234,24 +251,10 @@ def retry_after(value: str) -> float | None:
     return None
 
 
-def shown(text: str, secrets: str) -> str:
-    """A server's text for a message: one short, printable line without keys and images."""
-    return shorten(mask(printable(text[:LONGEST]), secrets), _LONGEST_SAID)
-
-
 def _told(fault: object) -> str:
     if isinstance(fault, Mapping):
         fault = fault.get("message") or fault.get("detail") or fault
     return str(fault)
-
-
-def _count(counted: Mapping[str, Any], name: str) -> int | None:
-    """A number of tokens: 0 if it is missing, None if it is implausible."""
-    value = counted.get(name)
-    if value is None:
-        return 0
-    known = isinstance(value, int) and not isinstance(value, bool)
-    return value if known and 0 <= value <= MOST_COUNTED else None
 
 
 def _text(content: Any) -> str:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import inspect
 import io
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lmms_rpts.escaping import storable
-from lmms_rpts.judging.types import RefusedError
+
+if TYPE_CHECKING:
+    from transformers import BatchFeature
 
 _MEDIA = ("boi_token", "image_token", "eoi_token", "video_token", "audio_token")
 """Attributes of processors and tokenizers; Gemma's images stand at the begin-of-image token."""
@@ -68,47 +69,36 @@ class Chat:
     def __init__(
         self, tokenizer: Any, processor: Any, template: str | None, guarded: bool = False
     ) -> None:
-        self.tokenizer, self._processor, self._guarded = tokenizer, processor, guarded
+        self.tokenizer, self._processor = tokenizer, processor
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
         self.template = template
         if template and "strftime_now" in template:
             self.template = _ONE_DAY + template
         self._media = _media_tokens(processor, tokenizer)
-        added = tokenizer.added_tokens_decoder.items()
-        special = {number: token.content for number, token in added if token.special}
-        special |= dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))
-        self._special = set(special) - {tokenizer.unk_token_id}
+        added = tokenizer.added_tokens_decoder.values()
+        self._special = {token.content for token in added if token.special}
+        self._special |= set(tokenizer.all_special_tokens)
         marks = {*self._media}
         if guarded:
-            marks |= {*special.values(), *_MARKUP.findall(template or "")}
+            marks |= {*self._special, *_MARKUP.findall(template or "")}
         longest_first = sorted({re.escape(mark.strip()) for mark in marks} - {""}, key=len)[::-1]
         flags = re.IGNORECASE if guarded else 0
         self._marks = re.compile("|".join(longest_first) or "(?!)", flags)
         if template is not None:
-            user = {"role": "user"}
             # Older templates take text only; others need content in parts, and drop plain text.
-            self._takes_text = self._shows([{**user, "content": _PROBE}])
-            self._takes_parts = self._shows([{**user, "content": [_text_part(_PROBE)]}])
+            self._takes_text = self._shows({"role": "user", "content": _PROBE})
+            self._takes_parts = self._shows({"role": "user", "content": [_text_part(_PROBE)]})
             if not self._takes_text and not self._takes_parts:
                 raise UnusableError("its chat template shows no user message")
             chat = [Turn("system", (_PROBE,)), Turn("user", ("x",))]
-            self._takes_system = self._shows([self._message(turn) for turn in chat])
+            self._takes_system = self._shows(*map(self._message, chat))
 
     def prompt(self, turns: Sequence[Turn]) -> Prompt:
-        """The prompt up to where the model's answer begins, or goes on.
-
-        Raises:
-            RefusedError: if the texts are untrusted, and one would become a control token.
-        """
-        neutral = [replace(turn, parts=tuple(map(self.neutral, turn.parts))) for turn in turns]
-        text = self._render(neutral)
-        if self._guarded:
-            plain = [replace(turn, parts=tuple(map(_harmless, turn.parts))) for turn in neutral]
-            if self._controls(text) != self._controls(self._render(plain)):
-                raise RefusedError("the request contains control tokens of the judge's model")
+        """The prompt up to where the model's answer begins, or goes on."""
         images = (part for turn in turns for part in turn.parts if not isinstance(part, str))
-        return Prompt(text, tuple(images))
+        neutral = [replace(turn, parts=tuple(map(self.neutral, turn.parts))) for turn in turns]
+        return Prompt(self._render(neutral), tuple(images))
 
     def neutral(self, part: Any) -> Any:
         """A text without tokens of images, or of control: ``<|end|>`` becomes ``< |end|>``."""
@@ -126,8 +116,10 @@ class Chat:
 
     def inputs(
         self, prompts: Sequence[Prompt], padding: Literal["left", "right"] = "left"
-    ) -> Mapping[str, Any]:
+    ) -> BatchFeature:
         """Tensors (prompts, tokens) of prompts with the same number of images."""
+        from transformers import BatchFeature
+
         # As in transformers: a rendered template gets no further special tokens, but a processor
         # adds a begin of text that the template does not have.
         begin, options = self.tokenizer.bos_token, dict[str, Any]()
@@ -140,9 +132,9 @@ class Chat:
         if not prompts[0].images:
             # Most models take no token types. The ids of empty texts would be floats.
             found = self.tokenizer(texts, return_token_type_ids=False, **options)
-            return {name: value.long() for name, value in found.items()}
+            return BatchFeature({name: value.long() for name, value in found.items()})
         images = [[_opened(image) for image in prompt.images] for prompt in prompts]
-        inputs: Mapping[str, Any] = self._processor(text=texts, images=images, **options)
+        inputs: BatchFeature = self._processor(text=texts, images=images, **options)
         if not inputs["attention_mask"][:, -1 if padding == "left" else 0].all():
             raise ValueError(f"the processor cannot pad prompts on the {padding}")
         return inputs
@@ -165,8 +157,8 @@ class Chat:
         with suppress(Exception):
             messages = [self._message(turn) for turn in chat]
             after = self._apply(messages, add_generation_prompt=False).rpartition(_PROBE)[2]
-            ids = self.tokenizer(after.strip(), add_special_tokens=False)["input_ids"]
-            return self._special.intersection(ids[:1])
+            ids = self.tokenizer(after.strip(), add_special_tokens=False)["input_ids"][:1]
+            return set(ids if self.tokenizer.decode(ids) in self._special else [])
         return set()
 
     def _render(self, turns: Sequence[Turn]) -> str:
@@ -180,9 +172,8 @@ class Chat:
         try:
             return self._apply(messages, continue_final_message=True)
         except ValueError:  # the template changes or drops the begun answer
-            return self._apply(messages[:-1], add_generation_prompt=True) + self._flat(
-                turns[-1].parts
-            )
+            begun = self._flat(turns[-1].parts)
+            return self._apply(messages[:-1], add_generation_prompt=True) + begun
 
     def _apply(self, messages: Sequence[Mapping[str, Any]], **options: bool) -> str:
         rendered: str = self.tokenizer.apply_chat_template(
@@ -213,18 +204,11 @@ class Chat:
             text += part if isinstance(part, str) else mark
         return text
 
-    def _shows(self, messages: Sequence[Mapping[str, Any]]) -> bool:
+    def _shows(self, *messages: Mapping[str, Any]) -> bool:
         with suppress(Exception):  # templates raise any exception
             found = self._apply(messages, add_generation_prompt=True)
             return _PROBE in found and not re.search("['\"]type['\"]", found)
         return False
-
-    def _controls(self, text: str) -> tuple[Counter[int], list[int]]:
-        """How often each control token and each placeholder of media occurs."""
-        ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return Counter(each for each in ids if each in self._special), [
-            *map(text.count, self._media)
-        ]
 
 
 class ChatModel:
@@ -239,7 +223,7 @@ class ChatModel:
         self.ends = sorted(chat.end_of_turn() | _listed_ends(chat.tokenizer, model))
         self.context = _context(model.config.get_text_config(), chat.tokenizer)
 
-    def generate(self, inputs: Mapping[str, Any], **options: Any) -> list[list[int]]:
+    def generate(self, inputs: BatchFeature, **options: Any) -> list[list[int]]:
         """The new tokens of each row, up to and with the first token that ends an answer.
 
         ``inputs`` are padded on the left; ``options`` are keywords of transformers' ``generate``.
@@ -248,7 +232,7 @@ class ChatModel:
 
         with torch.inference_mode():
             output = self.model.generate(
-                **self._on_device(inputs),
+                **inputs.to(self.model.device, self.model.dtype),
                 **options,
                 eos_token_id=self.ends or None,
                 pad_token_id=0,  # any: what comes after an end is cut off
@@ -319,7 +303,7 @@ class ChatModel:
         start = max(start, 1)
         return start, max(start, end)
 
-    def _logits(self, inputs: Mapping[str, Any], count: int) -> Any:
+    def _logits(self, inputs: BatchFeature, count: int) -> Any:
         """The logits of the last ``count`` positions: (rows, count, vocabulary)."""
         import torch
 
@@ -329,22 +313,13 @@ class ChatModel:
             options["logits_to_keep"] = count  # logits of the images would fill the memory
         width = inputs["input_ids"].shape[1]
         with torch.inference_mode():
-            found = self.model(**self._on_device(inputs), **options).logits
+            found = self.model(**inputs.to(self.model.device, self.model.dtype), **options).logits
         if found.shape[1] not in (count, width):
             raise NotImplementedError(
                 f"there are no likelihoods for {self.model.config.model_type}: it has "
                 f"{found.shape[1]} positions for {width} tokens"
             )
         return found[:, -count:]
-
-    def _on_device(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        device, dtype = self.model.device, self.model.dtype
-        return {
-            name: value.to(device, dtype if value.is_floating_point() else value.dtype)
-            if hasattr(value, "is_floating_point")
-            else value
-            for name, value in inputs.items()
-        }
 
 
 def template_of(tokenizer: Any, processor: Any = None) -> str | None:
@@ -416,10 +391,6 @@ def _without_system(turns: Sequence[Turn]) -> list[Turn]:
 
 def _text_part(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
-
-
-def _harmless(part: Any) -> Any:
-    return ("x" if part.strip() else "") if isinstance(part, str) else part
 
 
 def _opened(image: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.tasks.benchmark import filter_names
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 
 Variant = Literal["default", "steps"]
 

@@ -73,7 +73,7 @@ BENCHMARK = Benchmark(
     examine=f"{_HERE}.data:examine",
     filters={
         "cmmath_grade": f"{_HERE}.filter:CmmathGradeFilter",
-        "cmmath_transform": f"{_HERE}.reasoning_filter:CmmathTransformFilter",
+        "cmmath_transform": f"{_HERE}.reasoning:CmmathTransformFilter",
     },
     verifiers={"cmmath": f"{_HERE}.verifier:CmmathVerifier"},
     record=f"{_HERE}.record:CmmathRecord",

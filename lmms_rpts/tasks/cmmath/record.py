@@ -9,16 +9,16 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from lmms_rpts.judging.parsers.verdicts import Mistake
+from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
+from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
-from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, Point, knowledge_points, ssr
-from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, Point, knowledge_points, mastery, ssr
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
 """The kinds of mistakes that a judge distinguishes."""
@@ -211,7 +211,7 @@ def _share_above(threshold: float) -> Callable[[Sequence[Mastery | None]], float
         """The share of knowledge points whose accuracy exceeds the threshold; NaN without any."""
         there = [item for item in items if item is not None]
         pairs = [(map(tuple, item["points"]), item["accuracy"]) for item in there]
-        found = ssr(pairs, threshold)
+        found = ssr(mastery(pairs), threshold)
         return math.nan if found is None else found
 
     return share

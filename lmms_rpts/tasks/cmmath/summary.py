@@ -9,15 +9,26 @@ from typing import Any
 
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.sheet import Sheet
-from lmms_rpts.tasks.cmmath.knowledge_tree import mastered, tree_of, tree_sheets
+from lmms_rpts.tasks.aggregation import Metrics
+from lmms_rpts.tasks.cmmath.knowledge import figures_of_points, tree_of, tree_sheets
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.cmmath.record import METRICS as _OF_DOCUMENTS
 from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion, judged_grade
-from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listed, Listing, Rounds
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.groups import by_field
-from lmms_rpts.tasks.results import Metrics
+from lmms_rpts.tasks.grade_types import (
+    Column,
+    Counts,
+    Display,
+    Figures,
+    Grading,
+    Listed,
+    Listing,
+    Rounds,
+    ShownAnswer,
+    ShownGrade,
+    ShownQuestion,
+    judged_grade,
+)
+from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
 
 METRICS: Metrics = {
@@ -35,7 +46,7 @@ def _areas(record: CmmathRecord) -> Iterable[str | None]:
 
 def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figure], Counts]:
     """SSR with the number of points (of an area in the breakdown by area), and the mistakes."""
-    shares, points = mastered(rounds, value if by == "area" else None)
+    shares, points = figures_of_points(rounds, value if by == "area" else None)
     kinds = Counter(each.mistake.kind for records in rounds for each in records if each.mistake)
     return shares, {"mistakes": {kind: kinds[kind] for kind in MISTAKES}, "points": points}
 

@@ -12,8 +12,7 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.settings import load_settings, options_given
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY
 
 _REMEDY = "docs/your-own-data.md shows what a task file looks like"
@@ -33,9 +32,6 @@ def load_whole(
 
     Args:
         load: lmms-eval's function; the others are its arguments.
-
-    Raises:
-        DataError, ReadError: see ``config.expand``.
     """
     depth = getattr(_state, "depth", 0)
     _state.depth = depth + 1
@@ -111,26 +107,20 @@ def requested_tasks(manager: Any, arguments: dict[str, Any]) -> Sequence[Any]:
     asked = getattr(arguments.get("cli_args"), "tasks", None)
     if not isinstance(asked, str) or not Path(asked).is_dir():
         return found
-    if any(isinstance(each, Mapping) and "task" in each for each in found):
-        if asked in manager.task_index:
-            _tell_hidden(asked, "Its task files run instead")
+    has_files = any(isinstance(each, Mapping) and "task" in each for each in found)
+    # Matching also registers names like mmmu_val_rpts.
+    if asked not in (manager.task_index if has_files else manager.match_tasks([asked])):
         return found
-    named: list[str] = manager.match_tasks([asked])  # also registers names like mmmu_val_rpts
-    if asked not in named:
-        return found
-    _tell_hidden(asked, "It has no task files: the task runs")
-    arguments["tasks"] = named
-    return named
-
-
-def _tell_hidden(task: str, outcome: str) -> None:
     logger.warning(
         "The folder {} hides the task {!r} from lmms-eval. {}. To avoid this, rename the folder "
         "or use another working folder",
-        Path(task).absolute(),
-        task,
-        outcome,
+        Path(asked).absolute(),
+        asked,
+        "Its task files run instead" if has_files else "It has no task files: the task runs",
     )
+    if not has_files:
+        arguments["tasks"] = found = [asked]
+    return found
 
 
 def examine_folder(folder: Path) -> Sequence[Check]:
@@ -153,48 +143,41 @@ def examine_folder(folder: Path) -> Sequence[Check]:
         said = f"{folder} contains no .yaml file with a task"
         return [problem("own tasks", said, _REMEDY)]
     checks: list[Check] = []
-    faults: dict[str, None] = {}
+    judge: dict[str, Check] = {}
     for name in names:
         try:
             checks.append(_examined(manager, name))
         except JudgeConfigurationError as error:
-            faults[str(error)] = None
+            judge[str(error)] = problem("judge", error)
             with options_given(judge=NO_JUDGE):  # the data are checked with or without a judge
                 checks.append(_examined(manager, name))
     settings = load_settings()
     try:
-        if faults and settings.judge:
+        if judge and settings.judge:
             find_judges(settings.judge, settings)
     except JudgeConfigurationError:
         return checks  # a judge that cannot be used has its own check
-    return [*checks, *(problem("judge", said) for said in faults)]
+    return [*checks, *judge.values()]
 
 
 def _examined(manager: Any, name: str) -> Check:
-    """The result for one task.
-
-    Raises:
-        JudgeConfigurationError: if the task needs a judge, or a better one.
-    """
+    """The result for one task; a JudgeConfigurationError if it needs a judge, or a better one."""
     from lmms_rpts.tasks.own.starting import check_name
     from lmms_rpts.tasks.own_tasks import check_own_tasks
 
     try:
         config = manager._get_config(name)
         check_own_tasks(manager, [name])
+        told = config.get("metadata") if isinstance(config, Mapping) else None
+        if not isinstance(told, Mapping) or "instances" not in told:
+            return Check(name, "ok", "its file is readable")
+        check_name(name)
     except JudgeConfigurationError:
         raise
     except UserError as error:
         return data_fault(name, error)
     except Exception as error:  # a function that the YAML names may be missing or fail
         return problem(name, f"cannot be read: {error}", _REMEDY)
-    told = config.get("metadata") if isinstance(config, Mapping) else None
-    if not isinstance(told, Mapping) or "instances" not in told:
-        return Check(name, "ok", "its file is readable")
-    try:
-        check_name(name)
-    except DataError as error:
-        return problem(name, error, "rename the task in its YAML file")
     return Check(name, "ok", f"{told['instances']:,} instances, answers: {told['answer']}")
 
 

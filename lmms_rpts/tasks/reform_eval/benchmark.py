@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, Literal
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Literal
 
 from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -63,13 +66,34 @@ class ReformSettings(Table):
         return LONGEST_CAPTION if name in PUBLISHED_CAPTIONS else LONGEST
 
 
+PREDICTIONS = re.compile(
+    r"(?P<data>.+)_(?P<formulation>SingleChoice|OCROpenEnded|KIEOpenEnded|Generation)"
+    r"_(?P<method>generation|likelihood)(?:_.*)?\.json"
+)
+"""Names of the prediction files that the published code writes."""
+
+
+def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
+    """The reader of the predictions in a file, or in the files of a folder, by their label.
+
+    None where no name is of the kind. The reader raises RunError, naming the file and the row.
+    """
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    found = [each for each in files if PREDICTIONS.fullmatch(each.name) and each.is_file()]
+    if not found:
+        return None
+    # Every command looks for such files and few find one: the reader imports lmms-eval.
+    read = resolve_name(f"{_HERE}.published_files:read_predictions")
+    return lambda label: [read(each, label) for each in found]
+
+
 _HERE = "lmms_rpts.tasks.reform_eval"
 
 BENCHMARK = Benchmark(
     name="reform",
     title="ReForm-Eval",
     folder=Path(__file__).parent,
-    built=f"{_HERE}.tasks:BUILT",
+    built=f"{_HERE}.sets:BUILT",
     settings=ReformSettings,
     checks=f"{_HERE}.dataset:CHECKS",
     examine=f"{_HERE}.dataset:examine",
@@ -80,7 +104,7 @@ BENCHMARK = Benchmark(
     },
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",
-    foreign=f"{_HERE}.published_files:find_published",
+    foreign=f"{_HERE}.benchmark:find_published",
     images=f"{_HERE}.dataset:images_folder",
     picture=f"{_HERE}.dataset:picture_of",
 )

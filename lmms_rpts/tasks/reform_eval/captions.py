@@ -11,29 +11,26 @@ import math
 import shutil
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from lmms_rpts.escaping import storable
 
 RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
-TOKENISED = tuple(f"{name}_ptb" for name in RAW)
 METEOR = "meteor"
 SECONDS = 300.0
 """Time limit for Java; METEOR takes 10 s to start, 30 s on a busy machine."""
 
-Results = Sequence[Mapping[str, Any]]
-"""Rows with ``prediction`` and ``references``. Rows without references are left out; a prediction
-that is not a string counts as empty."""
+Captions = Sequence[tuple[str, Sequence[str]]]
+"""Captions by a model, each with its references."""
 
 
 class JavaError(Exception):
     """Java is not installed, takes too long, or fails."""
 
 
-def raw_scores(results: Results) -> dict[str, float]:
+def raw_scores(captions: Captions) -> dict[str, float]:
     """BLEU-1 to 4, ROUGE-L and CIDEr of the unchanged texts, split into words at spaces only.
 
     These are ReForm-Eval's published scores.
@@ -41,28 +38,37 @@ def raw_scores(results: Results) -> dict[str, float]:
     Returns:
         The scores by the names in ``RAW``; NaN if no row has a reference with words.
     """
-    return _scores(_captions(results))
+    if not any(text.split() for _, references in captions for text in references):
+        return dict.fromkeys(RAW, math.nan)  # pycocoevalcap would raise
+    from pycocoevalcap.bleu.bleu import Bleu  # slow to import
+    from pycocoevalcap.cider.cider import Cider
+    from pycocoevalcap.rouge.rouge import Rouge
+
+    references = {index: list(each[1]) for index, each in enumerate(captions)}
+    predictions = {index: [each[0]] for index, each in enumerate(captions)}
+    bleu, _ = Bleu(4).compute_score(references, predictions, verbose=0)
+    rouge, _ = Rouge().compute_score(references, predictions)
+    cider, _ = Cider().compute_score(references, predictions)
+    return dict(zip(RAW, map(float, (*bleu, rouge, cider)), strict=True))
 
 
-def tokenised_scores(results: Results, seconds: float = SECONDS) -> dict[str, float]:
-    """The same on Penn Treebank tokens, as in most papers, by the names in ``TOKENISED``.
+def tokenised_scores(captions: Captions, seconds: float = SECONDS) -> dict[str, float]:
+    """The same on Penn Treebank tokens, as in most papers: ``cider_ptb`` and so on.
 
     Raises:
         JavaError: if Java is not installed, fails or takes too long.
     """
-    captions = _captions(results)
     tokens = iter(tokenise([text for said, there in captions for text in (said, *there)], seconds))
     tokenised = [(next(tokens), [next(tokens) for _ in there]) for _, there in captions]
-    return {f"{name}_ptb": value for name, value in _scores(tokenised).items()}
+    return {f"{name}_ptb": value for name, value in raw_scores(tokenised).items()}
 
 
-def meteor_score(results: Results, seconds: float = SECONDS) -> float:
+def meteor_score(captions: Captions, seconds: float = SECONDS) -> float:
     """METEOR 1.5 of a set, with white space collapsed.
 
     Raises:
         JavaError: if there are no captions, or Java is not installed, fails or takes too long.
     """
-    captions = _captions(results)
     if not captions:
         raise JavaError("no captions")
     _require_java()
@@ -135,29 +141,3 @@ def _require_java() -> None:
 
 def _one_line(text: str) -> str:
     return " ".join(storable(text).split())
-
-
-def _captions(results: Results) -> list[tuple[str, list[str]]]:
-    found = []
-    for row in results:
-        prediction, references = row.get("prediction"), row.get("references")
-        listed = references if isinstance(references, list | tuple) else [references]
-        texts = [each for each in listed if isinstance(each, str)]
-        if texts:
-            found.append((prediction if isinstance(prediction, str) else "", texts))
-    return found
-
-
-def _scores(captions: Sequence[tuple[str, Sequence[str]]]) -> dict[str, float]:
-    if not any(text.split() for _, references in captions for text in references):
-        return dict.fromkeys(RAW, math.nan)  # pycocoevalcap would raise
-    from pycocoevalcap.bleu.bleu import Bleu  # slow to import
-    from pycocoevalcap.cider.cider import Cider
-    from pycocoevalcap.rouge.rouge import Rouge
-
-    references = {index: each[1] for index, each in enumerate(captions)}
-    predictions = {index: [each[0]] for index, each in enumerate(captions)}
-    bleu, _ = Bleu(4).compute_score(references, predictions, verbose=0)
-    rouge, _ = Rouge().compute_score(references, predictions)
-    cider, _ = Cider().compute_score(references, predictions)
-    return dict(zip(RAW, map(float, (*bleu, rouge, cider)), strict=True))

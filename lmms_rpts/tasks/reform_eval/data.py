@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from lmms_rpts.fields import (
 from lmms_rpts.rows import read_objects
 from lmms_rpts.schema import shown
 from lmms_rpts.tasks.reform_eval.images import Box, ImageIndex, ImagePlace, cut_to
-from lmms_rpts.tasks.reform_eval.sets import DataSet
+from lmms_rpts.tasks.reform_eval.sets import DataSet, rows_of
 
 HUB_FOLDER = "huggingface_data"
 _PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
@@ -115,21 +115,20 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
         seed: seed for drawing wrong options.
     """
     names = files_of(chosen)
-    read = _READERS.get(chosen.layout, _read_named)
     samples: dict[str | int, Sample] = {}
     faults: list[str] = []
     try:
         contents = [[dict(row.fields) for row in read_objects(folder / name)] for name in names]
         rows, shared = _rows(chosen, contents)
-        images = ImageIndex(folder / names[0])
+        file = _File(chosen, seed, ImageIndex(folder / names[0]), shared)
     except (UserError, OSError) as fault:
         return Samples((), (str(fault),))
     except RowError as fault:
         return Samples((), (f"{chosen.file}: {fault}",))
+    read = file.dialogue if chosen.layout == "dialogue" else file.sample
     for at, row in enumerate(rows):
         try:
-            fields = Fields(mapping(row, "record"))
-            for sample in read(_Row(fields, at, chosen, seed, images, shared)):
+            for sample in read(Fields(mapping(row, "record")), at):
                 if sample.id in samples:
                     raise RowError(str(sample.id), "is also the id of another record")
                 samples[sample.id] = sample
@@ -142,6 +141,8 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
         found.sort(key=lambda sample: str(sample.id).zfill(20))
     return Samples(tuple(found), tuple(faults))
 
+
+# --- whole files ---------------------------------------------------------------------------------
 
 _ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
@@ -159,12 +160,16 @@ def _rows(
             rows = list(_tdiuc_rows(chosen, rows, contents[1]))
         return rows, {"choices": tuple(dict.fromkeys(offered))}
     head = _head(rows)
-    wanted = {"version": chosen.version, "split": chosen.split, "dataset_name": chosen.dataset_name}
-    for name, value in wanted.items():
-        if value:
-            head.read(name, _exactly(value))
+    wanted: dict[str, Any] = {
+        name: getattr(chosen, name) for name in ("version", "split", "dataset_name")
+    }
     if chosen.variant == "snli_ve":
-        head.read("gt_info", _exactly(_ENTAILMENT))
+        wanted["gt_info"] = _ENTAILMENT
+    for name, value in wanted.items():
+        found = head.read(name, lambda value, field: value) if value else value
+        if value not in (found, str(found)):
+            said = f"not {shown(found)} (these are other data, or another version)"
+            raise RowError(name, f"should be {value!r}, {said}")
     if chosen.layout == "dialogue":  # its records refer to texts by number
         texts = {name: head.read(f"data.{name}", spoken_list) for name in ("questions", "answers")}
         return head.read("data.dialogs", any_list), texts
@@ -180,26 +185,18 @@ def _head(rows: Sequence[Any]) -> Fields:
     return Fields(rows[0])
 
 
-def _exactly(wanted: Any) -> Reader[None]:
-    def read(value: Any, field: str) -> None:
-        if value != wanted and str(value) != wanted:
-            found = f"not {shown(value)} (these are other data, or another version)"
-            raise RowError(field, f"should be {wanted!r}, {found}")
-
-    return read
-
-
 def _tdiuc_rows(
     chosen: DataSet, questions: Sequence[Any], answers: Sequence[Any]
 ) -> Iterator[dict[str, Any]]:
-    """Questions of one type, joined with their answers by ``question_id``."""
+    """Questions of one type, joined with their first answers by ``question_id``."""
     by_id = {Fields(row).read("question_id", record_id): Fields(row) for row in answers}
     for row in questions:
         name = Fields(row).read("question_id", record_id)
         if name not in by_id:
             raise RowError("question_id", f"{name!r} is not in TDIUC_val_anns.json")
         if by_id[name].read("question_type", text) == chosen.variant:
-            yield {**row, "answers": by_id[name].value.get("answers")}
+            answer = by_id[name].read("answers", objects)[0].value.get("answer")
+            yield {**row, "question_id": str(name), "answer": answer}
 
 
 # --- fields --------------------------------------------------------------------------------------
@@ -260,130 +257,129 @@ def _boxes(value: Any, field: str) -> tuple[Box, ...]:
     return tuple(boxes)
 
 
-# --- one record ----------------------------------------------------------------------------------
+# --- records -------------------------------------------------------------------------------------
+
+_OPTIONS = {"itm": ("no", "yes"), "snli_ve": ("yes", "not sure", "no")}
+_YES_NO = ("yes", "no")
+_CLAIM = "What is the truthfulness of this claim? Claim: {} Text Evidence: {}"
+
+
+@cache
+def _layouts() -> Mapping[tuple[str, str], Mapping[str, str]]:
+    """The names of the fields by layout and variant (``layouts.csv``); without any: not in it.
+
+    ``image|img`` is the first of these that is present. Without an id, the index is the id.
+    ``right`` is the index of the right option; in the layout ``vqa``, and where the wrong options
+    are drawn, its text.
+    """
+    return {(row["layout"], row["variant"]): row for row in rows_of("layouts.csv")}
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """A record: its fields, its index in the data set, and the texts that records share."""
+class _File:
+    """A file of a set: how to draw, where its images are, and the texts that records share."""
 
-    fields: Fields
-    at: int
     chosen: DataSet
     seed: int
     images: ImageIndex
     shared: Mapping[str, tuple[str, ...]]
 
-    def image(self, names: str) -> ImagePlace:
-        """The location of the image; for ``names``, see ``_Names``."""
-        return self.fields.read(_present(names, self.fields), self._image)
+    def sample(self, fields: Fields, at: int) -> Iterator[Sample]:
+        """The sample of a record."""
+        chosen, layouts = self.chosen, _layouts()
+        names = layouts.get((chosen.layout, chosen.variant)) or layouts[chosen.layout, ""]
+        name = fields.read(names["id"], record_id) if names["id"] else at
+        if chosen.layout == "counting":
+            name = str(at + 1)
+        options, right = self._options(fields, names, name)
+        image = self._image(fields, names["image"])
+        boxes: tuple[Box, ...] = ()
+        given: dict[str, Any] = {}
+        if names["boxes"] and (names["boxes"] in fields or chosen.boxes):
+            boxes, given = (
+                fields.read(names["boxes"], _boxes),
+                {"bbox": fields.value[names["boxes"]]},
+            )
+            if chosen.boxes == "crop" and not cut_to(boxes[0], image.size):
+                across, down = image.size
+                wanted = f"inside the image of {across} x {down} pixels"
+                raise RowError(names["boxes"], f"should be {wanted}, not {shown(given['bbox'])}")
+        asked = _present(names["question"], fields)
+        question = fields.read(asked, spoken_list) if asked else ()
+        question, filling, more = _in_context(fields, question, chosen.variant)
+        yield Sample(
+            name,
+            image,
+            question,
+            filling=filling,
+            options=options,
+            right=right,
+            answers=fields.read(names["answers"], spoken_list) if names["answers"] else (),
+            boxes=boxes,
+            given=given | more,
+            instructions=self.shared.get("instructs", ()),
+        )
 
-    def _image(self, value: Any, field: str) -> ImagePlace:
-        if not isinstance(value, str) or not value.isascii():
-            raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
-        try:
-            return self.images.place(value)
-        except (ValueError, OSError) as error:
-            fault = str(error).partition("\n")[0]
-            raise RowError(field, f"has an image that cannot be read: {fault}") from None
+    def _options(
+        self, fields: Fields, names: Mapping[str, str], name: str | int
+    ) -> tuple[tuple[str, ...], int | None]:
+        """The options and the index of the right one."""
+        chosen = self.chosen
+        if "choices" in self.shared:
+            answer = fields.read(names["right"], spoken)
+            options = _YES_NO if answer in _YES_NO else self._drawn(answer, name)
+            return options, options.index(answer)
+        options = _OPTIONS.get(chosen.variant, ())
+        if not names["options"] and not options:
+            return (), None
+        options = options or fields.read(names["options"], choices)
+        by_text = chosen.layout == "vqa"
+        reader = among(options) if by_text else index_below(len(options))
+        right = fields.read(names["right"], reader)
+        if chosen.name == "vsr":
+            options = tuple(each if each.endswith(".") else f"{each}." for each in options)
+        return options, right
 
-    def draw(self, right: str, name: str) -> tuple[str, ...]:
-        """Wrong options, drawn from all answers of the set, followed by the right option.
-
-        ``name``: name of the sample; the draw depends on it.
-        """
+    def _drawn(self, right: str, name: str | int) -> tuple[str, ...]:
+        """Wrong options, drawn from all answers of the set, followed by the right option."""
         others = [each for each in self.shared["choices"] if each != right]
         rng = rng_of(self.seed, self.chosen.name, name, "distractors")
         return (*rng.sample(others, min(DISTRACTORS, len(others))), right)
 
+    def _image(self, fields: Fields, names: str) -> ImagePlace:
+        def read(value: Any, field: str) -> ImagePlace:
+            if not isinstance(value, str) or not value.isascii():
+                raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
+            try:
+                return self.images.place(value)
+            except (ValueError, OSError) as error:
+                fault = str(error).partition("\n")[0]
+                raise RowError(field, f"has an image that cannot be read: {fault}") from None
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Names:
-    """The names of a layout's fields; empty: it has none, or for the id, the index is the id.
+        return fields.read(_present(names, fields), read)
 
-    ``image|img`` is the first of these that is present.
-
-    ``right`` is the index of the right option, in the layout ``vqa`` its text.
-    """
-
-    id: str = ""
-    image: str
-    question: str = ""
-    options: str = ""
-    right: str = ""
-    answers: str = ""
-    boxes: str = ""
-
-
-_BY_ID = partial(_Names, id="question_id", image="image")
-_VQA = partial(_Names, image="image_id", options="answer_options", right="answer")
-_MATCHING = partial(_Names, image="img", right="gt")
-_NAMES: Mapping[tuple[str, str], _Names] = {
-    ("classification", ""): _Names(
-        id="id", image="image", question="question", options="options", right="answer"
-    ),
-    ("vqa", ""): _VQA(id="question_id", question="question"),
-    ("vqa", "winoground"): _VQA(id="question_id"),
-    ("vqa", "claim"): _VQA(id="instance_id"),
-    ("vqa", "explanation"): _VQA(
-        id="question_id", question="question", options="rationale_options", right="rationale"
-    ),
-    ("open_vqa", ""): _BY_ID(image="image_id", question="question", answers="answer"),
-    ("matching", ""): _MATCHING(options="options"),
-    ("matching", "its"): _MATCHING(options="anno"),
-    ("matching", "refcoco"): _MATCHING(id="id", options="options", boxes="region"),
-    ("caption", ""): _Names(image="img", answers="annos"),
-    ("detection", ""): _BY_ID(
-        image="image|img",
-        question="questions|question",
-        options="answer_options",
-        right="answer",
-        boxes="bbox",
-    ),
-    ("ocr", ""): _BY_ID(question="question", answers="answer_txt", boxes="bbox"),
-}
-"""The names of the fields by layout and variant."""
-
-_OPTIONS = {"itm": ("no", "yes"), "snli_ve": ("yes", "not sure", "no")}
-_CLAIM = "What is the truthfulness of this claim? Claim: {} Text Evidence: {}"
-
-
-def _read_named(row: _Row) -> Iterator[Sample]:
-    """Read a record by the names of its layout's fields."""
-    fields, chosen = row.fields, row.chosen
-    names = _NAMES.get((chosen.layout, chosen.variant)) or _NAMES[chosen.layout, ""]
-    options: tuple[str, ...] = _OPTIONS.get(chosen.variant, ())
-    right = None
-    if names.options or options:
-        options = options or fields.read(names.options, choices)
-        by_text = chosen.layout == "vqa"
-        right = fields.read(names.right, among(options) if by_text else index_below(len(options)))
-    if chosen.name == "vsr":
-        options = tuple(each if each.endswith(".") else f"{each}." for each in options)
-    image = row.image(names.image)
-    boxes: tuple[Box, ...] = ()
-    given: dict[str, Any] = {}
-    if names.boxes and (names.boxes in fields or chosen.boxes):
-        boxes, given = fields.read(names.boxes, _boxes), {"bbox": fields.value[names.boxes]}
-        if chosen.boxes == "crop" and not cut_to(boxes[0], image.size):
-            across, down = image.size
-            wanted = f"inside the image of {across} x {down} pixels"
-            raise RowError(names.boxes, f"should be {wanted}, not {shown(given['bbox'])}")
-    asked = _present(names.question, fields)
-    question = fields.read(asked, spoken_list) if asked else ()
-    question, filling, more = _in_context(fields, question, chosen.variant)
-    yield Sample(
-        fields.read(names.id, record_id) if names.id else row.at,
-        image,
-        question,
-        filling=filling,
-        options=options,
-        right=right,
-        answers=fields.read(names.answers, spoken_list) if names.answers else (),
-        boxes=boxes,
-        given=given | more,
-        instructions=row.shared["instructs"] if chosen.family == "spatial" else (),
-    )
+    def dialogue(self, fields: Fields, at: int) -> Iterator[Sample]:
+        """The samples of a dialogue: one per round, with the rounds before it."""
+        image, name = self._image(fields, "image_base64"), fields.read("image_id", record_id)
+        questions, answers = self.shared["questions"], self.shared["answers"]
+        history: tuple[Turn, ...] = ()
+        for number, turn in enumerate(fields.read("dialog", objects)):
+            offered = turn.read("answer_options", list_of(index_below(len(answers))))
+            here = Turn(
+                questions[turn.read("question", index_below(len(questions)))],
+                choices([answers[each] for each in offered], "answer_options"),
+                turn.read("answer", among(offered)),
+            )
+            yield Sample(
+                f"{name}_{number}",
+                image,
+                (here.question,),
+                options=here.options,
+                right=here.right,
+                round=number,
+                history=history,
+            )
+            history = (*history, here)
 
 
 def _present(names: str, fields: Fields) -> str:
@@ -412,53 +408,6 @@ def _in_context(
         said = fields.read("method", spoken)
         return asked, said, {"task": said, "title": fields.read("title", spoken)}
     return asked, None, {}
-
-
-def _read_tdiuc(row: _Row) -> Iterator[Sample]:
-    right = row.fields.read("answers", objects)[0].read("answer", spoken)
-    name = str(row.fields.read("question_id", record_id))
-    options = ("yes", "no") if right in ("yes", "no") else row.draw(right, name)
-    image, question = row.image("image_id"), row.fields.read("question", spoken)
-    yield Sample(name, image, (question,), options=options, right=options.index(right))
-
-
-def _read_counting(row: _Row) -> Iterator[Sample]:
-    name = str(row.at + 1)
-    options = row.draw(row.fields.read("Answer", spoken), name)
-    image, question = row.image("Image_ID"), row.fields.read("Question", spoken)
-    yield Sample(name, image, (question,), options=options, right=len(options) - 1)
-
-
-def _read_dialogue(row: _Row) -> Iterator[Sample]:
-    """One sample per round, with the rounds before it."""
-    image, name = row.image("image_base64"), row.fields.read("image_id", record_id)
-    questions, answers = row.shared["questions"], row.shared["answers"]
-    history: tuple[Turn, ...] = ()
-    for number, turn in enumerate(row.fields.read("dialog", objects)):
-        offered = turn.read("answer_options", list_of(index_below(len(answers))))
-        here = Turn(
-            questions[turn.read("question", index_below(len(questions)))],
-            choices([answers[each] for each in offered], "answer_options"),
-            turn.read("answer", among(offered)),
-        )
-        yield Sample(
-            f"{name}_{number}",
-            image,
-            (here.question,),
-            options=here.options,
-            right=here.right,
-            round=number,
-            history=history,
-        )
-        history = (*history, here)
-
-
-_READERS: Mapping[str, Callable[[_Row], Iterator[Sample]]] = {
-    "tdiuc": _read_tdiuc,
-    "counting": _read_counting,
-    "dialogue": _read_dialogue,
-}
-"""The functions that read a record of the layouts that names of fields don't describe."""
 
 
 # --- seeded draws: the same in every process, whatever the order of documents --------------------

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.tasks.data import digest, download, downloaded, store
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import (
+    Check,
+    DataError,
+    data_fault,
+    digest,
+    download,
+    downloaded,
+    problem,
+    raise_faults,
+    store,
+)
 from lmms_rpts.tasks.images import as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.data import (
@@ -22,19 +29,13 @@ from lmms_rpts.tasks.reform_eval.data import (
     read_samples,
     root_of,
 )
-from lmms_rpts.tasks.reform_eval.documents import (
-    MOST_NUMBERED,
-    Document,
-    dialogues_of,
-    documents_of,
-)
 from lmms_rpts.tasks.reform_eval.images import with_boxes
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
+from lmms_rpts.tasks.reform_eval.prompts import LETTERS, Form, dialogues_of
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformInstance
 from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, Method, data_sets, groups
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
-_FOLDERS = "(ReForm-Eval-Data, huggingface_data or a parent)"
 
 
 def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Samples:
@@ -45,55 +46,19 @@ def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Sam
     """
     settings = settings or ReformSettings.load()
     names = files_of(chosen)
-    root = _downloaded(names) if settings.path is None else root_of(settings.path)
-    missing = _missing(chosen, root)
-    if missing:
-        raise DataError(
-            f"{missing} of {chosen.title} is not in {root} (REFORM_PATH). Set REFORM_PATH to a "
-            f"folder with the publishers' files {_FOLDERS}, or unset it to download {HUB_DATASET}."
-        )
+    if settings.path is None:
+        root = _downloaded(names)
+    else:
+        _check_files({"": chosen}, settings)
+        root = root_of(settings.path)
     found = [(root / name).stat() for name in names]
     stamps = tuple((each.st_mtime_ns, each.st_size) for each in found)
     return _read(chosen, root, settings.seed, stamps)
 
 
-def _missing(chosen: DataSet, root: Path) -> str:
-    """The first file of a set that is missing; empty if it is complete."""
-    return next((name for name in files_of(chosen) if not (root / name).is_file()), "")
-
-
 @lru_cache(maxsize=128)
 def _read(chosen: DataSet, root: Path, seed: int, stamps: tuple[tuple[int, int], ...]) -> Samples:
     return read_samples(chosen, root, seed)
-
-
-def load_documents(chosen: DataSet, method: Method) -> list[Document]:
-    """Load the documents of a task.
-
-    Raises:
-        DataError: if the data or the instructions can't be used.
-    """
-    settings = ReformSettings.load()
-    found = load_samples(chosen, settings)
-    raise_faults(chosen.file, found.faults, _remedy(settings))
-    instructions = load_instructions(settings.instructions)
-    return list(documents_of(chosen, method, found.samples, instructions, settings))
-
-
-def load_task(task: str) -> Sequence[Document]:
-    """Load the documents of a task by its name, as ``load_documents``."""
-    chosen, method, history = TASKS[task]
-    documents = load_documents(chosen, method)
-    return list(dialogues_of(documents)) if history == "online" else documents
-
-
-def _remedy(settings: ReformSettings) -> str:
-    if settings.path is None:
-        return (
-            f"The download from {HUB_DATASET} may be damaged: delete it and retry, or set "
-            "REFORM_PATH to a local folder."
-        )
-    return f"Get the file again from {HUB_DATASET}, or unset REFORM_PATH to download it."
 
 
 @lru_cache(maxsize=64)  # failures are not cached: the next call retries
@@ -105,6 +70,42 @@ def _downloaded(names: tuple[str, ...]) -> Path:
         "Set REFORM_PATH to a folder with the publishers' files, or retry with a connection.",
     )
     return folder / HUB_FOLDER
+
+
+def _missing(chosen: DataSet, root: Path) -> str:
+    """The first file of a set that is missing; empty if it is complete."""
+    return next((name for name in files_of(chosen) if not (root / name).is_file()), "")
+
+
+def load_documents(chosen: DataSet, method: Method) -> list[dict[str, Any]]:
+    """Load the documents of a task: see ``Form.documents``.
+
+    Raises:
+        DataError: if the data or the instructions can't be used.
+    """
+    settings = ReformSettings.load()
+    found = load_samples(chosen, settings)
+    raise_faults(chosen.file, found.faults, _remedy(settings))
+    instructions = load_instructions(settings.instructions)
+    published = instructions.source == "published"
+    form = Form(chosen, method, instructions.of(chosen, method), settings, published)
+    return list(form.documents(found.samples))
+
+
+def load_task(task: str) -> list[dict[str, Any]]:
+    """Load the documents of a task by its name, as ``load_documents``."""
+    chosen, method, history = TASKS[task]
+    documents = load_documents(chosen, method)
+    return dialogues_of(documents) if history == "online" else documents
+
+
+def _remedy(settings: ReformSettings) -> str:
+    if settings.path is None:
+        return (
+            f"The download from {HUB_DATASET} may be damaged: delete it and retry, or set "
+            "REFORM_PATH to a local folder."
+        )
+    return f"Get the file again from {HUB_DATASET}, or unset REFORM_PATH to download it."
 
 
 def dataset_kwargs(task: str) -> dict[str, Any]:
@@ -131,10 +132,10 @@ def metadata(task: str) -> dict[str, Any]:
         **asking,
         "version": 1.0,
         "set": chosen.title,
-        "samples": len({each.sample for each in documents}),
+        "samples": len({each["sample"] for each in documents}),
         "duplicates": settings.duplicates_of(chosen),
         # Without the path of the files, which does not affect the prompts.
-        "data_sha256": digest([replace(each, image_file="") for each in documents]),
+        "data_sha256": digest([each | {"image_file": ""} for each in documents]),
         "max_tokens": settings.max_tokens if method == "generation" else None,
         "prefix": "in the text form, and in solved examples",
     }
@@ -152,26 +153,26 @@ def check_reform(*tasks: str) -> None:
     """
     settings = ReformSettings.load()
     instructions = load_instructions(settings.instructions)
-    for task in tasks:
-        instructions.of(TASKS[task].set, TASKS[task].method)
-    _check_files(tasks, settings)
+    _check_files({task: TASKS[task].set for task in tasks}, settings)
     for task in tasks:
         chosen, method, _ = TASKS[task]
+        instructions.of(chosen, method)
         found = load_samples(chosen, settings)
         faults = list(found.faults)
-        if method == "generation" and settings.marks in ("number", "random"):
-            faults += [
-                f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, but "
-                f"numbers can mark at most {MOST_NUMBERED}, letters 26 (marks = {settings.marks})"
-                for sample in found.samples
-                if len(sample.options) > MOST_NUMBERED
-            ]
+        numbered = method == "generation" and settings.marks in ("number", "random")
+        most = len(LETTERS["number"])
+        faults += [
+            f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, but "
+            f"numbers can mark at most {most}, letters 26 (marks = {settings.marks})"
+            for sample in found.samples
+            if numbered and len(sample.options) > most
+        ]
         raise_faults(settings.path or chosen.file, faults, _remedy(settings))
         dataset_kwargs(task)
 
 
-def _check_files(tasks: Sequence[str], settings: ReformSettings) -> None:
-    """Refuse missing files early, with the tasks that can still run."""
+def _check_files(sets: Mapping[str, DataSet], settings: ReformSettings) -> None:
+    """Refuse missing files of sets, given by their tasks, with the tasks that can still run."""
     if settings.path is None:
         return
     if not settings.path.is_dir():
@@ -181,10 +182,10 @@ def _check_files(tasks: Sequence[str], settings: ReformSettings) -> None:
             "the data."
         )
     root = root_of(settings.path)
-    lacking = {task: name for task in tasks if (name := _missing(TASKS[task].set, root))}
-    there = ",".join(task for task in tasks if task not in lacking)
+    lacking = {task: name for task, each in sets.items() if (name := _missing(each, root))}
+    there = ",".join(task for task in sets if task not in lacking)
     other = f"run --tasks {there} for the others" if there else f"unset it to get {HUB_DATASET}"
-    faults = [f"{name} of {TASKS[task].set.title} is missing" for task, name in lacking.items()]
+    faults = [f"{name} of {sets[task].title} is missing" for task, name in lacking.items()]
     raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {other}.")
 
 
@@ -195,7 +196,7 @@ def examine() -> list[Check]:
         return []
     try:
         load_instructions(settings.instructions)
-        _check_files([], settings)
+        _check_files({}, settings)
     except DataError as error:
         return [data_fault(name, error)]
     root, checks, count = root_of(settings.path), [], 0
@@ -205,7 +206,13 @@ def examine() -> list[Check]:
         return [problem(name, f"none of the 61 sets is in {root}", "set REFORM_PATH to the data")]
     for each in there:
         found = load_samples(each, settings)
-        faults = [*found.faults, *_image_faults(each, found)]
+        images = ((sample.id, fault_of_image(sample.image.open)) for sample in found.samples)
+        damaged = (
+            f"{each.file}: cannot read the image of {sample!r}: {fault}"
+            for sample, fault in images
+            if fault
+        )
+        faults = [*found.faults, *damaged]
         if faults:
             checks.append(problem(f"{name}, {each.title}", faults[0], _remedy(settings)))
         else:
@@ -215,14 +222,6 @@ def examine() -> list[Check]:
     lacking = [each.title for each in sets if each not in there]
     said += f"\nmissing: {', '.join(lacking)}" if lacking else ""
     return [*checks, Check(name, "ok", said)] if whole else checks
-
-
-def _image_faults(chosen: DataSet, found: Samples) -> Iterator[str]:
-    """The faults of images that are decoded completely."""
-    for sample in found.samples:
-        fault = fault_of_image(sample.image.open)
-        if fault:
-            yield f"{chosen.file}: cannot read the image of {sample.id!r}: {fault}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {
@@ -262,11 +261,8 @@ def images_folder(task: str) -> Path | None:
 
 
 def _root(folder: Path | None) -> Path | None:
-    path = folder or ReformSettings.load().path
-    if path is not None:
-        return root_of(path)
-    copy = _hub_copy()
-    return copy and copy / HUB_FOLDER
+    path = folder or ReformSettings.load().path or _hub_copy()
+    return path and root_of(path)
 
 
 @lru_cache(maxsize=1)

@@ -18,15 +18,16 @@ from lmms_rpts.filters.documents import (
     TEXTS,
     FieldCheck,
     as_text,
+    instance_of,
 )
-from lmms_rpts.filters.grading import GradingFilter, instance_of, report_ungraded
+from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
-from lmms_rpts.tasks.reform_eval.documents import rounds_of
+from lmms_rpts.tasks.reform_eval.prompts import rounds_of
 from lmms_rpts.tasks.reform_eval.published import kie_open_ended, ocr_open_ended, single_choice
 from lmms_rpts.tasks.reform_eval.record import (
     ReformAsking,
@@ -71,8 +72,7 @@ class ReformAnswerFilter(GradingFilter):
         if missing:
             return record_of(doc, self.asking, reason=missing)
         part = select_reasoning(response or "")
-        kind = data_sets()[doc["set"]].kind
-        return grade_text(part.spoken, doc, kind, self.asking, part.source)
+        return grade_text(part.spoken, doc, self.asking, part.source)
 
     def unread(self, reason: str) -> str:
         """The reason, until the document is known."""
@@ -81,10 +81,6 @@ class ReformAnswerFilter(GradingFilter):
     def record(self, given: ReformRecord | str, grade: Any, more: Any, doc: Doc) -> ReformRecord:
         """The record of a response, which may have no score."""
         return record_of(doc, self.asking, reason=given) if isinstance(given, str) else given
-
-    def report(self, records: Sequence[ReformRecord]) -> None:
-        """Log how many responses have no score, and why."""
-        report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
 
 
 class ReformLikelihoodFilter(ReformAnswerFilter):
@@ -101,9 +97,12 @@ class ReformLikelihoodFilter(ReformAnswerFilter):
         """One entry per request: a record for the first one of a document, "" for the others."""
         self._check([()] * len(resps), docs)
         entries: list[str | list[str]] = []
-        whole = [(_first(each), doc) for each, doc in zip(resps, docs, strict=True)]
+        whole = [
+            (each[0] if isinstance(each, list) and each else each, doc)
+            for each, doc in zip(resps, docs, strict=True)
+        ]
         with Isolation("grading likelihoods") as isolation:
-            for _, group in groupby(whole, key=lambda pair: _identity(pair[1])):
+            for _, group in groupby(whole, key=lambda pair: _sample(pair[1])):
                 values, (doc, *_) = zip(*group, strict=True)
                 # A document that was presented again has its options again.
                 count = max(1, len(doc["options"] or ()))
@@ -117,23 +116,19 @@ class ReformLikelihoodFilter(ReformAnswerFilter):
         return entries
 
 
-def _first(responses: Any) -> Any:
-    return responses[0] if isinstance(responses, list) and responses else responses
-
-
-def _identity(doc: Doc) -> tuple[Any, ...]:
+def _sample(doc: Doc) -> tuple[Any, ...]:
     return doc["set"], doc["sample"], doc["duplicate"]
 
 
 def grade_text(
     prediction: str,
     doc: Doc,
-    kind: Kind,
     asking: ReformAsking,
     source: ReasoningSource = "response",
 ) -> ReformRecord:
     """Grade a generated answer by the published and the strict rules."""
     score: float
+    kind = kind_of(doc)
     if kind == "choice":
         right, options = doc["right"], doc["options"]
         chosen = single_choice(prediction)
@@ -196,6 +191,13 @@ def grade_choice(chosen: int, doc: Doc, asking: ReformAsking) -> ReformRecord:
     return record_of(doc, asking, text, "likelihood", grade, grade, float(right))
 
 
+def kind_of(doc: Doc) -> Kind:
+    """The kind of a document's answer; documents made from prediction files say it."""
+    known = data_sets().get(as_text(doc.get("set")))
+    kind: Kind = doc.get("kind", known.kind if known else "choice")
+    return kind
+
+
 def record_of(
     doc: Doc,
     asking: ReformAsking,
@@ -207,7 +209,6 @@ def record_of(
     reason: str | None = None,
 ) -> ReformRecord:
     """The record of a response; a malformed document must not lose a paid response."""
-    known = data_sets().get(as_text(doc.get("set")))
     return ReformRecord(
         outcome="unscored" if score is None else "scored",
         reason=reason,
@@ -222,7 +223,7 @@ def record_of(
             ReformInstance,
             doc,
             {},
-            kind=doc.get("kind", known.kind if known else "choice"),
+            kind=kind_of(doc),
             method="likelihood" if doc.get("method") == "likelihood" else "generation",
         ),
         settings=asking,

@@ -1,35 +1,272 @@
-"""Prompts of ReForm-Eval: the published text form, and chat messages.
+"""Documents and prompts of ReForm-Eval: samples in several wordings, the text form, chat messages.
 
-A document is a sample, or a dialogue with online history: lmms-eval asks for its rounds one by one
-(``generate_until_multi_round``), and later rounds contain the model's own answers.
+A document is a sample in one wording, or a dialogue with online history: lmms-eval asks for its
+rounds one by one (``generate_until_multi_round``), and later rounds contain the model's own
+answers.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from itertools import chain
+import re
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, cycle
 from typing import Any
 
 from lmms_rpts.escaping import storable
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.tasks.reform_eval.documents import (
-    PREFIX,
-    marks_of,
-    rounds_of,
-    style_of,
-    text_form,
-)
+from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
+from lmms_rpts.tasks.reform_eval.data import Sample, balanced_order, rng_of
 from lmms_rpts.tasks.reform_eval.images import image_of
+from lmms_rpts.tasks.reform_eval.instructions import Wording
+from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
 from lmms_rpts.tasks.reform_eval.strict import chosen_option
+
+PREFIX = "The answer is"
+"""Beginning of an answer to a question with options."""
 
 LONGEST = 1000
 """Maximum length in later rounds of an answer that chose no option."""
 
+LETTERS = {
+    "upper": string.ascii_uppercase,
+    "lower": string.ascii_lowercase,
+    "number": string.digits[1:],
+}
+"""The marks of options by style."""
+
+_MARK = re.compile(r"\(([A-Z])\)")
 _NEXT_TURN = "\nUser:"
 
 
+# --- the published text form ----------------------------------------------------------------------
+
+
+def marks_of(style: str, count: int) -> str:
+    """The marks of ``count`` options, one character each.
+
+    Raises:
+        IndexError: if there are more options than marks: 26 letters, 9 numbers.
+    """
+    letters = LETTERS["upper" if style == "random" else style]
+    if count > len(letters):
+        raise IndexError(f"{count} options are too many for {style} marks: at most {len(letters)}")
+    return letters[:count]
+
+
+def style_of(marks: str) -> str:
+    """The style of marks; ``upper`` if there are none."""
+    return next((style for style, all_ in LETTERS.items() if marks[:1] == all_[0]), "upper")
+
+
+def marked(options: Sequence[str], style: str) -> list[str]:
+    """The options, each after its mark: ``(A) a dog``."""
+    marks = marks_of(style, len(options))
+    return [f"({mark}) {option}" for mark, option in zip(marks, options, strict=True)]
+
+
+def question_with_options(question: str, options: Sequence[str], style: str) -> str:
+    """A question followed by its options."""
+    shown = "; ".join(marked(options, style))
+    return f"{question} Options: {shown}{'.' if options else ''}"
+
+
+def question_with_answer(
+    question: str, options: Sequence[str], answer: str | int, style: str
+) -> tuple[str, str]:
+    """A past question with its options, and its answer: marked if it is the text of an option.
+
+    Raises:
+        IndexError: if the answer is a number beyond the options.
+    """
+    place = answer if isinstance(answer, int) else None
+    if place is None and answer in options:
+        place = list(options).index(str(answer))
+    said = str(answer) if place is None else marked(options, style)[place]
+    return question_with_options(question, options, style), said
+
+
+def text_form(instruct: str | None, turns: Sequence[str], prefix: str | None) -> str:
+    """A conversation as one text that ends where the model continues with its answer.
+
+    Args:
+        instruct: text before the first turn.
+        turns: alternating turns of user and model; the last is the user's.
+        prefix: beginning of the answer; None: the text does not begin it.
+    """
+    first, *rest = turns
+    first = first if instruct is None else f"{instruct} {first}"
+    lines = [f"{role}: {turn}" for role, turn in zip(cycle(("User", "Bot")), (first, *rest))]
+    return "\n".join([*lines, f"Bot: {prefix}" if prefix else "Bot:"])
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the samples of one set are presented.
+
+    Attributes:
+        published: whether the wording is the published one.
+        quirks: whether to reproduce the errors of the published prompts.
+    """
+
+    chosen: DataSet
+    method: Method
+    wording: Wording
+    settings: ReformSettings
+    published: bool
+    quirks: bool = False
+
+    @property
+    def shows_options(self) -> bool:
+        """Whether the options are part of the question."""
+        return self.chosen.kind == "choice" and self.method == "generation"
+
+    def documents(self, samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
+        """The documents of samples; the duplicates of a sample are adjacent.
+
+        ``ReformInstance`` explains most of their fields. ``right`` and ``round`` are -1 where the
+        record has null. Further fields:
+
+        - ``history``: JSON, pairs of earlier questions and answers.
+        - ``begun``: whether the text form begins the answer.
+        - ``image_file``, ``image_start``, ``image_length``: location of the image.
+        - ``boxes``: JSON, boxes in the format of the file.
+        """
+        for at, sample in enumerate(samples[: self.settings.limit]):
+            for duplicate in range(self.settings.duplicates_of(self.chosen)):
+                yield self._document(sample, at, duplicate)
+
+    def _document(self, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
+        order = self._order(sample, at, duplicate)
+        shown = [self.sentence_case(sample.options[each]) for each in order]
+        style: str = self.settings.marks
+        if style == "random":
+            rng = rng_of(self.settings.seed, self.chosen.name, at, duplicate, "marks")
+            style = rng.choice(list(LETTERS))
+        instruct, question = self.question(sample, at, duplicate)
+        if self.shows_options:
+            question = question_with_options(question, shown, style)
+        return {
+            "set": self.chosen.name,
+            "method": self.method,
+            "id": str(sample.id),
+            "sample": at,
+            "duplicate": duplicate,
+            "instruct": instruct,
+            "question": question,
+            "options": shown,
+            "order": order,
+            "marks": marks_of(style, len(shown)) if self.shows_options else "",
+            "right": -1 if sample.right is None else order.index(sample.right),
+            "answers": list(sample.answers),
+            "history": json.dumps(list(self.history(sample, style)), ensure_ascii=False),
+            "begun": self.method == "generation" and self.chosen.kind != "caption",
+            "round": -1 if sample.round is None else sample.round,
+            "image_file": str(sample.image.file),
+            "image_start": sample.image.start,
+            "image_length": sample.image.length,
+            "boxes": json.dumps(sample.boxes) if self.chosen.boxes else "[]",
+        }
+
+    def _order(self, sample: Sample, at: int, duplicate: int) -> list[int]:
+        if sample.right is None:
+            return []
+        first = self.settings.order == "fixed" or not self.shows_options
+        count, variant, seed = len(sample.options), 0 if first else duplicate, self.settings.seed
+        return balanced_order(count, sample.right, variant, seed, self.chosen.name, at)
+
+    def question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
+        """Instruction and question; if the data have no question, "" and the instruction."""
+        which = duplicate if self.settings.wording == "varied" else at
+        of_data = sample.instructions if self.published else ()
+        wordings = of_data or self.wording.instructions
+        instruction = wordings[which % len(wordings)]
+        if self.chosen.variant == "winoground":  # all samples share a question
+            if self.method == "generation":
+                return instruction, "Which description matches this image?"
+            return instruction, "Please generate a sentence to describe this image."
+        if not sample.question:
+            # The published loader of image-text matching may leave the braces in.
+            left = self.quirks and self.chosen.variant == "itm" and self.settings.wording == "fixed"
+            filling = "{}" if left else sample.filling or ""
+            return "", instruction.replace("{}", filling)
+        if self.published and self.chosen.variant == "claim" and self.method == "likelihood":
+            instruction += " Please answer supported, refuted or not enough information."
+        return instruction, self._asked(sample.question[which % len(sample.question)])
+
+    def sentence_case(self, text: str) -> str:
+        """A text with a capital letter, which dialogues lack."""
+        if self.chosen.layout != "dialogue":
+            return text
+        # The published str.capitalize makes "NYC" "Nyc".
+        return text.capitalize() if self.quirks else text[:1].upper() + text[1:]
+
+    def _asked(self, question: str) -> str:
+        """A question in sentence case, with the question mark that dialogues lack."""
+        lacking = self.chosen.layout == "dialogue" and not question.endswith("?")
+        return f"{self.sentence_case(question)}{'?' * lacking}"
+
+    def history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
+        """The solved example and the past rounds of a dialogue: questions with their answers."""
+        if self.settings.in_context and self.wording.in_context:
+            if self.quirks:
+                yield self._published_example(*self.wording.in_context)
+            elif self.shows_options:
+                asked, answered = (_in_style(text, style) for text in self.wording.in_context)
+                yield asked, f"{PREFIX} {answered}"
+        for turn in sample.history:
+            asked = self._asked(turn.question)
+            options = [self.sentence_case(each) for each in turn.options]
+            right = turn.right
+            if self.shows_options:
+                # The published code finds the answer by its text.
+                answer = options[right] if self.quirks else right
+                asked, said = question_with_answer(asked, options, answer, style)
+                yield asked, f"{PREFIX} {said}"
+            else:
+                yield asked, options[right]
+
+    def _published_example(self, asked: str, answered: str) -> tuple[str, str]:
+        """Always marked (A), also by likelihood; some loaders omit the prefix."""
+        bare = self.method == "likelihood" or self.chosen.name.startswith(("tdiuc_", "pets37"))
+        return asked, answered if bare else f"{PREFIX} {answered}"
+
+
+def _in_style(text: str, style: str) -> str:
+    """A solved example, with its marks (A), (B), ... replaced by those of another style."""
+    marks = dict(zip(string.ascii_uppercase, LETTERS[style], strict=False))
+    return _MARK.sub(lambda found: f"({marks.get(found[1], found[1])})", text)
+
+
+# --- dialogues with online history ---------------------------------------------------------------
+
+
+def dialogues_of(documents: Sequence[Doc]) -> list[dict[str, Any]]:
+    """The dialogues of documents with gold history, given in the order of their samples.
+
+    A dialogue has the fields of its first round, and ``rounds``: JSON, the documents of all.
+    """
+    found: dict[tuple[int, int], list[Doc]] = {}
+    first = 0
+    for each in documents:
+        first = each["sample"] if each["round"] == 0 else first
+        found.setdefault((first, each["duplicate"]), []).append(each)
+    return [{**rounds[0], "rounds": json.dumps(rounds)} for rounds in found.values()]
+
+
+def rounds_of(doc: Doc) -> list[dict[str, Any]]:
+    """The documents of a dialogue's rounds, as in the task with gold history."""
+    found: list[dict[str, Any]] = json.loads(doc["rounds"])
+    return found
+
+
+# --- what lmms-eval asks for ---------------------------------------------------------------------
 def doc_to_visual(doc: Doc) -> list[Any]:
     """The image."""
     return [image_of(doc)]
@@ -53,12 +290,10 @@ def doc_to_text(
         outputs so far, and None. If a wrapper continues after the end, as in a batch whose first
         dialogue is longer, the last round is repeated.
     """
-    if "rounds" not in doc:  # not a dialogue
-        return _text_of(doc)
-    outputs, number = list(previous_output or ()), round_idx or 0
-    asked, is_over = _asked(doc, number, outputs, begun=True)
-    text = _text_of(asked)
-    return (doc_to_visual(doc), text, is_over, outputs, None) if number else text
+    asked, later = _round(doc, round_idx or 0, list(previous_output or ()), begun=True)
+    prefix = PREFIX if asked["begun"] else None
+    text = text_form(asked["instruct"] or None, _turns(asked), prefix)
+    return (doc_to_visual(doc), text, *later) if later else text
 
 
 def doc_to_messages(
@@ -79,12 +314,15 @@ def doc_to_messages(
         The messages, with the image in the first one; for later rounds a tuple of messages,
         whether the dialogue is over, the outputs so far, and None.
     """
-    if "rounds" not in doc:  # not a dialogue
-        return _messages_of(doc, prefill)
-    outputs, number = list(previous_output or ()), round_idx or 0
-    asked, is_over = _asked(doc, number, outputs, begun=prefill)
-    messages = _messages_of(asked, prefill)
-    return (messages, is_over, outputs, None) if number else messages
+    asked, later = _round(doc, round_idx or 0, list(previous_output or ()), begun=prefill)
+    texts = [*_turns(asked), *([PREFIX] if prefill and asked["begun"] else [])]
+    texts[0] = f"{asked['instruct']} {texts[0]}".strip()
+    messages: list[dict[str, Any]] = [
+        {"role": "assistant" if at % 2 else "user", "content": [{"type": "text", "text": text}]}
+        for at, text in enumerate(texts)
+    ]
+    messages[0]["content"].insert(0, {"type": "image", "url": image_of(doc)})
+    return (messages, *later) if later else messages
 
 
 def doc_to_choice(doc: Doc) -> list[str]:
@@ -101,29 +339,20 @@ def doc_to_target(doc: Doc) -> int | str:
     return doc["options"][doc["right"]] if doc["options"] else "; ".join(doc["answers"])
 
 
-def _text_of(doc: Doc) -> str:
-    return text_form(doc["instruct"] or None, _turns(doc), PREFIX if doc["begun"] else None)
-
-
-def _messages_of(doc: Doc, prefill: bool) -> list[dict[str, Any]]:
-    texts = [*_turns(doc), *([PREFIX] if prefill and doc["begun"] else [])]
-    texts[0] = f"{doc['instruct']} {texts[0]}".strip()
-    messages: list[dict[str, Any]] = [
-        {"role": "assistant" if at % 2 else "user", "content": [{"type": "text", "text": text}]}
-        for at, text in enumerate(texts)
-    ]
-    messages[0]["content"].insert(0, {"type": "image", "url": image_of(doc)})
-    return messages
-
-
 def _turns(doc: Doc) -> list[str]:
     return [*chain.from_iterable(json.loads(doc["history"])), doc["question"]]
 
 
-def _asked(
+def _round(
     doc: Doc, number: int, outputs: Sequence[Any], *, begun: bool
-) -> tuple[dict[str, Any], bool]:
-    """The document of a round with online history, and whether the dialogue is over."""
+) -> tuple[Doc, tuple[Any, ...]]:
+    """The document of a round of a dialogue, with the model's own answers to the earlier ones.
+
+    Also what is returned with the prompt of a later round: whether the dialogue is over, the
+    outputs, and None. A document that is not a dialogue is its only round.
+    """
+    if "rounds" not in doc:
+        return doc, ()
     rounds = rounds_of(doc)
     at = min(number, len(rounds) - 1)
     asked = rounds[at]
@@ -131,9 +360,12 @@ def _asked(
     solved = len(turns) - at
     style = style_of(asked["marks"])
     said = [*outputs, *[None] * at]
-    answers = [reply(said[past], rounds[past], style, begun=begun) for past in range(at)]
-    online = [[turns[solved + past][0], answer] for past, answer in enumerate(answers)]
-    return {**asked, "history": json.dumps(turns[:solved] + online)}, number >= len(rounds)
+    online = [
+        [turns[solved + past][0], reply(said[past], rounds[past], style, begun=begun)]
+        for past in range(at)
+    ]
+    asked["history"] = json.dumps(turns[:solved] + online)
+    return asked, (number >= len(rounds), outputs, None) if number else ()
 
 
 def reply(output: Any, asked: Doc, style: str, *, begun: bool) -> str:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.tasks.aggregation import Mean, Value
+from lmms_rpts.tasks.aggregation import (
+    Mean,
+    Metrics,
+    Value,
+    document_metrics,
+    mean_of_scored,
+    read_records,
+)
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import (
     METEOR,
@@ -21,69 +28,72 @@ from lmms_rpts.tasks.reform_eval.captions import (
 )
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.reform_eval.tasks import OF_SET
-from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
-
-CHOICE: Metrics = {
-    "accuracy": lambda record: record.score,
-    "accuracy_strict": lambda record: _known(record, record.strict.correct),
-    "format_hit_rate": lambda record: _known(record, record.hit),
-}
-OPEN: Metrics = {name: CHOICE[name] for name in ("accuracy", "accuracy_strict")}
-CAPTION: Metrics = {"rouge_l": lambda record: record.score}
-"""Functions from a record to its value in each metric; None if it has none.
-
-``accuracy``: by the published rules; ``accuracy_strict``: by the strict rules; ``format_hit_rate``:
-whether there is a mark in round brackets; ``rouge_l``: for captions. All in [0, 1].
-"""
 
 
 def _known(record: ReformRecord, value: bool | None) -> bool | None:
     return None if record.score is None else value
 
 
-def process_choice(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The metrics of a duplicate of a single-choice sample."""
-    return _of_duplicate(doc, results, CHOICE)
+CHOICE: Metrics = {
+    "accuracy": lambda record: record.score,
+    "accuracy_strict": lambda record: _known(record, record.strict.correct),
+    "format_hit_rate": lambda record: _known(record, record.hit),
+}
+"""Functions from a record to its value in each metric; None if it has none. All in [0, 1].
+
+``accuracy``: by the published rules; ``accuracy_strict``: by the strict rules; ``format_hit_rate``:
+whether there is a mark in round brackets.
+"""
+
+_METRICS: Mapping[str, Metrics] = {
+    "choice": CHOICE,
+    "online": CHOICE,
+    "open": {name: CHOICE[name] for name in ("accuracy", "accuracy_strict")},
+    "caption": {"rouge_l": lambda record: record.score},
+}
+"""The metrics of single answers by form. Besides, captions have the metrics ``_OF_SET``, which are
+defined only for a whole set, and the others ``instability``."""
+
+_OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
 
 
-def process_open(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The metrics of a duplicate with a free answer."""
-    return _of_duplicate(doc, results, OPEN)
+def aggregations(form: str) -> dict[str, Callable[..., float]]:
+    """The function that aggregates each metric of answers of this form."""
+    found: dict[str, Callable[..., float]] = dict.fromkeys(_METRICS[form], mean_of_scored)
+    if form == "caption":
+        return found | {name: partial(of_set, name) for name in _OF_SET}
+    return found | {"instability": instability_of_rounds if form == "online" else instability_over}
 
 
-def process_caption(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The metrics of a caption; metrics of the whole set get its text and references."""
-    records = read_records(ReformRecord, results)
-    rows = [(each.prediction, each.instance.answers) for each in records if each.score is not None]
-    return document_metrics(records, CAPTION) | dict.fromkeys(OF_SET, rows)
+def process(form: str, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """The metrics of a document.
 
-
-def process_online(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """The metrics of a dialogue: for each, a list with the value of each round."""
+    For a dialogue with online history, they are lists with the value of each round. Metrics of the
+    whole set get the captions and their references.
+    """
     listed = [each if isinstance(each, list) else [each] for each in results]
     records = read_records(ReformRecord, list(chain.from_iterable(listed)))
-    # Rounds of a dialogue are dependent: their prompts contain earlier answers.
-    dialogue = f"{doc['set']} {doc['sample']}"
-    values: dict[str, Any] = {
-        name: [_of_document(value_of(each), dialogue) for each in records]
-        for name, value_of in CHOICE.items()
-    }
+    metrics = _METRICS[form]
+    if form == "caption":
+        scored = [each for each in records if each.score is not None]
+        rows = [(each.prediction, each.instance.answers) for each in scored]
+        return document_metrics(records, metrics) | dict.fromkeys(_OF_SET, rows)
+    # Duplicates are dependent, and so are rounds: their prompts contain earlier answers.
+    sample = f"{doc['set']} {doc['sample']}"
+    if form != "online":
+        found = document_metrics(records, metrics)
+        values: dict[str, Any] = {name: _value(value, sample) for name, value in found.items()}
+        return values | {"instability": answers_of(sample, records)}
     rounds = [answers_of(f"{each.instance.set} {each.instance.sample}", [each]) for each in records]
-    return {**values, "instability": rounds}
+    values = {
+        name: [_value(value_of(each), sample) for each in records]
+        for name, value_of in metrics.items()
+    }
+    return values | {"instability": rounds}
 
 
-def _of_document(value: float | None, document: str) -> Value | None:
+def _value(value: float | None, document: str) -> Value | None:
     return None if value is None else Value(value, document, alike=True)
-
-
-def _of_duplicate(
-    doc: Mapping[str, Any], results: Sequence[Any], metrics: Metrics
-) -> dict[str, Any]:
-    records, sample = read_records(ReformRecord, results), f"{doc['set']} {doc['sample']}"
-    found = document_metrics(records, metrics)
-    values: dict[str, Any] = {name: _of_document(value, sample) for name, value in found.items()}
-    return {**values, "instability": answers_of(sample, records)}
 
 
 Answers = tuple[str, Sequence[str], bool]
@@ -124,14 +134,13 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
 
 @lru_cache(maxsize=2)
 def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> Mapping[str, float]:
-    results = [{"prediction": text, "references": references} for text, references in rows]
-    scores, reasons = raw_scores(results), []
+    scores, reasons = raw_scores(rows), []
     if math.isnan(scores["cider"]):
         reasons = ["no caption has a reference with words"]
     elif java:
         for compute in (tokenised_scores, lambda given: {METEOR: meteor_score(given)}):
             try:
-                scores |= compute(results)
+                scores |= compute(rows)
             except JavaError as error:
                 reasons.append(str(error))
     for reason in dict.fromkeys(reasons):

@@ -1,12 +1,17 @@
-"""The 61 data sets of ReForm-Eval, from their only list (``sets.csv``)."""
+"""The 61 data sets of ReForm-Eval, from their only list (``sets.csv``), and tasks made of them.
+
+The values of a full configuration that depend on settings are computed each time a task is built,
+not at import, so that changed settings take effect.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 Kind = Literal["choice", "ocr", "kie", "caption"]
@@ -28,9 +33,7 @@ DIMENSIONS = {
 }
 """The 8 dimensions: end of the group name, and published name."""
 
-_PREFIX = "reform_"
-_LIKELIHOOD = "_likelihood"
-_ONLINE = "_online"
+_HERE = "lmms_rpts.tasks.reform_eval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class DataSet:
         dimension: one of the values of ``DIMENSIONS``.
         config: file name of the published configuration.
         file: data file, below ``huggingface_data``.
-        layout: name of the reader in ``source_format``.
+        layout: name of the layout of the file, see ``layouts.csv``.
         kind: how answers are given and graded.
         family: name of the group of instructions.
         version, split: values required in the file; empty: not checked.
@@ -77,38 +80,17 @@ class DataSet:
         """The form of the answers: ``choice``, ``open`` or ``caption``."""
         return "open" if self.kind in ("ocr", "kie") else self.kind
 
-    def task(self, method: Method) -> str:
-        """The name of the task with this method."""
-        return f"{_PREFIX}{self.name}{_LIKELIHOOD if method == 'likelihood' else ''}"
-
-    @property
-    def online_task(self) -> str | None:
-        """The name of the task with online history; None if the set has no dialogues."""
-        return f"{_PREFIX}{self.name}{_ONLINE}" if self.layout == "dialogue" else None
-
 
 @cache
 def data_sets() -> Mapping[str, DataSet]:
     """All sets by name, in the order of the published table."""
-    with Path(__file__).with_name("sets.csv").open(encoding="utf-8", newline="") as rows:
-        found = [DataSet(**cast(Any, row)) for row in csv.DictReader(rows)]
-    return {each.name: each for each in found}
+    return {row["name"]: DataSet(**cast(Any, row)) for row in rows_of("sets.csv")}
 
 
-def groups() -> dict[str, list[str]]:
-    """The groups of tasks by name: all, each dimension, the same by likelihood, and online."""
-    found: dict[str, list[str]] = {}
-    for method in METHODS:
-        end = _LIKELIHOOD if method == "likelihood" else ""
-        every = [each for each in data_sets().values() if method in each.methods]
-        for name, dimension in DIMENSIONS.items():
-            tasks = [each.task(method) for each in every if each.dimension == dimension]
-            if tasks:
-                found[f"{_PREFIX}{name}{end}"] = tasks
-        found[f"{_PREFIX}eval{end}"] = [each.task(method) for each in every]
-    online = [each.online_task for each in data_sets().values()]
-    found[f"{_PREFIX}dialogue{_ONLINE}"] = [task for task in online if task]
-    return found
+def rows_of(name: str) -> list[dict[str, str]]:
+    """The rows of a table in this folder."""
+    with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as rows:
+        return list(csv.DictReader(rows))
 
 
 class ReformTask(NamedTuple):
@@ -119,18 +101,104 @@ class ReformTask(NamedTuple):
     history: History
 
 
-def _tasks() -> dict[str, ReformTask]:
-    found = {
-        chosen.task(method): ReformTask(chosen, method, "gold")
-        for method in METHODS
-        for chosen in data_sets().values()
-        if method in chosen.methods
-    }
-    online = {each.online_task: each for each in data_sets().values()}
-    return found | {
-        task: ReformTask(chosen, "generation", "online") for task, chosen in online.items() if task
-    }
+_WAYS: Mapping[str, tuple[Method, History]] = {
+    "": ("generation", "gold"),
+    "_likelihood": ("likelihood", "gold"),
+    "_online": ("generation", "online"),
+}
+"""What the end of a task's name means."""
 
 
-TASKS: dict[str, ReformTask] = _tasks()
+TASKS: Mapping[str, ReformTask] = {
+    f"reform_{chosen.name}{end}": ReformTask(chosen, method, history)
+    for end, (method, history) in _WAYS.items()
+    for chosen in data_sets().values()
+    if (chosen.layout == "dialogue" if history == "online" else method in chosen.methods)
+}
 """All tasks by name."""
+
+
+@cache
+def groups() -> Mapping[str, list[str]]:
+    """The groups of tasks by name: all, each dimension, the same by likelihood, and online."""
+    found: dict[str, list[str]] = {}
+    for end, way in _WAYS.items():
+        tasks = {name: each.set for name, each in TASKS.items() if each[1:] == way}
+        for name, dimension in DIMENSIONS.items():
+            listed = [task for task, chosen in tasks.items() if chosen.dimension == dimension]
+            if listed:
+                found[f"reform_{name}{end}"] = listed
+        if end != "_online":
+            found[f"reform_eval{end}"] = list(tasks)
+    return found
+
+
+# --- configurations for lmms-eval ----------------------------------------------------------------
+
+
+def _task(name: str, *, full: bool) -> dict[str, Any]:
+    """The configuration of a task; without ``full`` only its type and filters, fast to compute."""
+    chosen, method, history = TASKS[name]
+    output_type, filter_name = {
+        ("generation", "gold"): ("generate_until", "reform_answer"),
+        ("generation", "online"): ("generate_until_multi_round", "reform_online"),
+        ("likelihood", "gold"): ("multiple_choice", "reform_likelihood"),
+    }[method, history]
+    config: dict[str, Any] = {
+        "task": name,
+        "dataset_path": "json",
+        "test_split": "test",
+        "output_type": output_type,
+        # Our filters handle thinking; lmms-eval's own stripping would lose it.
+        "reasoning_tags": "none",
+        "filter_list": [{"name": "none", "filter": [{"function": filter_name}]}],
+    }
+    if not full:
+        return config
+    from lmms_rpts.tasks.reform_eval import dataset, prompts, results
+
+    functions = ["doc_to_visual", "doc_to_text", "doc_to_messages", "doc_to_target"]
+    for function in [*functions, *(["doc_to_choice"] if method == "likelihood" else [])]:
+        config[function] = getattr(prompts, function)
+    form = "online" if history == "online" else chosen.form
+    config["process_results"] = partial(results.process, form)
+    config["metric_list"] = [
+        {
+            "metric": metric,
+            "aggregation": aggregation,
+            "higher_is_better": metric != "instability",
+        }
+        for metric, aggregation in results.aggregations(form).items()
+    ]
+    if method == "likelihood":
+        config["target_delimiter"] = " "
+    else:
+        config["generation_kwargs"] = dataset.generation_kwargs(chosen)
+    config["dataset_kwargs"] = dataset.dataset_kwargs(name)
+    config["metadata"] = dataset.metadata(name)
+    return config
+
+
+def _group(name: str, *, full: bool) -> dict[str, Any]:
+    """The configuration of a group: its sets have equal weights, as in the published averages."""
+    config: dict[str, Any] = {"group": name, "task": list(groups()[name])}
+    if full:
+        of_choices = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
+        captions = name == "reform_description"
+        config["aggregate_metric_list"] = [
+            {
+                "metric": metric,
+                "aggregation": resolve_name("lmms_rpts.tasks.aggregation:mean_over_tasks"),
+                "weight_by_size": False,
+            }
+            for metric in (("cider", "rouge_l", "bleu_4") if captions else of_choices)
+        ]
+        config["metadata"] = {"version": 1.0}
+    return config
+
+
+BUILT: Mapping[str, Callable[..., dict[str, Any]]] = {
+    **{name: partial(_task, name) for name in TASKS},
+    **{name: partial(_group, name) for name in groups()},
+}
+"""The function that builds the configuration of each task and group."""

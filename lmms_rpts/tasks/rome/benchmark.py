@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from lmms_rpts.judging.request_kinds import RequestKind
-from lmms_rpts.settings import Place, Settings, Table, setting
+from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
 
 RomeGrader = Literal["rule", "llm", "recommended"]
@@ -65,26 +64,6 @@ class RomeSettings(Table):
     def asks_judge(self, subtask: str) -> bool:
         """Whether a judge is asked about a subtask's responses."""
         return self.consistency or self.grader_of(subtask) == "llm"
-
-    def judge_of(
-        self, settings: Settings, subtasks: Iterable[str], default: str | None = None
-    ) -> str | None:
-        """The judge of these subtasks, after a check that it is usable; None if only rules grade.
-
-        Args:
-            settings: settings of the run.
-            subtasks: the evaluated subtasks.
-            default: the judge if LMMS_RPTS_JUDGE is not set.
-
-        Raises:
-            JudgeConfigurationError: the message says what to set.
-        """
-        from lmms_rpts.filters.grading import needed_judge
-
-        if not any(map(self.asks_judge, subtasks)):
-            return None
-        need = "[rome] consistency = true" if self.consistency else f"ROME_GRADER={self.grader}"
-        return needed_judge(settings, need, "ROME_GRADER=rule, [rome] consistency = false", default)
 
 
 BENCHMARK = Benchmark(

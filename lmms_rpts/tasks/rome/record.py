@@ -16,8 +16,8 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
+from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 from lmms_rpts.tasks.rome.benchmark import Grader, RomeGrader
 
 OF_THE_IMAGE = ("question_type", "image_type", "image_subtype", "reasoning_type")

@@ -6,11 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion, judged_grade
-from lmms_rpts.tasks.grade_types import Figures, Grading, Listed, Listing
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.groups import by_field
-from lmms_rpts.tasks.results import Metrics
+from lmms_rpts.tasks.aggregation import Metrics
+from lmms_rpts.tasks.grade_types import (
+    Display,
+    Figures,
+    Grading,
+    Listed,
+    Listing,
+    ShownAnswer,
+    ShownGrade,
+    ShownQuestion,
+    judged_grade,
+)
+from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.matchers import extract_answer
 from lmms_rpts.tasks.rome.record import METRICS as _OF_DOCUMENTS
