@@ -112,15 +112,16 @@ def _same_values(one: Values, other: Values) -> bool | None:
     if not same or one.keys() != other.keys():
         return False if same is False else None
     # x=1,y=2或x=2,y=1 is not x=1,y=1或x=2,y=2
-    several = [name for name in common if max(len(one[name]), len(other[name])) > 1]
-    if len(several) < 2:
-        return True
-    if len({len(values[name]) for values in (one, other) for name in several}) > 1:
-        return None
-    rows, others_rows = (
-        list(zip(*(values[name] for name in several), strict=True)) for values in (one, other)
-    )
-    return same_items(rows, others_rows, _all_equal) or None
+    rows = [_solutions(values) for values in (one, other)]
+    return same_members(*rows, _all_equal) or None if all(rows) else None
+
+
+def _solutions(values: Values) -> list[tuple[Expression, ...]]:
+    """The values of all names, in the order of the names; empty if their numbers differ."""
+    several = [values[name] for name in sorted(values)]
+    most = max(map(len, several))
+    columns = [each * most if len(each) == 1 else each for each in several]
+    return list(zip(*columns, strict=True)) if {len(each) for each in columns} == {most} else []
 
 
 def _all_equal(one: Sequence[Expression], other: Sequence[Expression]) -> bool | None:
