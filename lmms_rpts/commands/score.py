@@ -160,8 +160,8 @@ def _plan(
     from lmms_rpts.analysis.any_run import plan_any_run
     from lmms_rpts.analysis.rescoring import plan_rescoring, read_own_responses
     from lmms_rpts.models.responses import read_responses
+    from lmms_rpts.tasks.any_task.names import own_tasks
     from lmms_rpts.tasks.documents import answered_tasks
-    from lmms_rpts.tasks.include_path import own_tasks
 
     ours, saved = task in answered_tasks(), None
     if task is None:

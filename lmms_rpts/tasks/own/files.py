@@ -12,6 +12,7 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.settings import load_settings, options_given
+from lmms_rpts.tasks.any_task.names import read_simply
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY
 
@@ -182,13 +183,10 @@ def _examined(manager: Any, name: str) -> Check:
 
 
 def _task_in(path: Path) -> str | None:
-    from lmms_eval.utils import load_yaml_config
-
+    """The name of the task in a file with the key ``rpts``; None for any other file."""
     try:
-        config = load_yaml_config(str(path), mode="simple") if path.is_file() else None
+        config = read_simply(str(path)) if path.is_file() else None
     except Exception:  # lmms-eval reads it again and reports the error
         return None
-    if not isinstance(config, Mapping) or KEY not in config:
-        return None
-    name = config.get("task")
+    name = config.get("task") if isinstance(config, Mapping) and KEY in config else None
     return name if isinstance(name, str) and name else None
