@@ -111,7 +111,7 @@ def dataset_kwargs(task: str) -> dict[str, Any]:
 
 def generation_kwargs(chosen: DataSet) -> dict[str, Any]:
     """How a model generates the answers to a set."""
-    tokens = ReformSettings.load().tokens_of(chosen.name)
+    tokens = ReformSettings.load().tokens_of(chosen)
     return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
 
 
