@@ -413,24 +413,6 @@ def test_a_file_locked_for_a_moment_is_waited_for(
     assert not warnings
 
 
-def test_reads_that_fail_do_not_put_off_the_retry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = 1000.0
-    monkeypatch.setattr(time, "monotonic", lambda: clock)
-    filled(tmp_path, 1)
-    with contextlib.closing(sqlite3.connect(tmp_path / cache.FILE)) as connection, connection:
-        connection.execute("UPDATE answers SET key = 'bad', reply = CAST(x'ff' AS TEXT)")
-    ours, other = AnswerCache(tmp_path), AnswerCache(tmp_path)
-    for _ in range(4):
-        assert ours.find("bad") is None
-        clock += cache.RESUMED_AFTER / 4
-    assert ours.reserve("good")
-    assert other.is_pending("good")
-    ours.close()
-    other.close()
-
-
 # ---- unwritable places
 
 
@@ -603,8 +585,6 @@ def test_a_lock_that_ends_costs_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
     """Another connection once held a write transaction, and nothing was cached from then on."""
-    clock = 1000.0
-    monkeypatch.setattr(time, "monotonic", lambda: clock)
     monkeypatch.setattr(cache, "LOCKED_FOR", 0.0)
     answers = AnswerCache(tmp_path)
 
@@ -619,7 +599,6 @@ def test_a_lock_that_ends_costs_no_answer(
         other.execute("ROLLBACK")
     assert stored(tmp_path) == ["a"]
     if ends == "while it is used":
-        clock += cache.RESUMED_AFTER
         keep("d")
         assert stored(tmp_path) == ["a", "b", "c", "d"]
     answers.close()

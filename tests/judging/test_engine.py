@@ -158,12 +158,6 @@ def test_what_no_file_can_hold_is_replaced_in_the_verdict() -> None:
     assert verdict == Verdict("Score: 0.4 ?", 0.4)
 
 
-def test_unknown_kinds_are_named() -> None:
-    known = "image_seen, inference_seen, inference, root, transform, question_steps, match"
-    with pytest.raises(ValueError, match=rf"'picture'.*{known}"):
-        question("q", kind="picture")
-
-
 # ---- retries
 
 
@@ -236,14 +230,6 @@ def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
     with opened(judge, concurrency) as asked:
         assert None not in values(asked.run(questions(40)))
     assert judge.most_at_once == concurrency
-
-
-@table("concurrency", 0, -1)
-def test_impossible_concurrency_is_named(concurrency: int) -> None:
-    before = set(threading.enumerate())
-    with pytest.raises(ValueError, match=f"at least 1.*{concurrency}"):
-        opened(ScriptedJudge(last_digit), concurrency)
-    assert set(threading.enumerate()) <= before
 
 
 # ---- dialogues

@@ -75,14 +75,6 @@ def test_the_mean_of_judges_and_of_samples(said: list[float], mean: float, sprea
     assert [request.sample for request in one.asked] == list(range(len(said)))
 
 
-def test_an_ensemble_without_judges_or_samples_is_an_error() -> None:
-    with pytest.raises(ValueError, match="at least one judge"):
-        ensemble([])
-    for samples in (0, -1):
-        with pytest.raises(ValueError, match="one sample"):
-            ensemble([scores(0.5)], samples=samples)
-
-
 # ---- one question, several requests
 
 
