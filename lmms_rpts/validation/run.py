@@ -26,7 +26,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
-from lmms_rpts.judging.prompts import Prompts, inference_request
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.settings import Settings
@@ -207,8 +207,12 @@ def questions_of(
             while dropped and (room := room - len(premises[dropped - 1])) >= 0:
                 dropped -= 1
             kept = premises[dropped:]
-            request = inference_request(
-                prompts, chain.language, chain.context, kept, chain.steps[step]
+            request = prompts.request(
+                "inference",
+                chain.language,
+                context=chain.context,
+                premises=kept,
+                conclusion=chain.steps[step],
             )
             yield StepQuestion(number, step, kept, dropped > 0, request)
 
