@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from lmms_rpts.analysis.dataframes import STEP_TYPES, steps_frame, typed
-from lmms_rpts.analysis.export import (
+from lmms_rpts.analysis.dataframes import (
+    STEP_TYPES,
     ExportError,
     read_frame,
+    steps_frame,
+    typed,
     write_frame,
 )
 from lmms_rpts.analysis.ratings import read_ratings
