@@ -181,7 +181,8 @@ def _rates(found: ValidatedSet) -> Rates:
         for label, score in zip(chain.labels, chain.scores, strict=True)
         if label is not None and score is not None
     ]
-    return rates(*zip(*steps, strict=True)) if steps else rates((), (), ())
+    questions, labels, scores = zip(*steps, strict=True) if steps else ((), (), ())
+    return rates(questions, labels, scores)
 
 
 def _complement(share: Estimate | None) -> Estimate | None:

@@ -165,8 +165,8 @@ def _score(
         write_responses(merged, rescoring.responses)
         if rescoring.grades:
             write_task_grades(graded, rescoring.grades)
-        place = str(graded) if rescoring.grades else None
-        with options_given(judge=chosen, correct=correct, grades=place):
+        grades = str(graded) if rescoring.grades else None
+        with options_given(judge=chosen, correct=correct, grades=grades):
             environment = environment_without()
         for number, part in enumerate(rescoring.parts):
             place = Path(folder) / str(number)
