@@ -1,8 +1,7 @@
 """A report of 416 instances: its size, the time to write it, and the time to its first paint.
 
 Real texts (LMMS_RPTS_REFERENCE or ../shared/reference), made-up responses, and the available real
-images, copied to all names. "made again" reads the thumbnails from the cache that the first report
-filled; the others have no cache. The bound is an empty page in the same browser.
+images, copied to all names. The bound is an empty page in the same browser.
 
 Run: python -m benchmarks.report_size [--browser /usr/bin/chromium]
 """
@@ -12,7 +11,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import random
 import tempfile
 import time
@@ -43,15 +41,12 @@ def main() -> None:
         empty = work / "empty.html"
         empty.write_text("<!doctype html><title>empty</title><p>nothing")
         _tell("an empty page", empty, empty.stat().st_size, 0.0, chosen.browser)
-        kept = str(work / "cache")
-        for name, runs, output, options_, cache in (
-            ("one model, one file", 1, "one.html", {}, kept),
-            ("one model, made again", 1, "again.html", {}, kept),
-            ("one model, --no-images", 1, "bare.html", {"with_images": False}, "off"),
-            ("two models, one file", 2, "two.html", {}, "off"),
-            ("two models, a folder", 2, "folder", {}, "off"),
+        for name, runs, output, options_ in (
+            ("one model, one file", 1, "one.html", {}),
+            ("one model, --no-images", 1, "bare.html", {"with_images": False}),
+            ("two models, one file", 2, "two.html", {}),
+            ("two models, a folder", 2, "folder", {}),
         ):
-            os.environ["LMMS_RPTS_CACHE"] = cache
             found = read_runs([work / model for model in MODELS[:runs]])
             started = time.perf_counter()
             written = write_report(

@@ -42,7 +42,7 @@ def test_errors_name_the_file_and_not_its_draft(tmp_path: Path) -> None:
 def test_a_file_that_another_process_deletes_meanwhile_is_no_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As thumbnails are, that one report stores while another one deletes the oldest."""
+    """As pages are, that one report writes while another one deletes those of an earlier one."""
     path, exists = tmp_path / "a.svg", Path.exists
     path.write_text("old")
 

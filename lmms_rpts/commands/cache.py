@@ -13,9 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.commands.common import fail, told, with_settings
+from lmms_rpts.commands.common import fail, with_settings
 from lmms_rpts.escaping import visible
-from lmms_rpts.report import thumbnails
 from lmms_rpts.settings import load_settings
 
 app = typer.Typer(
@@ -45,10 +44,6 @@ def info(folder: Folder = None) -> None:
     else:
         missing = "" if place.exists() else " The folder does not exist."
         typer.echo(f"No cached replies in {place}.{missing}")
-    sizes = [each.size for each in thumbnails.stored(place / thumbnails.FOLDER)]
-    if sizes:
-        said = f"{len(sizes):,} thumbnails of reports ({sum(sizes) / 1e6:,.1f} MB)"
-        typer.echo(f"{said} in {place / thumbnails.FOLDER}")
 
 
 def _print_groups(place: Path) -> None:
@@ -78,10 +73,7 @@ def clear(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Delete cached replies. They will be requested, and paid for, again.
-
-    Without --judge the thumbnails of reports are deleted as well.
-    """
+    """Delete cached replies. They will be requested, and paid for, again."""
     from lmms_rpts.judging.cache import CacheError, DamagedError, delete_file, open_answers
 
     place = _place(folder)
@@ -94,14 +86,10 @@ def clear(
         which = f" of {judge}" if judge else ""
         typer.confirm(f"Delete all replies{which} in {place}?", abort=True)
     try:
-        pictures = 0 if judge else thumbnails.clear(place / thumbnails.FOLDER)
-        if pictures:
-            typer.echo(f"{pictures:,} thumbnails deleted")
-        if not pictures or _file(place).exists():
-            with open_answers(place) as connection:
-                deleted = connection.execute(_DELETE, {"judge": judge}).rowcount
-                connection.execute("VACUUM")
-            typer.echo(f"{deleted:,} replies deleted")
+        with open_answers(place) as connection:
+            deleted = connection.execute(_DELETE, {"judge": judge}).rowcount
+            connection.execute("VACUUM")
+        typer.echo(f"{deleted:,} replies deleted")
     except DamagedError as error:
         if judge:
             fail(error)
@@ -156,8 +144,7 @@ def _place(folder: Path | None) -> Path:
         if not folder.expanduser().is_dir():
             fail(f"--folder: {folder} is not a folder")
         return folder.expanduser()
-    with told():
-        found = load_settings().cache
+    found = load_settings().cache
     if found is None:
         fail("LMMS_RPTS_CACHE is off: set the folder with --folder")
     return found

@@ -24,7 +24,7 @@ from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
 from lmms_rpts.settings import Settings
-from lmms_rpts.tasks.data_checks import Check, problem
+from lmms_rpts.tasks.data import Check, problem
 
 # An obviously valid inference, and an obviously invalid one.
 SITUATION = "Anna wants to buy bread in the village shop."

@@ -12,7 +12,6 @@ import math
 import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from statistics import median
 
 from loguru import logger
 
@@ -22,7 +21,6 @@ from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import (
     LONGEST_PATIENCE,
     AdaptiveLimit,
-    NotCalledError,
     StopSignal,
 )
 from lmms_rpts.judging.images import ImageError
@@ -95,6 +93,10 @@ class _Tries:
             self.usage = usage if self.usage is None else self.usage + usage
 
 
+class _AskedElsewhereError(Exception):
+    """Raised if another process asks the question, or has its reply."""
+
+
 class JudgeClient:
     """Asks one judge; belongs to one event loop.
 
@@ -120,7 +122,6 @@ class JudgeClient:
         self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
         self._answers: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._tried: set[str] = set()
         self._unreadable: int | None = 0  # number of requests; None: a reply was readable
         self._decoding = asyncio.Semaphore(2)
         self._unreachable = 0
@@ -187,7 +188,7 @@ class JudgeClient:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
                 return verdict
-            except NotCalledError:
+            except _AskedElsewhereError:
                 pass
             finally:
                 if tries.reserved:
@@ -200,68 +201,54 @@ class JudgeClient:
                 pause = min(LONGEST_LOOK, 1.5 * pause)
 
     async def _ask_judge(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Verdict:
-        verdict = Verdict(None)
-        asked = request
-        for again in range(1 + ASKED_AGAIN):
-            reply = await self._call(asked, tries, urgency + again)
-            if isinstance(reply, str):
-                return replace(verdict, attempts=tries.calls, usage=tries.usage, error=reply)
-            value, fault = read_reply(asked, reply)
-            verdict = Verdict(
-                reply.text, value, attempts=tries.calls, usage=tries.usage, error=fault
-            )
-            if value is not None:
-                return verdict
-            before, asked = asked, request.asked_again(reply, again + 1)
-            if asked == before and not self._identity.get("temperature"):
-                break  # it would get the same reply
-        return verdict
-
-    async def _call(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply | str:
-        """The judge's reply, or why there is none after all retries."""
-        tries.failures.clear()
+        """The judge's verdict, after retries; asked in other forms while it cannot be parsed."""
+        verdict, asked, again = Verdict(None), request, 0
         while True:
             try:
-                return await self._call_in_turn(request, tries, urgency)
-            except NotCalledError:
+                reply = await self._call_in_turn(asked, tries, urgency)
+            except _AskedElsewhereError:
                 raise
             except Exception as failure:  # the boundary: a failed request does not end the run
                 error = self._give_up(failure, tries)
                 if error is not None:
-                    return error
-                if isinstance(failure, TransientError):
-                    urgency += 1
-                    await self._stop_signal.pause(self._pause(failure, tries))
+                    return replace(verdict, attempts=tries.calls, usage=tries.usage, error=error)
+                await self._stop_signal.pause(self._pause(failure, tries))
+            else:
+                value, fault = read_reply(asked, reply)
+                verdict = Verdict(reply.text, value, False, tries.calls, tries.usage, fault)
+                again += 1
+                before, asked = asked, request.asked_again(reply, again)
+                # Without sampling, an equal request would get the same reply.
+                same = asked == before and not self._identity.get("temperature")
+                if value is not None or again > ASKED_AGAIN or same:
+                    return verdict
+                tries.failures.clear()
+            urgency += 1
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
-        if self._is_new(request):
-            # With a budget, the first call of a kind runs alone: its usage predicts the others'.
+        # With a budget, calls of a kind run alone until one tells the usage of the others.
+        kind = (self.member.name, request.kind)
+        if self.member.kept and self._budget.is_new(*kind):
             async with self._first[request.kind]:
-                if self._is_new(request):
+                if self._budget.is_new(*kind):
                     return await self._call_once(request, tries, urgency)
         return await self._call_once(request, tries, urgency)
 
-    def _is_new(self, request: JudgeRequest) -> bool:
-        tried = not self.member.kept or request.kind in self._tried
-        return not tried and self._budget.is_new(self.member.name, request.kind)
-
     async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
-        clock = asyncio.get_running_loop().time
         booked = reply = usage = None
         async with self._limit.slot(urgency) as place:
+            if self._stop_signal.reason:
+                raise FatalJudgeError(self._stop_signal.reason)
             # Only once a slot is held: until then, another process may ask the question.
             self._reserve(tries)
             try:
-                if self._stop_signal.reason:
-                    raise FatalJudgeError(self._stop_signal.reason)
                 if self.member.kept:
                     booked = self._budget.begin(self.member.name, self.member.price, request)
                 patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
                 if patience != 1.0:
                     request = replace(request, patience=patience)
                 tries.calls += 1
-                begun = clock()
-                self._begun = self._begun or begun
+                self._begun = self._begun or place.begun
                 reply = await self.member.judge.ask(request)
                 usage = reply.usage
             except asyncio.CancelledError as failure:
@@ -281,44 +268,36 @@ class JudgeClient:
                     self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
                 raise
             finally:
-                self._tried.add(request.kind)  # one call goes alone, however it ends
                 tries.add(usage)
                 if booked is not None:
                     guess = guess_usage(request, reply) if reply and not usage else None
                     self._budget.end(booked, usage or guess, guess is not None)
-            self._last_answer = clock()
-            self._limit.answered(self._last_answer - begun)
+            self._last_answer = asyncio.get_running_loop().time()
+            self._limit.answered(place)
             self._unreachable = self._in_vain = 0
         # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))
 
     def _reserve(self, tries: _Tries) -> None:
-        """Tell others that it is being asked; raises NotCalledError if one asks or answered it."""
-        if self._cache is None or self._stop_signal.reason:
+        """Tell others that it is being asked, unless one of them asks or answered it."""
+        if self._cache is None:
             return
         first = not tries.reserved
-        if not self._cache.reserve(tries.key, again=tries.reserved):
-            raise NotCalledError
-        tries.reserved = True
-        if first and self._cache.find(tries.key) != tries.known:
-            raise NotCalledError  # a reply arrived in the meantime
+        tries.reserved = self._cache.reserve(tries.key, again=tries.reserved)
+        # A reply may have arrived in the meantime.
+        if not tries.reserved or (first and self._cache.find(tries.key) != tries.known):
+            raise _AskedElsewhereError
 
     def _warn_of_slowness(self) -> None:
         if self._budget.slow:
             return
         self._budget.slow = True
-        replies = self._limit.seconds
-        typical = f"a reply took {median(replies):,.3g} s (median)" if replies else "no reply yet"
         logger.warning(
             "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a "
-            "time; {}. It is repeated with more time, and fewer calls are made at a time. If this "
+            "time. It is repeated with more time, and fewer calls are made at a time. If this "
             "goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server "
             "processes at a time, or raise LMMS_RPTS_TIMEOUT.",
-            self.member.name,
-            self._time_limit,
-            self._limit.active,
-            typical,
-            self._most,
+            *(self.member.name, self._time_limit, self._limit.active, self._most),
         )
 
     def _way(self, failure: Exception) -> str:
@@ -370,11 +349,11 @@ class JudgeClient:
             stop(f"cannot reach the judge: {failure}")
         return f"{failure} (after {tries.failures.total()} calls)"
 
-    def _pause(self, failure: TransientError, tries: _Tries) -> float:
+    def _pause(self, failure: Exception, tries: _Tries) -> float:
         """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
+        wait = getattr(failure, "retry_after", None) or 0.0
         attempt = tries.failures.total()
         if tries.failures["throttled"] and self._in_vain < attempt:  # others were answered
             attempt = max(1, attempt - BY_CHANCE)
         backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-        wait = failure.retry_after or 0.0
         return max(backoff * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)

@@ -7,7 +7,6 @@ import contextlib
 import heapq
 import math
 import sys
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -30,12 +29,9 @@ EARLY = 0.25
 """Share of refusals in a round up to which the limit doubles at the start: they may be random."""
 AGED = 0.98
 """Decay of a measured share per round, so that it is measured again at some point."""
-FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
+FIRST_HOLD, LONGEST_HOLD = 0.25, 15.0
 LONGEST_PATIENCE = 4.0
 """Maximum multiple of its time limit that a call may take."""
-LONE_BY_CHANCE = 3
-"""Number of consecutive refusals of single calls that delay no others: a server that refuses every
-second call at random took 35 times as long as necessary."""
 
 
 @dataclass(slots=True)
@@ -57,17 +53,13 @@ class _Round:
 class Place:
     """A call in progress: its round, and whether it counts there.
 
-    ``number``: calls begun before it; ``replies``: replies before it.
+    ``begun``: the time of its begin; ``replies``: replies before it.
     """
 
     round: _Round
     counted: bool
-    number: int
+    begun: float
     replies: int
-
-
-class NotCalledError(Exception):
-    """Raised if a slot for a call was taken, but no call was made."""
 
 
 class AdaptiveLimit:
@@ -98,7 +90,6 @@ class AdaptiveLimit:
         active: number of calls in progress.
         patience: multiple of the time limit that a call may take. It doubles when the limit on
             concurrent calls falls because of slow replies: the next calls must not be cut off, too.
-        seconds: seconds that the latest replies took.
     """
 
     def __init__(self, most: int, time_limit: float = math.inf) -> None:
@@ -106,10 +97,9 @@ class AdaptiveLimit:
             raise ValueError(f"concurrency must be at least 1, got {most}")
         self._most, self._time_limit = most, time_limit
         self.active, self.patience = 0, 1.0
-        self.seconds: deque[float] = deque(maxlen=101)
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._arrivals = self._in_vain = 0
-        self._held_until = -1.0
+        self._held_until = self._halved_at = -1.0
         self._released = False
         self._bound = min(most, START)
         self._proven = most  # the limit before it fell
@@ -117,7 +107,7 @@ class AdaptiveLimit:
         self._step = START if self._starting else 1
         self._usual = 0.0  # share of random refusals
         self._trial: tuple[float, int] | None = None  # share of refusals and limit in a fall
-        self._calls = self._replies = self._last_slow = self._halved_at = 0
+        self._replies = self._last_slow = 0
         self._round = _Round(self._size())
 
     @property
@@ -130,35 +120,23 @@ class AdaptiveLimit:
 
     @asynccontextmanager
     async def slot(self, urgency: int = 0) -> AsyncIterator[Place]:
-        """Hold the slot of one call; the most urgent requests come first, then the oldest.
-
-        A slot released by a NotCalledError does not count as a call.
-        """
+        """Hold the slot of one call; the most urgent requests come first, then the oldest."""
         await self._acquire(urgency)
         counted = self._round.begun < self._round.size
         self._round.begun += counted
-        place = Place(self._round, counted, self._calls, self._replies)
-        self._calls += 1
-        made = True
+        place = Place(self._round, counted, _now(), self._replies)
         try:
             yield place
-        except NotCalledError:
-            made = False
-            raise
         finally:
             self.active -= 1
-            if made:
-                self._end(place)
-            else:
-                place.round.begun -= counted
+            self._end(place)
             self._grant()
 
-    def answered(self, seconds: float = 0.0) -> None:
-        """Record a successful call that took ``seconds``."""
+    def answered(self, place: Place) -> None:
+        """Record that the call that holds ``place`` was successful."""
         self._in_vain = 0
-        self.seconds.append(seconds)
         self._replies += 1
-        if seconds > self.patience * self._time_limit / 2:
+        if _now() - place.begun > self.patience * self._time_limit / 2:
             self._last_slow = self._replies
             self._round.slow = True
 
@@ -170,10 +148,10 @@ class AdaptiveLimit:
         a queue. Returns whether the limit fell.
         """
         replies = self._replies - place.replies
-        if place.number < self._halved_at or (replies and self._last_slow <= place.replies):
+        if place.begun < self._halved_at or (replies and self._last_slow <= place.replies):
             return False
         self._bound = self._proven = max(1, min(self._bound // 2, replies))
-        self._halved_at = self._calls
+        self._halved_at = _now()
         self._trial, self._step, self._starting = None, 2, False
         self._round = _Round(self._size())
         self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
@@ -187,14 +165,11 @@ class AdaptiveLimit:
             wait: seconds that the server asks to wait.
         """
         if self.allowed == self.active == 1:
-            # Without a Retry-After, each pause is longer than the previous one.
+            # Without a Retry-After, each pause is longer than the previous one; not the first,
+            # since a server that refuses calls at random is to be called again at once.
+            hold = wait or min(LONGEST_HOLD, FIRST_HOLD * self._in_vain)
             self._in_vain += 1
-            backoff = 0.0
-            if self._in_vain > LONE_BY_CHANCE:
-                growth = 2.0 ** min(self._in_vain - LONE_BY_CHANCE - 1, 20)
-                backoff = min(LONGEST_HOLD, FIRST_HOLD * growth)
-            now = asyncio.get_running_loop().time()
-            self._held_until = max(self._held_until, now + (wait or backoff))
+            self._held_until = _now() + hold
         place.round.surplus += 1
         place.round.refused += place.counted
 
@@ -218,9 +193,8 @@ class AdaptiveLimit:
             raise
 
     def _grant(self) -> None:
-        loop = asyncio.get_running_loop()
-        if loop.time() < self._held_until:
-            loop.call_at(self._held_until, self._grant)
+        if _now() < self._held_until:
+            asyncio.get_running_loop().call_at(self._held_until, self._grant)
             return
         while self._waiting and self.active < self.allowed:
             place = heapq.heappop(self._waiting)[-1]
@@ -245,12 +219,11 @@ class AdaptiveLimit:
         elif self._round.refused > self._tolerated(self._round.ended):
             self._fall(share)
         else:
-            self._rise(share)
+            self._rise()
         self._round = _Round(self._size())
 
-    def _rise(self, share: float) -> None:
-        # Never above the share measured with few calls: an overload must not become expected.
-        self._usual = min(self._usual * AGED, self._usual + (share - self._usual) / 8)
+    def _rise(self) -> None:
+        self._usual *= AGED  # it never rises: an overload must not become expected
         self._proven = max(self._proven, self._bound)
         if not self._round.slow:
             self._bound = min(self._most, self._bound + min(self._step, self._bound))
@@ -281,6 +254,10 @@ class AdaptiveLimit:
             return calls * EARLY
         usual = min(self._trial[0], MOST_BY_CHANCE) if self._trial else self._usual
         return calls * usual + 2 * math.sqrt(calls * usual * (1 - usual))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 class StopSignal:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from lmms_rpts.analysis.gold_match import match_steps, matched_by
@@ -18,14 +18,14 @@ from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.logged import Logged, read_logged
 from lmms_rpts.runs.metadata import metadata_of
+from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.display import ShownAnswer, ShownQuestion
-from lmms_rpts.tasks.grade_types import Grading
-from lmms_rpts.tasks.graded import summarize_grades
+from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
+from lmms_rpts.tasks.graded import run_warnings, summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import GRADING, undecided_notes
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "unjudged", "right_sound")
 """Outcomes of responses with steps, in the order in which they should be checked."""
@@ -297,10 +297,10 @@ class View:
 
     def _tags(self, record: Any) -> Mapping[str, Sequence[str]]:
         """The values of a record by breakdown, as far as they fit on a page."""
-        found = {
-            name: [each[:_LONGEST_TAG] for each in of(record)[:_MOST_VALUES] if each is not None]
-            for name, of in self._filtered().items()
-        }
+        found: dict[str, list[str]] = {}
+        for name, values_of in self._filtered().items():
+            values = islice(values_of(record), _MOST_VALUES)
+            found[name] = [each[:_LONGEST_TAG] for each in values if each is not None]
         return {name: values for name, values in found.items() if values}
 
     def _filtered(self) -> Mapping[str, Any]:
@@ -357,17 +357,16 @@ class GradedView(View):
         given: set[str],
     ) -> None:
         self.benchmark, self.name = benchmark, f"graded-{_plain(benchmark.name)}"
-        safe = {name: _guarded(each) for name, each in grading.breakdowns.items()}
-        super().__init__(replace(grading, breakdowns=safe), runs, given, limit)
+        super().__init__(grading, runs, given, limit)
         every = list(chain.from_iterable(run.responses for run in runs))
-        by = safe if grading.display.by is None else grading.display.by
+        by = grading.breakdowns if grading.display.by is None else grading.display.by
         tables = [
             name
             for name, values_of in self._filtered().items()
             if name in by
             and name != grading.first
             # Not those in which all answers are alike, or each is alone.
-            and 1 < len({values_of(each) for each in every}) <= _MOST_GROUPS
+            and 1 < len({tuple(values_of(each)) for each in every}) <= _MOST_GROUPS
         ]
         self.summary = summarize_grades(self.grading, runs, tables)
         self.outcomes = [Counter(map(self.outcome, run.responses)) for run in runs]
@@ -389,18 +388,6 @@ class GradedView(View):
         by = known if display.by is None else display.by
         names = (self.grading.first, *by, *display.filters)
         return {name: known[name] for name in names if name in known}
-
-
-def _guarded(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
-    """The same breakdown, but if it fails on a record, it gives no value."""
-
-    def values(record: Any) -> tuple[str | None, ...]:
-        try:
-            return tuple(values_of(record))
-        except Exception:  # a function of another package, called with any file
-            return (None,)
-
-    return values
 
 
 def _key(record: Any) -> Key:
@@ -444,25 +431,13 @@ def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
                 f"The judge “{judge}” is for testing only: its scores are not comparable with "
                 f"those of other judges{lexical if 'lexical' in judge.split('+') else ''}."
             )
-    if len(settings) > 1:
-        yield (
-            "The runs were scored with different settings (judge, prompt, decay or focus height): "
-            "their differences are not due to the models alone."
-        )
-    for run in runs:
-        unjudged = sum(outcome(response) == "unjudged" for response in run.responses)
-        if unjudged:
-            yield (
-                f"{run.label}: {unjudged} of {len(run.responses)} responses could not be judged, "
-                "or their answer could not be determined. They are left out of the means."
-            )
-        yield from (f"{note}." for note in undecided_notes(run))
+    yield from run_warnings(GRADING, runs, {"": runs}, {"": rounds_of(runs)})
     asked = ({each.record.instance for each in entry.answers} for entry in entries)
     changed = sum(len(each) > 1 for each in asked)
+    changed += sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
     if changed:
         yield (
-            f"The data changed between the runs: {changed} instances have different abilities, "
-            "gold answers or gold reasoning. Those of the first run are shown."
+            f"The data changed between the runs: {changed} instances have different questions, "
+            "abilities, gold answers or gold reasoning. Different questions are shown separately, "
+            "other fields as in the first run."
         )
-    if len(runs) > 1 and any(None in entry.by_run for entry in entries):
-        yield "The runs cover different instances: their means are over different questions."

@@ -6,14 +6,16 @@ import base64
 import hashlib
 import html
 from collections.abc import Sequence
-from functools import partial
+from functools import cache
 
+import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.escaping import cut_middle
-from lmms_rpts.report.trees import figure, inline_svg, score_class
+from lmms_rpts.filters.metrics import RIGHT_REASON
+from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
 
 _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before the first paint, so that parts which scripts hide do not flash."""
@@ -27,6 +29,13 @@ _SCRIPTS = (
 )
 SCRIPTS = tuple(f"{name}.js" for name in _SCRIPTS)
 """Scripts of a report: ``core.js`` is first, since the others use what it defines."""
+
+
+@cache
+def terms() -> dict[str, dict[str, str]]:
+    """The terms of the report: names of metrics, outcomes and errors."""
+    found: dict[str, dict[str, str]] = yaml.safe_load(template_text("terms.yml"))
+    return found
 
 
 class Frame:
@@ -53,23 +62,28 @@ class Frame:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            extensions=["jinja2.ext.do"],
         )
         self.environment.filters.update(
             cut=_cut,
-            name=partial(cut_middle, length=_LABEL),
+            name=lambda text, length=_LABEL: cut_middle(text, length),
             content=_content,
             breakable=_breakable,
+            g=lambda value: f"{value:.4g}",
+            unit=lambda value: min(1.0, max(0.0, value)),
         )
         self.environment.globals.update(
             version=__version__,
             command=command,
+            right_reason=RIGHT_REASON,
             score_class=score_class,
             figure=figure,
             signed=_signed,
             tree_svg=inline_svg,
         )
-        self._style = Markup("\n").join(self._source(each) for each in styles)
-        self._script = Markup("\n").join(self._source(each) for each in scripts)
+        # Files of this package.
+        self._style = Markup("\n".join(map(template_text, styles)))  # noqa: S704
+        self._script = Markup("\n".join(map(template_text, scripts)))  # noqa: S704
 
     def body(self, template: str, **fields: object) -> Markup:
         """A part of a page; ``fields``: variables of its template."""
@@ -102,10 +116,6 @@ class Frame:
             early=Markup("<script>{}</script>").format(_EARLY),
             script=Markup("<script>{}</script>").format(self._script),
         )
-
-    def _source(self, name: str) -> Markup:
-        text, _, _ = self.environment.loader.get_source(self.environment, name)  # type: ignore[union-attr]
-        return Markup(text)  # noqa: S704 - a file of this package
 
 
 def _signed(value: float | None) -> str:

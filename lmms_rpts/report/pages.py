@@ -13,17 +13,15 @@ from lmms_rpts.analysis import differences
 from lmms_rpts.analysis.gold_match import LEAST
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
-from lmms_rpts.filters.metrics import RIGHT_REASON
+from lmms_rpts.escaping import interval
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.report import terms
-from lmms_rpts.report.charts import accuracy_against_rpts, estimate_bar, rpts_histogram
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, GradedView, RptsView
-from lmms_rpts.report.frame import STYLES, Frame
+from lmms_rpts.report.frame import STYLES, Frame, terms
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
-from lmms_rpts.runs.validity import decimal, percent, set_title
-from lmms_rpts.tasks.display import ShownGrade
+from lmms_rpts.runs.validity import set_title
+from lmms_rpts.tasks.grade_types import ShownGrade
 from lmms_rpts.tasks.rpts_eval.results import COUNTS
 from lmms_rpts.tasks.rpts_eval.summary import GROUPS
 from lmms_rpts.tasks.sheets import summary_sheets
@@ -65,10 +63,9 @@ class Pages:
         is_graded = any(view.name for view in views)
         self._frame = Frame((*STYLES, "graded.css") if is_graded else STYLES)
         self._frame.environment.globals.update(
-            terms=terms,
+            terms=terms(),
             differences=differences,
             most=_MOST,
-            right_reason=RIGHT_REASON,
             metric_groups=GROUPS,
             counts=COUNTS,
             no_image=no_image,
@@ -76,14 +73,13 @@ class Pages:
             fitted=partial(_fitted, longest=longest_side),
             draw=draw_response,
             raw=_raw,
-            bar=estimate_bar,
+            tenths=_tenths,
             heat=_heat,
             by_run=_by_run,
             disagreement=_disagreement,
             urgency=URGENCY.index,
             graded_urgency=GRADED_URGENCY.index,
-            percent=percent,
-            decimal=decimal,
+            interval=interval,
             set_title=set_title,
             corrected_explained=EXPLAINED,
             grade_class=_grade_class,
@@ -182,8 +178,6 @@ def _overview_fields(view: RptsView) -> dict[str, Any]:
     return {
         "breakdowns": {each: _groups(view.overviews, each) for each in DIMENSIONS},
         "kinds_given": any(each.abilities or each.relation for each in instances),
-        "histogram": rpts_histogram,
-        "scatter": accuracy_against_rpts,
     }
 
 
@@ -212,6 +206,15 @@ def _parts_of(text: str) -> tuple[str, str | None]:
     """The text outside the thinking, and the thinking (None if there is none)."""
     spoken, thinking, _ = split_thinking(text)
     return spoken.strip(), thinking
+
+
+def _tenths(responses: Iterable[RptsRecord], correct: bool) -> list[int]:
+    """Numbers of right or wrong answers by tenths of the RPTS, of which the last includes 1."""
+    counts = [0] * 10
+    for response in responses:
+        if response.rpts is not None and response.answer.correct is correct:
+            counts[min(9, int(response.rpts * 10 + 1e-9))] += 1
+    return counts
 
 
 def _heat(count: int, seen: Overview) -> int:

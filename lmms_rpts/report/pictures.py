@@ -15,19 +15,13 @@ from threading import Lock
 from typing import NamedTuple
 
 from PIL import Image, ImageFile, ImageOps
-from PIL import __version__ as pillow_version
 from tqdm import tqdm
 
-from lmms_rpts.report.thumbnails import FOLDER, ThumbnailCache, key_of
-from lmms_rpts.settings import SettingError, load_settings
 from lmms_rpts.tasks.images import FORMATS
 
 _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
 # 4, the default, takes twice as long as 2 and saves 4% of the bytes.
 _METHOD = 2
-_ENCODER = (2, pillow_version, _FORMAT, _QUALITY, _METHOD)
-"""What a cached thumbnail depends on, in addition to the image and its size; 2 is the version of
-``_shrunk`` and of the file."""
 _MOST_PIXELS = 50_000_000
 _MOST_BYTES = 200_000_000  # 50 megapixels in 32 bits, uncompressed
 _LARGE = 8_000_000
@@ -58,27 +52,16 @@ Gallery = Mapping[tuple[str, str], Picture]
 """Pictures by task and file name."""
 
 
-def shrink(path: Path, longest: int, cache: ThumbnailCache | None = None) -> Picture | None:
+def shrink(path: Path, longest: int) -> Picture | None:
     """An image whose longer side has at most ``longest`` pixels; None if it can't be read."""
     with suppress(Exception):  # a broken file may raise anything in Pillow; the page has a note
         if path.stat().st_size > _MOST_BYTES:
             return None
-        content = path.read_bytes()
-        if cache is None:
-            return _shrunk_file(content, longest)
-        key = key_of(content, longest, *_ENCODER)
-        picture = _kept(cache.get(key) or b"")
-        if picture is None and (picture := _shrunk_file(content, longest)):
-            cache.put(key, picture.content)
-        return picture
-    return None
-
-
-def _kept(content: bytes) -> Picture | None:
-    """A cached thumbnail; None if its file is damaged."""
-    with suppress(Exception), Image.open(io.BytesIO(content), formats=[_FORMAT]) as image:
-        image.load()
-        return Picture(content, image.width, image.height)
+        ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it; truncated images are errors
+        with warnings.catch_warnings(), Image.open(path, formats=FORMATS) as image:
+            warnings.simplefilter("ignore")  # Pillow warns about sizes, which are checked here
+            with _one_large if image.width * image.height > _LARGE else nullcontext():
+                return shrink_image(image, longest)
     return None
 
 
@@ -88,17 +71,6 @@ def shrink_image(image: Image.Image, longest: int) -> Picture | None:
         if image.width * image.height <= _MOST_PIXELS:
             return _shrunk(image, longest)
     return None
-
-
-def _shrunk_file(content: bytes, longest: int) -> Picture | None:
-    ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets this; truncated images are errors here
-    with warnings.catch_warnings(), Image.open(io.BytesIO(content), formats=FORMATS) as image:
-        warnings.simplefilter("ignore")  # Pillow warns about sizes, which are checked here
-        pixels = image.width * image.height
-        if pixels > _MOST_PIXELS:
-            return None
-        with _one_large if pixels > _LARGE else nullcontext():
-            return _shrunk(image, longest)
 
 
 def _shrunk(image: Image.Image, longest: int) -> Picture:
@@ -119,8 +91,7 @@ def shrink_all(
 ) -> Mapping[tuple[Path, str], Picture]:
     """Shrink images, named by folder and file name; those that can't be shown are left out.
 
-    Thumbnails are cached on disk, by the content of the file and ``longest``. Files outside their
-    folder are ignored, since names come from data.
+    Files outside their folder are ignored, since names come from data.
 
     Args:
         wanted: folder and name of each image.
@@ -129,24 +100,12 @@ def shrink_all(
     """
     names = sorted(set(wanted))
     paths = [place_of(folder, name) for folder, name in names]
-    cache = _open_cache() if names else None
     # Pillow releases the GIL while it decodes, resizes and encodes.
     with ThreadPoolExecutor(_THREADS) as pool:
-        made = pool.map(lambda path: shrink(path, longest, cache) if path else None, paths)
+        made = pool.map(lambda path: shrink(path, longest) if path else None, paths)
         disable = not progress or len(names) < _MANY
         shown = tqdm(made, "Shrinking images", len(names), disable=disable)
-        found = {name: each for name, each in zip(names, shown, strict=True) if each is not None}
-    if cache is not None:
-        cache.prune()
-    return found
-
-
-def _open_cache() -> ThumbnailCache | None:
-    """The cache; None if LMMS_RPTS_CACHE is off or invalid, which does not stop a report."""
-    with suppress(SettingError):
-        folder = load_settings().cache
-        return None if folder is None else ThumbnailCache(folder / FOLDER)
-    return None
+        return {name: each for name, each in zip(names, shown, strict=True) if each is not None}
 
 
 def place_of(folder: Path, name: str) -> Path | None:

@@ -6,9 +6,9 @@ import io
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, partial
-from itertools import product
+from itertools import cycle, product
 from textwrap import fill
 from typing import NamedTuple
 
@@ -46,24 +46,14 @@ _NAMES = {
     "right_for_wrong_reason_guarded": "right for wrong reason (guarded)",
 }
 _NOTE = "error bars: 95% interval over documents, or standard deviation over several rounds"
-# Offsets of a label from its point, to the right and upwards, in points; the nearest first.
-_PLACES = sorted(
-    product((9, -9, 35, -35, 70, -70, 105, -105, 140, -140, 175, -175), range(-140, 141, 7)),
-    key=lambda place: abs(place[0]) + 2 * abs(place[1]),
-)
-_LINE = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 6}
+# Ten colours with one shape, then with the next: the points of 50 models differ.
+_MARKS = [(f"C{colour}", shape) for shape, colour in product("o^sDv", range(10))]
 
 
 @cache
 def _chinese_fonts() -> Sequence[str]:
-    """Name of the first installed font with Chinese characters; empty without one."""
-    manager = font_manager.fontManager
-    known = {font.fname for font in manager.ttflist}
-    # Some were installed after matplotlib saved its list.
-    for path in sorted(set(font_manager.findSystemFonts()) - known):
-        with suppress(Exception):  # a damaged file; matplotlib passes over those, too
-            manager.addfont(path)
-    names = sorted({font.name for font in manager.ttflist})
+    """Name of the first font with Chinese characters that matplotlib knows; empty without one."""
+    names = sorted({font.name for font in font_manager.fontManager.ttflist})
     return [name for part in _CHINESE for name in names if part in name][:1]
 
 
@@ -169,9 +159,11 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
     axes.set_title(f"{scope}{better}", loc="left")
     axes.grid(axis="y", alpha=0.4)
     axes.margins(0.12)
-    for _, tokens, score, ends in points:
-        axes.plot([tokens] * len(ends), ends, "_-", color="C0", markersize=9, gid="bar")
-        axes.plot(tokens, score, "o", color="C0", markersize=8, gid="point")
+    handles = []
+    for (_, tokens, score, ends), (colour, shape) in zip(points, cycle(_MARKS), strict=False):
+        axes.plot([tokens] * len(ends), ends, "_-", color=colour, markersize=9, gid="bar")
+        handles += axes.plot(tokens, score, shape, color=colour, markersize=8, gid="point")
+    figure.legend(handles, [each.label for each in points], loc="outside right upper")
     low, high = (limit(each.tokens for each in points) for limit in (min, max))
     if low > 0 and high / low > 10:
         axes.set(xscale="log", xlabel="tokens per response (mean, log scale)", ylabel=name)
@@ -181,10 +173,6 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
         # The axis covers at least one token.
         axes.set(xlim=(0, max(high * 1.3, 1)), xlabel="tokens per response (mean)", ylabel=name)
     axes.xaxis.set_major_formatter("{x:,.10g}")
-    # The labels are placed in the current layout, which must not change any more.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    _place_labels(axes, points)
     return _render(figure, kind)
 
 
@@ -196,29 +184,6 @@ def _note(models: Sequence[Figures], metric: str) -> str:
     # Wrapped here, since matplotlib's wrapping reads "$" as a formula. Chinese is twice as wide.
     widths = (90 if note.isascii() else 55 for note in [_NOTE, *notes])
     return "\n".join(map(partial(fill, break_on_hyphens=False), [_NOTE, *notes], widths))
-
-
-def _place_labels(axes: Axes, points: Sequence[Point]) -> None:
-    """Each label at the nearest free place, with a line if that is far from its point."""
-    frame = axes.get_window_extent()
-    taken = [line.get_window_extent() for line in axes.lines]
-    for name, tokens, score, _ in points:
-        at = tokens, score
-        label = axes.annotate(name, at, textcoords="offset points", va="center")
-        wide, high = label.get_window_extent().padded(2).size
-        x, y = axes.transData.transform(at)
-        boxes = [
-            Bbox.from_bounds(x + right - wide * (right < 0), y + up - high / 2, wide, high)
-            for right, up in _PLACES
-        ]
-        within = [frame.contains(*box.min) and frame.contains(*box.max) for box in boxes]
-        covers = [box.count_overlaps(taken) for box in boxes]
-        best = min(range(len(boxes)), key=lambda place: covers[place] - 2 * within[place])
-        taken.append(boxes[best])
-        right, up = _PLACES[best]
-        label.set(position=(right, up), ha="left" if right > 0 else "right")
-        if max(abs(right), abs(up)) > 20:
-            axes.annotate("", at, (right, up), textcoords="offset points", arrowprops=_LINE)
 
 
 def _figure(size: tuple[float, float], title: str, note: str) -> Figure:

@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
-from lmms_rpts.escaping import printable
-from lmms_rpts.report.charts import estimate_bar, reliability_diagram
+from lmms_rpts.escaping import cost, figure, printable
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.writing import write_page
-from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity, best_rival, doubt_of
+from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.run import Miss, Validation
 
@@ -48,19 +45,16 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
     environment = frame.environment
     environment.filters.update(line=printable)
     environment.globals.update(
-        number=terms.number,
-        cost=terms.cost,
+        number=figure,
+        cost=cost,
         title_of=terms.title_of,
         why_missing=terms.why_missing,
         value_of=terms.value_of,
-        beaten=doubt_of,
         doubts=terms.doubts,
         counted=terms.counted,
         baseline_help=terms.BASELINE_HELP,
         metric_groups=terms.METRIC_GROUPS,
         metrics=terms.METRICS,
-        bar=_bar,
-        diagram=reliability_diagram,
         language_of=_language_of,
         longest=_LONGEST,
         shown_premises=_SHOWN_PREMISES,
@@ -119,14 +113,6 @@ def _settings(validity: Validity) -> dict[str, str]:
         "lmms-rpts": validity.lmms_rpts,
     }
     return {name: value for name, value in found.items() if value}
-
-
-def _bar(figures: ValidatedSet) -> Markup:
-    rival = best_rival(figures)
-    auc = figures.metrics.get("auc")
-    if auc is None:
-        return Markup("")
-    return estimate_bar(auc, height=18, margin=4, chance=True, rival=rival and rival[1])
 
 
 def _language_of(miss: Miss) -> str:

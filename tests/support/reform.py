@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
+from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
 
 SETS = ("textocr", "gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd", "coco_caption")
@@ -119,3 +120,12 @@ def write_set(folder: Path, chosen: DataSet, content: Any) -> Path:
         text = content if isinstance(content, str) else json.dumps(content)
         path.write_text(text, encoding="utf-8")
     return path
+
+
+def chosen_text(prediction: Any, options: Sequence[str], *, likelihood: bool = False) -> Any:
+    """The published answer for instability and history: the chosen option, else the prediction."""
+    grade = published.single_choice_likelihood if likelihood else published.single_choice
+    index = grade(prediction)
+    if index is None or (likelihood and index != prediction):
+        return prediction
+    return options[index] if -len(options) <= index < len(options) else prediction

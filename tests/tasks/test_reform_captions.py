@@ -17,13 +17,13 @@ from lmms_rpts.tasks.reform_eval import published, results
 from lmms_rpts.tasks.reform_eval.captions import (
     METEOR,
     RAW,
-    TOKENISED,
     JavaError,
     meteor_score,
     raw_scores,
     tokenise,
     tokenised_scores,
 )
+from lmms_rpts.tasks.reform_eval.published import caption_pairs
 from tests.support.reference import reference
 from tests.support.tables import table
 from tests.support.waiting import LONGEST
@@ -33,17 +33,13 @@ ROWS: list[dict[str, Any]] = [
     {"prediction": "a red car", "references": ["a blue car"]},
 ]
 
-# Imitates METEOR: statistics for each SCORE, then all scores and their mean for EVAL.
+# Imitates METEOR: the share of predictions that are among their references.
 FAKE_METEOR = """\
-for line in sys.stdin:
-    parts = line.rstrip("\\n").split(" ||| ")
-    if parts[0] == "SCORE":
-        assert len(parts) > 2, line
-        scores = [float(parts[-1] in parts[1:-1])]
-    else:
-        scores = [float(each) for each in parts[1:]]
-        scores.append(sum(scores) / len(scores))
-    print("\\n".join(map(str, scores)), flush=True)
+predictions, references = (open(each).read().split("\\n")[:-1] for each in sys.argv[4:6])
+most = int(sys.argv[-1])
+assert len(references) == most * len(predictions)
+right = [said in references[most * at : most * (at + 1)] for at, said in enumerate(predictions)]
+print(sum(right) / len(right))
 """
 
 
@@ -68,7 +64,7 @@ def generation_cases() -> list[dict[str, Any]]:
 
 def test_tokenised_scores_agree(java: None) -> None:
     for case in generation_cases()[:3]:
-        found = tokenised_scores(case["results"])
+        found = tokenised_scores(caption_pairs(case["results"]))
         expected = case["standard_ptb_tokenised"]
         assert {name: found[f"{name}_ptb"] for name in expected} == pytest.approx(
             expected, abs=1e-9
@@ -83,7 +79,7 @@ def test_meteor_agrees(java: None) -> None:
         found = published.captions(case["results"])
         assert found == pytest.approx(case["expected"], abs=1e-6)
     file = reference("reform_eval", "MSCOCO_Generation_generation.json")
-    rows = json.loads(file.read_text(encoding="utf-8"))
+    rows = caption_pairs(json.loads(file.read_text(encoding="utf-8")))
     assert meteor_score(rows) == pytest.approx(0.24802535565774977, abs=1e-6)
     assert tokenised_scores(rows)["cider_ptb"] == pytest.approx(1.0770421226836238, abs=1e-9)
 
@@ -103,13 +99,13 @@ def test_tokens_of_texts_without_words_or_with_line_breaks(java: None) -> None:
 
 def test_scores_worked_by_hand() -> None:
     """Two of two words match two reference words: all are 1, except CIDEr of one image."""
-    found = raw_scores([{"prediction": "a dog", "references": ["a dog"]}])
+    found = raw_scores([("a dog", ["a dog"])])
     assert found["bleu_1"] == pytest.approx(1)
     assert found["bleu_2"] == pytest.approx(1)
     assert found["rouge_l"] == pytest.approx(1)
     assert found["cider"] == 0
     # ROUGE-L of raw texts: "A" and "a" are different words; precision and recall 1/2.
-    other = raw_scores([{"prediction": "A dog", "references": ["a dog"]}])
+    other = raw_scores([("A dog", ["a dog"])])
     assert other["rouge_l"] == pytest.approx(0.5)
 
 
@@ -127,7 +123,7 @@ def test_scores_worked_by_hand() -> None:
 def test_odd_rows_and_no_output(
     rows: list[dict[str, Any]], count: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = raw_scores(rows)
+    found = published.captions(rows, meteor=False)
     assert set(found) == set(RAW)
     assert all(math.isnan(value) == (count == 0) for value in found.values())
     assert capfd.readouterr() == ("", "")
@@ -136,16 +132,15 @@ def test_odd_rows_and_no_output(
 def test_metrics_without_java_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     items = [[(each["prediction"], each["references"])] for each in ROWS]
-    assert all(math.isnan(results.of_set(name, items)) for name in (*TOKENISED, METEOR))
-    assert {name: results.of_set(name, items) for name in RAW} == raw_scores(ROWS)
+    assert all(math.isnan(results.of_set(name, items)) for name in ("cider_ptb", METEOR))
+    assert {name: results.of_set(name, items) for name in RAW} == raw_scores(caption_pairs(ROWS))
     assert math.isnan(published.captions(ROWS)[METEOR])
 
 
 def test_meteor_collapses_line_breaks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """So that requests and replies stay in sync."""
+    """So that the lines of predictions and references stay in step."""
     fake_java(monkeypatch, tmp_path, FAKE_METEOR)
     assert published.captions(ROWS)[METEOR] == 0.5
-    assert published.captions([{"prediction": "x|||", "references": ["|||x"]}])[METEOR] == 1
 
 
 @table(
@@ -167,4 +162,4 @@ def test_java_that_fails_is_an_error(
 ) -> None:
     fake_java(monkeypatch, tmp_path, program)
     with pytest.raises(JavaError, match=reason):
-        compute(ROWS, seconds)
+        compute(caption_pairs(ROWS), seconds)

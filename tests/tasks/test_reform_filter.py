@@ -21,9 +21,9 @@ from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval import dataset, results
+from lmms_rpts.tasks.reform_eval.benchmark import find_published
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
-from lmms_rpts.tasks.reform_eval.published_files import find_published
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets, groups
 from lmms_rpts.tasks.reform_eval.summary import (

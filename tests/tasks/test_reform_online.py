@@ -15,7 +15,7 @@ from loguru import logger
 
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval import dataset, prompts, published
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformOnlineFilter, outputs_of
@@ -38,7 +38,7 @@ from lmms_rpts.tasks.reform_eval.sets import data_sets
 from tests.support.environment import configure
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
-from tests.support.reform import content_of, write_reform
+from tests.support.reform import chosen_text, content_of, write_reform
 from tests.support.tables import table
 
 VISDIAL = data_sets()["visdial"]
@@ -344,7 +344,7 @@ def _check_published(case: dict[str, Any]) -> None:
             history += [{"value": asked}, {"value": begin + said}]
         item = {**step, "history": history}
         assert published.prompt(item, method=method, mark=mark) == step["expected"], step
-        chosen = published.chosen_text(
+        chosen = chosen_text(
             step["prediction"], step["answer_options"], likelihood=method == "likelihood"
         )
         assert chosen == step["expected_history_answer"], step

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from lmms_rpts.tasks.reform_eval import published
-from lmms_rpts.tasks.reform_eval.captions import RAW, raw_scores
+from lmms_rpts.tasks.reform_eval.captions import RAW
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
+from tests.support.reform import chosen_text
 from tests.support.tables import table
 
 Case = dict[str, Any]
@@ -99,7 +100,7 @@ def test_multi_round() -> None:
 
 def test_captions() -> None:
     def agrees(case: Case) -> bool:
-        found = raw_scores(case["results"])
+        found = published.captions(case["results"], meteor=False)
         return all(same(found[name], case["expected"][name]) for name in RAW)
 
     report("generation", agrees, 60)
@@ -107,7 +108,7 @@ def test_captions() -> None:
 
 def test_history_of_a_dialogue() -> None:
     def agrees(case: Case) -> bool:
-        found = published.chosen_text(
+        found = chosen_text(
             case["prediction"],
             case["options"],
             likelihood=case["infer_method"] == "likelihood",
@@ -128,7 +129,7 @@ def _whole_run(rows: Sequence[Case], formulation: str, *, likelihood: bool) -> d
             index = grade(prediction)
             right.append(index == int(answer))
             hits.append(index is not None)
-            text = published.chosen_text(prediction, row["answer_options"], likelihood=likelihood)
+            text = chosen_text(prediction, row["answer_options"], likelihood=likelihood)
             texts[str(row["sample_id"])].append(text)
         else:
             matcher = {
@@ -161,7 +162,7 @@ def test_files_of_the_publishers() -> None:
     for case in cases()["run_file"]:
         rows = json.loads(reference("reform_eval", case["file"]).read_text(encoding="utf-8"))
         if case["formulation"] == "Generation":
-            found = raw_scores(rows)
+            found = published.captions(rows, meteor=False)
         else:
             found = _whole_run(rows, case["formulation"], likelihood=True)
         for name, value in case["expected"].items():

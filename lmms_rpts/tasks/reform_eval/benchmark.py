@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, Literal
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Literal
 
 from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -15,10 +18,7 @@ Reduction = Literal["sum", "mean"]
 MaxTokens = Literal["long", "published"]
 
 LONGEST, LONGEST_CAPTION = 1024, 256
-PUBLISHED_LONGEST = 30
-PUBLISHED_CAPTIONS = {"coco_caption": 12, "textcaps": 15, "nocaps": 14, "flickr30k": 16}
-"""Maximum numbers of new tokens: our own, that of the published interfaces, and those of the
-published scripts for captions, by set."""
+"""Our own maximum numbers of new tokens."""
 
 MOST_DUPLICATES = 1000
 DUPLICATES = 5
@@ -56,11 +56,32 @@ class ReformSettings(Table):
         """Number of times that each sample of a set is presented."""
         return self.duplicates or (1 if chosen.kind == "caption" else DUPLICATES)
 
-    def tokens_of(self, name: str) -> int:
-        """Maximum number of new tokens of an answer to this set; other names: a set of answers."""
+    def tokens_of(self, chosen: DataSet) -> int:
+        """Maximum number of new tokens of an answer to this set."""
         if self.max_tokens == "published":
-            return PUBLISHED_CAPTIONS.get(name, PUBLISHED_LONGEST)
-        return LONGEST_CAPTION if name in PUBLISHED_CAPTIONS else LONGEST
+            return chosen.max_tokens
+        return LONGEST_CAPTION if chosen.kind == "caption" else LONGEST
+
+
+PREDICTIONS = re.compile(
+    r"(?P<data>.+)_(?P<formulation>SingleChoice|OCROpenEnded|KIEOpenEnded|Generation)"
+    r"_(?P<method>generation|likelihood)(?:_.*)?\.json"
+)
+"""Names of the prediction files that the published code writes."""
+
+
+def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
+    """The reader of the predictions in a file, or in the files of a folder, by their label.
+
+    None where no name is of the kind. The reader raises RunError, naming the file and the row.
+    """
+    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    found = [each for each in files if PREDICTIONS.fullmatch(each.name) and each.is_file()]
+    if not found:
+        return None
+    # Every command looks for such files and few find one: the reader imports lmms-eval.
+    read = resolve_name(f"{_HERE}.published_files:read_predictions")
+    return lambda label: [read(each, label) for each in found]
 
 
 _HERE = "lmms_rpts.tasks.reform_eval"
@@ -80,7 +101,7 @@ BENCHMARK = Benchmark(
     },
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",
-    foreign=f"{_HERE}.published_files:find_published",
+    foreign=f"{_HERE}.benchmark:find_published",
     images=f"{_HERE}.dataset:images_folder",
     picture=f"{_HERE}.dataset:picture_of",
 )

@@ -9,9 +9,17 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.tasks.data import digest, download, downloaded, store
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import (
+    Check,
+    DataError,
+    data_fault,
+    digest,
+    download,
+    downloaded,
+    problem,
+    raise_faults,
+    store,
+)
 from lmms_rpts.tasks.images import as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.data import (
@@ -70,11 +78,7 @@ def _missing(chosen: DataSet, root: Path) -> str:
 
 
 def load_documents(chosen: DataSet, method: Method) -> list[dict[str, Any]]:
-    """Load the documents of a task: see ``Form.documents``.
-
-    Raises:
-        DataError: if the data or the instructions can't be used.
-    """
+    """Load the documents of a task: see ``Form.documents``."""
     settings = ReformSettings.load()
     found = load_samples(chosen, settings)
     raise_faults(chosen.file, found.faults, _remedy(settings))
@@ -101,17 +105,13 @@ def _remedy(settings: ReformSettings) -> str:
 
 
 def dataset_kwargs(task: str) -> dict[str, Any]:
-    """Where the ``datasets`` library finds the documents of a task.
-
-    Raises:
-        DataError: if they can't be used, or no folder is writable.
-    """
+    """Where the ``datasets`` library finds the documents of a task."""
     return {"data_files": {"test": str(store(load_task(task), "REFORM", "documents"))}}
 
 
 def generation_kwargs(chosen: DataSet) -> dict[str, Any]:
     """How a model generates the answers to a set."""
-    tokens = ReformSettings.load().tokens_of(chosen.name)
+    tokens = ReformSettings.load().tokens_of(chosen)
     return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
 
 

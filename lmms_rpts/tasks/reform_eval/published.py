@@ -17,9 +17,15 @@ from typing import Any
 import numpy as np
 
 from lmms_rpts.grading.numbers import ENGLISH_WORDS
-from lmms_rpts.tasks.data_errors import raise_faults
+from lmms_rpts.tasks.data import raise_faults
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
-from lmms_rpts.tasks.reform_eval.captions import METEOR, JavaError, meteor_score, raw_scores
+from lmms_rpts.tasks.reform_eval.captions import (
+    METEOR,
+    Captions,
+    JavaError,
+    meteor_score,
+    raw_scores,
+)
 from lmms_rpts.tasks.reform_eval.data import Sample, read_samples, root_of
 from lmms_rpts.tasks.reform_eval.instructions import Wording
 from lmms_rpts.tasks.reform_eval.prompts import PREFIX, Form, question_with_options, text_form
@@ -117,18 +123,6 @@ def single_choice_likelihood(prediction: Any) -> int:
     return int(prediction) if whole else NO_INDEX
 
 
-def chosen_text(prediction: Any, options: Sequence[str], *, likelihood: bool = False) -> Any:
-    """The answer used for instability and for the history of a dialogue.
-
-    This is the text of the chosen option, or the unchanged prediction if it chose none. By
-    likelihood, a negative index counts from the last option, as in Python.
-    """
-    index = single_choice_likelihood(prediction) if likelihood else single_choice(prediction)
-    if index is None or (likelihood and index != prediction):
-        return prediction
-    return options[index] if -len(options) <= index < len(options) else prediction
-
-
 def ocr_open_ended(prediction: Any, answer: Any) -> int:
     """1 if the prediction contains the answer as whole words, else 0.
 
@@ -182,7 +176,7 @@ def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
     return sum(_entropy(each) for each in predictions.values()) / len(predictions)
 
 
-def multi_round(scores: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
     """How the mean score changes with the round of a dialogue.
 
     Args:
@@ -193,16 +187,16 @@ def multi_round(scores: Mapping[str, Sequence[float]]) -> tuple[float, float]:
         Pearson's correlation of round and mean score, NaN if the means are all equal or there is
         one round; and the slope of the regression line, 0 for one round, NaN for none.
     """
-    means = {number: float(np.mean(each)) for number, each in _rounds(scores) if len(each)}
-    if not means:
-        return math.nan, math.nan
-    x, y = np.array(list(means), dtype=float), np.array(list(means.values()), dtype=float)
+    means = {
+        int(name): float(np.mean(each))
+        for name, each in scores.items()
+        if len(each) and str(name).isdecimal()
+    }
+    if len(means) < 2:
+        return math.nan, 0.0 if means else math.nan
+    x, y = list(means), list(means.values())
     with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = float(np.corrcoef(x, y)[0, 1]) if len(means) > 1 else math.nan
-    centred = x - x.mean()
-    spread = float(centred @ centred)
-    slope = float(centred @ (y - y.mean())) / spread if spread else 0.0
-    return correlation, slope
+        return float(np.corrcoef(x, y)[0, 1]), float(np.polyfit(x, y, 1)[0])
 
 
 def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
@@ -220,13 +214,25 @@ def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> di
         ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; NaN without rows, and for
         METEOR without Java.
     """
-    scores = raw_scores(results)
+    pairs = caption_pairs(results)
+    scores = raw_scores(pairs)
     if meteor:
         try:
-            scores[METEOR] = meteor_score(results)
+            scores[METEOR] = meteor_score(pairs)
         except JavaError:
             scores[METEOR] = math.nan
     return scores
+
+
+def caption_pairs(results: Sequence[Mapping[str, Any]]) -> Captions:
+    """The predictions and their references of rows as for ``captions``."""
+    found = []
+    for row in results:
+        prediction, references = row.get("prediction"), row.get("references")
+        there = references if isinstance(references, list | tuple) else [references]
+        if texts := [each for each in there if isinstance(each, str)]:
+            found.append((prediction if isinstance(prediction, str) else "", texts))
+    return found
 
 
 def _text(value: Any) -> str | None:
@@ -272,12 +278,6 @@ def _entropy(predictions: Sequence[Any]) -> float:
     counts = Counter(each if isinstance(each, Hashable) else repr(each) for each in predictions)
     shares = [count / len(predictions) for count in counts.values()]
     return -sum(share * math.log(share) for share in shares)
-
-
-def _rounds(scores: Mapping[Any, Sequence[float]]) -> list[tuple[int, Sequence[float]]]:
-    """The rounds whose name is a number."""
-    named = [(str(name).strip(), each) for name, each in scores.items()]
-    return [(int(name), each) for name, each in named if re.fullmatch(r"[0-9]{1,9}", name)]
 
 
 # --- samples and prompts -------------------------------------------------------------------------

@@ -6,15 +6,22 @@ rows. Its name says data, formulation and method, as in ``TDIUC_SingleChoice_lik
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRecord, ReformRun
-    from lmms_rpts.tasks.reform_eval.sets import Kind
+from lmms_rpts.errors import UserError
+from lmms_rpts.fields import Fields, RowError
+from lmms_rpts.rows import read_objects
+from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.reform_eval import data
+from lmms_rpts.tasks.reform_eval.benchmark import PREDICTIONS
+from lmms_rpts.tasks.reform_eval.filter import grade_choice, grade_text, record_of
+from lmms_rpts.tasks.reform_eval.prompts import marks_of
+from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
+from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformGrade, ReformRecord, ReformRun
+from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
 
 _LAYOUTS: Mapping[str, tuple[Kind, str]] = {
     "SingleChoice": ("choice", "answer"),
@@ -24,33 +31,14 @@ _LAYOUTS: Mapping[str, tuple[Kind, str]] = {
 }
 """For each formulation, the kind of answers and the field with what is right."""
 
-_NAME = re.compile(
-    rf"(?P<data>.+)_(?P<formulation>{'|'.join(_LAYOUTS)})_(?P<method>generation|likelihood)(?:_.*)?"
-)
 
+def read_predictions(path: Path, label: str | None) -> ReformRun:
+    """The predictions of a file.
 
-def find_published(place: Path) -> Callable[[str | None], list[ReformRun]] | None:
-    """The reader of the predictions in a file, or in the files of a folder, by their label.
-
-    None where no name is of the kind. The reader raises RunError, naming the file and the row.
+    Raises:
+        RunError: with the file, the row and the remedy.
     """
-    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
-    found = [
-        file
-        for file in files
-        if file.suffix == ".json" and _NAME.fullmatch(file.stem) and file.is_file()
-    ]
-    return (lambda label: [_read(file, label) for file in found]) if found else None
-
-
-def _read(path: Path, label: str | None) -> ReformRun:
-    # Every command looks for such files and few find one: the filters import lmms-eval.
-    from lmms_rpts.errors import UserError
-    from lmms_rpts.runs.samples import RunError
-    from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRun
-    from lmms_rpts.tasks.reform_eval.sets import data_sets
-
-    name = _NAME.fullmatch(path.stem)
+    name = PREDICTIONS.fullmatch(path.name)
     assert name is not None, "the name was checked"
     method, (kind, right) = name["method"], _LAYOUTS[name["formulation"]]
     titles = {(each.title, each.kind): each.name for each in data_sets().values()}
@@ -67,12 +55,21 @@ def _read(path: Path, label: str | None) -> ReformRun:
         seed=0,
     )
     task = f"reform_{chosen}{'_likelihood' if method == 'likelihood' else ''}"
-    shared = {"set": chosen, "kind": kind, "method": method}
+    asked = {"set": chosen, "kind": kind, "method": method}
+    samples: dict[Any, int] = {}
+    counts: Counter[Any] = Counter()
     records = []
     try:
-        for at, (document, prediction) in enumerate(_documents(path, kind, right, method)):
-            asked = shared | document
-            record = _graded(prediction, asked, asking)
+        for at, row in enumerate(read_objects(path)):
+            try:
+                document = asked | _document(Fields(row.fields), asked, right)
+            except RowError as fault:
+                raise row.error(str(fault)) from None
+            name_of_sample = document["id"]
+            document["sample"] = samples.setdefault(name_of_sample, len(samples))
+            document["duplicate"] = counts[name_of_sample]
+            counts[name_of_sample] += 1
+            record = _graded(row.fields.get("prediction"), document, asking)
             instance = record.instance.model_copy(update={"task": task, "doc_id": at})
             records.append(record.model_copy(update={"instance": instance}))
     except UserError as fault:
@@ -86,48 +83,25 @@ def _read(path: Path, label: str | None) -> ReformRun:
     return ReformRun(model, model, tuple(records), {}, (path,), source)
 
 
-def _documents(
-    path: Path, kind: Kind, right: str, method: str
-) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Documents for our filters, each with its prediction."""
-    from lmms_rpts.fields import Fields, RowError
-    from lmms_rpts.rows import read_objects
-    from lmms_rpts.tasks.reform_eval import data
-    from lmms_rpts.tasks.reform_eval.prompts import marks_of
-
-    samples: dict[Any, int] = {}
-    counts: Counter[Any] = Counter()
-    for row in read_objects(path):
-        fields = Fields(row.fields)
-        try:
-            name = fields.read("sample_id", data.record_id)
-            options = fields.read("answer_options", data.choices) if kind == "choice" else ()
-            answers = () if options else fields.read(right, data.spoken_list)
-            place = fields.read(right, data.index_below(len(options))) if options else -1
-        except RowError as fault:
-            raise row.error(str(fault)) from None
-        counts[name] += 1
-        count = len(options)
-        document: dict[str, Any] = {
-            "id": str(name),
-            "sample": samples.setdefault(name, len(samples)),
-            "duplicate": counts[name] - 1,
-            **{each: row.fields.get(each) or "" for each in ("instruct", "question")},
-            "round": row.fields.get("round_id", -1),
-            "options": list(options),
-            "order": list(range(count)),
-            "marks": marks_of("upper", count) if method == "generation" else "",
-            "right": place,
-            "answers": list(answers),
-        }
-        yield document, row.fields.get("prediction")
+def _document(fields: Fields, asked: Mapping[str, str], right: str) -> dict[str, Any]:
+    """The fields of a document for our filters; ``right``: the field with what is right."""
+    options: tuple[str, ...] = ()
+    if asked["kind"] == "choice":
+        options = fields.read("answer_options", data.choices)
+    count = len(options)
+    return {
+        "id": str(fields.read("sample_id", data.record_id)),
+        **{each: fields.value.get(each) or "" for each in ("instruct", "question")},
+        "round": fields.value.get("round_id", -1),
+        "options": list(options),
+        "order": list(range(count)),
+        "marks": marks_of("upper", count) if asked["method"] == "generation" else "",
+        "right": fields.read(right, data.index_below(count)) if options else -1,
+        "answers": [] if options else list(fields.read(right, data.spoken_list)),
+    }
 
 
 def _graded(prediction: Any, document: Mapping[str, Any], asking: ReformAsking) -> ReformRecord:
-    from lmms_rpts.tasks.reform_eval.filter import grade_choice, grade_text, record_of
-    from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
-    from lmms_rpts.tasks.reform_eval.record import ReformGrade
-
     if document["method"] == "generation":
         if not isinstance(prediction, str):
             return record_of(document, asking, reason="the prediction is not a string")

@@ -28,10 +28,21 @@ from lmms_rpts.stats.instability import (
     wording_statistics,
 )
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
-from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listed, Listing, Rounds
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.groups import by_field
+from lmms_rpts.tasks.aggregation import Metrics
+from lmms_rpts.tasks.grade_types import (
+    Column,
+    Counts,
+    Display,
+    Figures,
+    Grading,
+    Listed,
+    Listing,
+    Rounds,
+    ShownAnswer,
+    ShownGrade,
+    ShownQuestion,
+)
+from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.record import (
     ReformGrade,
@@ -47,13 +58,11 @@ from lmms_rpts.tasks.reform_eval.sets import (
     data_sets,
     groups,
 )
-from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
 
 RESAMPLES = 2_000
 """Number of bootstrap resamples over samples, for each set and model."""
 
-_CAPTIONS = ("cider", "bleu_4", "rouge_l")
 _WORDING = tuple(
     name for name in (*BY_SAMPLE, *BY_WORDING) if name not in ("accuracy", "instability")
 )
@@ -107,7 +116,22 @@ def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Esti
     bias = position_bias(answers)
     figures["position_distance"] = _just(bias.distance)
     figures["position_p"] = _just(bias.p)
-    return figures | _rounds_of_dialogues(scored, resamples) | _captions(scored)
+    trend = round_statistics(
+        [
+            Turn(each.instance.id.rpartition("_")[0], each.instance.round, each.score or 0.0)
+            for each in scored
+            if each.instance.round is not None
+        ],
+        resamples,
+    )
+    figures |= {"round_correlation": trend.correlation, "round_slope": trend.slope}
+    captions = [
+        (each.prediction, each.instance.answers)
+        for each in scored
+        if each.instance.kind == "caption"
+    ]
+    scores = raw_scores(captions) if captions else {}
+    return figures | {name: _just(scores.get(name)) for name in ("cider", "bleu_4", "rouge_l")}
 
 
 def _just(value: float | None) -> Estimate:
@@ -133,33 +157,9 @@ def _worded(record: ReformRecord) -> Answer:
     )
 
 
-def _rounds_of_dialogues(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
-    turns = [
-        Turn(each.instance.id.rpartition("_")[0], each.instance.round, each.score or 0.0)
-        for each in records
-        if each.instance.round is not None
-    ]
-    found = round_statistics(turns, resamples)
-    return {"round_correlation": found.correlation, "round_slope": found.slope}
-
-
-def _captions(records: Sequence[ReformRecord]) -> dict[str, Estimate]:
-    rows = [
-        {"prediction": each.prediction, "references": each.instance.answers}
-        for each in records
-        if each.instance.kind == "caption"
-    ]
-    scores = raw_scores(rows) if rows else {}
-    return {name: _just(scores.get(name)) for name in _CAPTIONS}
-
-
 # --- dimensions ----------------------------------------------------------------------------------
 
 _HEADS = {name: name.replace("crossmodal", "cross-modal") for name in DIMENSIONS}
-_TITLES = {
-    "generation": "ReForm-Eval by dimension, generation (percent)",
-    "likelihood": "ReForm-Eval by dimension, likelihood (percent)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,22 +182,26 @@ class DimensionScore:
     online: int = 0
 
     @property
-    def note(self) -> str:
-        """What the score does not cover, and dialogues with the model's own answers."""
+    def text(self) -> str:
+        """The score with its interval and, in brackets, what it does not cover."""
         partial = f"{self.sets} of {self.of}" if self.sets < self.of else ""
         online = "online" if self.online == self.sets else f"{self.online} online"
-        return ", ".join(filter(None, (partial, online * bool(self.online))))
+        note = ", ".join(filter(None, (partial, online * bool(self.online))))
+        interval = "" if self.low is None else f" [{self.low:.0f}, {self.high:.0f}]"
+        return f"{self.value:.1f}{interval}{f' ({note})' if note else ''}"
 
 
-def dimension_scores(
-    models: Sequence[Figures], method: Method
-) -> dict[str, dict[str, DimensionScore]]:
-    """Scores by model, then by name of the dimension in ``DIMENSIONS``.
+Scores = Mapping[str, Mapping[str, DimensionScore]]
+"""The scores of each model by the name of the dimension in ``DIMENSIONS``."""
+
+
+def dimension_scores(models: Sequence[Figures], method: Method) -> Scores:
+    """The scores by dimension.
 
     Where a dialogue was also run online, its online score counts: the publishers run dialogues
     online.
     """
-    found: dict[tuple[str, str], dict[str, tuple[bool, Figure]]] = {}
+    found: dict[str, dict[str, dict[str, tuple[bool, Figure]]]] = {}
     names = {dimension: name for name, dimension in DIMENSIONS.items()}
     for each in models:
         task = TASKS.get(each.task)
@@ -205,20 +209,23 @@ def dimension_scores(
             continue
         chosen, online = task.set, task.history == "online"
         figure = each.metrics["cider" if chosen.kind == "caption" else "accuracy"]
-        sets = found.setdefault((each.model, names[chosen.dimension]), {})
-        if figure.value is not None and (online or chosen.name not in sets):
-            sets[chosen.name] = online, figure
-    scores: dict[str, dict[str, DimensionScore]] = {}
-    for (model, name), sets in found.items():
-        if sets:
-            scores.setdefault(model, {})[name] = _mean(list(sets.values()), _sets_of(name, method))
-    return scores
+        if figure.value is not None:
+            of_model = found.setdefault(each.model, {})
+            sets = of_model.setdefault(names[chosen.dimension], {})
+            if online or chosen.name not in sets:
+                sets[chosen.name] = online, figure
+    sizes = _sizes(method)
+    return {
+        model: {name: _mean([*sets.values()], sizes[name]) for name, sets in by_name.items()}
+        for model, by_name in found.items()
+    }
 
 
-def _sets_of(name: str, method: Method) -> int:
-    """The number of sets of a dimension; 0 if it has none with this method."""
+def _sizes(method: Method) -> dict[str, int]:
+    """The number of sets of each dimension that has any with this method."""
     end = "_likelihood" if method == "likelihood" else ""
-    return len(groups().get(f"reform_{name}{end}", ()))
+    found = {name: len(groups().get(f"reform_{name}{end}", ())) for name in DIMENSIONS}
+    return {name: size for name, size in found.items() if size}
 
 
 def _mean(sets: Sequence[tuple[bool, Figure]], of: int) -> DimensionScore:
@@ -229,14 +236,15 @@ def _mean(sets: Sequence[tuple[bool, Figure]], of: int) -> DimensionScore:
         for each in figures
         if each.value is not None and each.low is not None and each.high is not None
     ]
-    if len(whole) < len(figures):
-        return DimensionScore(value, None, None, len(figures), of, online)
-    below, above = (100 * math.hypot(*errors) / len(whole) for errors in zip(*whole, strict=True))
-    low, high = max(0.0, value - below), min(100.0, value + above)
+    low = high = None
+    if len(whole) == len(figures):
+        errors = zip(*whole, strict=True)
+        below, above = (100 * math.hypot(*each) / len(whole) for each in errors)
+        low, high = max(0.0, value - below), min(100.0, value + above)
     return DimensionScore(value, low, high, len(figures), of, online)
 
 
-def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[str, float]:
+def average_ranks(scores: Scores) -> dict[str, float]:
     """The mean over dimensions of each model's rank, 1 for the best; ties share the mean rank.
 
     Only dimensions that all models have count; empty without any, or with a single model.
@@ -250,7 +258,7 @@ def average_ranks(scores: Mapping[str, Mapping[str, DimensionScore]]) -> dict[st
     return {model: fmean(float(of[at]) for of in ranks) for at, model in enumerate(scores)}
 
 
-def _common(scores: Mapping[str, Mapping[str, DimensionScore]]) -> list[str]:
+def _common(scores: Scores) -> list[str]:
     """The dimensions that all models have."""
     return [name for name in DIMENSIONS if scores and all(name in each for each in scores.values())]
 
@@ -259,63 +267,52 @@ def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
     """Dimension scores and average ranks by method, for JSON."""
     found: dict[str, Any] = {}
     for method in METHODS:
-        scores = dimension_scores(models, method)
-        if scores:
-            found[method] = {
-                "dimensions": {
-                    model: {name: asdict(score) for name, score in of.items()}
-                    for model, of in scores.items()
-                },
-                "average_ranks": average_ranks(scores),
+        if scores := dimension_scores(models, method):
+            dimensions = {
+                model: {name: asdict(score) for name, score in of.items()}
+                for model, of in scores.items()
             }
+            found[method] = {"dimensions": dimensions, "average_ranks": average_ranks(scores)}
     return {"dimensions": found} if found else {}
 
 
 def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
     """A table for each method that has results."""
     for method in METHODS:
-        scores = dimension_scores(models, method)
+        scores, sizes = dimension_scores(models, method), _sizes(method)
         if not scores:
             continue
-        ranks = average_ranks(scores)
+        ranks, common = average_ranks(scores), len(_common(scores))
         shown = [name for name in DIMENSIONS if any(name in each for each in scores.values())]
-        ranked, every = len(_common(scores)), sum(_sets_of(name, method) > 0 for name in DIMENSIONS)
-        rank = "rank" if ranked == every else f"rank ({ranked} of {every})"
-        heads = ["model", *(_HEADS[name] for name in shown), "average", *[rank] * bool(ranks)]
+        heads = ["model", *(_HEADS[name] for name in shown), "average"]
+        if ranks:
+            heads.append("rank" if common == len(sizes) else f"rank ({common} of {len(sizes)})")
         rows = [
             [
                 shorten(model, 40),
-                *(_text(of.get(name)) for name in shown),
-                _average(of, shown, method),
+                *(of[name].text if name in of else NONE for name in shown),
+                _average(of, shown, sizes),
                 *([f"{ranks[model]:.2f}"] if ranks else []),
             ]
             for model, of in scores.items()
         ]
-        yield Sheet(_TITLES[method], heads, 1, [rows])
+        yield Sheet(f"ReForm-Eval by dimension, {method} (percent)", heads, 1, [rows])
 
 
-def _average(scores: Mapping[str, DimensionScore], shown: Sequence[str], method: Method) -> str:
+def _average(
+    scores: Mapping[str, DimensionScore], shown: Sequence[str], sizes: Mapping[str, int]
+) -> str:
     """The mean over dimensions; none if the model lacks a dimension that others have."""
     if len(scores) < len(shown):
         return NONE
     value = f"{fmean(each.value for each in scores.values()):.1f}"
-    of = [count for name in DIMENSIONS if (count := _sets_of(name, method))]
-    sets = sum(each.sets for each in scores.values())
-    if sets == sum(of):
+    sets, of = sum(each.sets for each in scores.values()), sum(sizes.values())
+    if sets == of:
         return value
-    return f"{value} ({len(scores)} of {len(of)} dimensions, {sets} of {sum(of)} sets)"
+    return f"{value} ({len(scores)} of {len(sizes)} dimensions, {sets} of {of} sets)"
 
 
-def _text(score: DimensionScore | None) -> str:
-    if score is None:
-        return NONE
-    note = f" ({score.note})" if score.note else ""
-    if score.low is None or score.high is None:
-        return f"{score.value:.1f}{note}"
-    return f"{score.value:.1f} [{score.low:.0f}, {score.high:.0f}]{note}"
-
-
-# --- tables and lists ----------------------------------------------------------------------------
+# --- tables --------------------------------------------------------------------------------------
 
 
 def _plain(metric: str, head: str) -> Column:
@@ -323,13 +320,7 @@ def _plain(metric: str, head: str) -> Column:
 
 
 def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
-    yield from _wording_sheet(models)
-    yield from _round_sheet(models)
-    yield from dimension_sheets(models)
-
-
-def _wording_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
-    rows = [
+    worded = [
         [
             *subject_names(each),
             str(each.counts["duplicates"]),
@@ -338,22 +329,20 @@ def _wording_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
         for each in models
         if each.metrics["agreement"].value is not None
     ]
-    if rows:
+    if worded:
         heads = ["task", "model", "N", *_SHOWN.values(), "place p"]
-        yield Sheet("The N duplicates of a sample, by strict rules", heads, 2, [rows])
-
-
-def _round_sheet(models: Sequence[Figures]) -> Iterator[Sheet]:
-    rows = [
-        [*subject_names(each), *(figure_text(each.metrics[f"round_{name}"]) for name in _TRENDS)]
+        yield Sheet("The N duplicates of a sample, by strict rules", heads, 2, [worded])
+    trends = ("slope", "correlation")
+    rounds = [
+        [*subject_names(each), *(figure_text(each.metrics[f"round_{name}"]) for name in trends)]
         for each in models
         if each.metrics["round_slope"].value is not None
     ]
-    if rows:
-        yield Sheet("Accuracy over the rounds of dialogues", ["task", "model", *_TRENDS], 2, [rows])
-
-
-_TRENDS = ("slope", "correlation")
+    if rounds:
+        yield Sheet(
+            "Accuracy over the rounds of dialogues", ["task", "model", *trends], 2, [rounds]
+        )
+    yield from dimension_sheets(models)
 
 
 # --- samples and answers for reports -------------------------------------------------------------
