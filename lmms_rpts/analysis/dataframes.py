@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.analysis.differences import differences_of, in_order
-from lmms_rpts.analysis.document_values import document_values
 from lmms_rpts.escaping import escape_formula, storable
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.reasoning import Clue

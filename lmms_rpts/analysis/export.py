@@ -10,11 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from lmms_rpts.analysis.dataframes import (
-    STEP_TYPES,
-    guarded,
-    typed,
-)
+from lmms_rpts.analysis.dataframes import STEP_TYPES, guarded, typed
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of

@@ -32,20 +32,15 @@ def doctor(
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick",
-            help="Skip the slow checks, which import torch and lmms-eval.",
-        ),
+        typer.Option("--quick", help="Skip the slow checks, which import torch and lmms-eval."),
     ] = False,
     include_path: Annotated[
         Path | None,
         typer.Option(
             "--include_path",
             "--include-path",
-            help=(
-                "Folder with your own tasks. Only these, their data and images, and the judge "
-                "are checked."
-            ),
+            help="Folder with your own tasks. Only these, their data and images, and the judge "
+            "are checked.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
@@ -84,11 +79,7 @@ def doctor(
 
 
 def _plan(
-    offline: bool,
-    load: bool,
-    quick: bool,
-    include_path: Path | None,
-    tell: Callable[[str], None],
+    offline: bool, load: bool, quick: bool, include_path: Path | None, tell: Callable[[str], None]
 ) -> list[Stage]:
     try:
         from lmms_rpts.doctor.examination import plan

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import fail, told
+from lmms_rpts.commands.common import fail, fail_to_write
 from lmms_rpts.escaping import did_you_mean, listed, visible
 
 if TYPE_CHECKING:
@@ -47,16 +47,16 @@ def init(
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option("--images", help="Folder that contains your images."),
+        typer.Option(
+            "--images", help="Folder that contains your images.", exists=True, file_okay=False
+        ),
     ] = None,
     answer: Annotated[
         str | None,
         typer.Option(
             "--answer",
-            help=(
-                "Form of the answers: agree, choice, number, text, mixed or none. Default: "
-                "detected; choice for the example."
-            ),
+            help="Form of the answers: agree, choice, number, text, mixed or none. Default: "
+            "detected; choice for the example.",
         ),
     ] = None,
     language: Annotated[
@@ -73,24 +73,23 @@ def init(
 
       lmms-rpts init my_task --from my.jsonl --map question=prompt
     """
-    with told():
-        from lmms_rpts.tasks.own.starting import check_name, example, write_start
+    from lmms_rpts.tasks.own.starting import check_name, example, write_start
 
-        _check_choices(answer, language)
-        check_name(name)
-        folder = output or Path(name)
-        if source is None:
-            for option, value in {"--map": pairs, "--images": images}.items():
-                if value:
-                    fail(f"{option} needs your instances: use --from FILE")
-            start = example(name, answer or "choice", language)
-        else:
-            start = _from_file(name, source, pairs or [], images, answer, language)
-        commands = _commands(start, folder)
-        try:
-            write_start(start, folder, commands)
-        except (OSError, ValueError) as error:
-            fail(f"Cannot write to {folder}: {getattr(error, 'strerror', None) or error}")
+    _check_choices(answer, language)
+    check_name(name)
+    folder = output or Path(name)
+    if source is None:
+        for option, value in {"--map": pairs, "--images": images}.items():
+            if value:
+                fail(f"{option} needs your instances: use --from FILE")
+        start = example(name, answer or "choice", language)
+    else:
+        start = _from_file(name, source, pairs or [], images, answer, language)
+    commands = _commands(start, folder)
+    try:
+        write_start(start, folder, commands)
+    except (OSError, ValueError) as error:
+        fail_to_write(folder, error)
     _tell(start, folder, commands)
 
 
@@ -110,12 +109,7 @@ def _check_choices(answer: str | None, language: str) -> None:
 
 
 def _from_file(
-    name: str,
-    source: str,
-    pairs: list[str],
-    images: Path | None,
-    answer: str | None,
-    language: str,
+    name: str, source: str, pairs: list[str], images: Path | None, answer: str | None, language: str
 ) -> Start:
     """The user's instances with the task's fields, checked with their images."""
     from lmms_rpts.rows import QUOTING
@@ -131,8 +125,6 @@ def _from_file(
     from lmms_rpts.tasks.own.data import REMEDY, check_instances
     from lmms_rpts.tasks.own.starting import Start
 
-    if images is not None and not images.is_dir():
-        fail(f"--images: {images} is not a folder")
     table = read_table(source)
     mapping = map_names(table.names, _chosen(pairs, table))
     _check_mapping(mapping, table, answer)
@@ -171,10 +163,7 @@ def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
         ours = "question" if ours == "statement" else ours
         if not equals or not theirs:
             fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
-        for name, known, what in (
-            (ours, TARGETS, "the task"),
-            (theirs, table.names, table.place),
-        ):
+        for name, known, what in ((ours, TARGETS, "the task"), (theirs, table.names, table.place)):
             if name not in known:
                 hint = did_you_mean(name, known) or f" Fields: {_names(known)}"
                 fail(f"--map {pair}: unknown field {name} in {what}.{hint}")

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.commands.blocks import Block, Line
-from lmms_rpts.escaping import count, cut_middle, listed, printable, shorten
-from lmms_rpts.runs.validity import BUILT_IN, Figures, Interval, Usage, ValidatedSet, Validity
+from lmms_rpts.commands.blocks import Block, Line, Output
+from lmms_rpts.escaping import NONE, cost, count, cut_middle, figure, listed, printable, shorten
+from lmms_rpts.runs.validity import BUILT_IN, Interval, Usage, ValidatedSet, Validity
 from lmms_rpts.sheet import Sheet
 from lmms_rpts.validation import terms
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmms_rpts.validation.comparison import JudgeComparison, SetComparison
+    from lmms_rpts.validation.figures import JudgeComparison, SetComparison
     from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
 
@@ -70,14 +70,14 @@ def frame_of(validity: Validity) -> pd.DataFrame:
     from lmms_rpts.analysis.dataframes import typed
 
     rows = [
-        {"set": each.name, "metric": metric, "source": source} | figure.model_dump()
+        {"set": each.name, "metric": metric, "source": source} | found.model_dump()
         for each in validity.sets
         for source, figures in {
             "judge": each.metrics,
             "own": each.own_metrics,
             **each.baselines,
         }.items()
-        for metric, figure in figures.items()
+        for metric, found in figures.items()
     ]
     return typed(rows, FRAME_TYPES)
 
@@ -110,27 +110,22 @@ def _rows(found: ValidatedSet) -> list[tuple[str, ...]]:
     rows = []
     for name in _SHOWN:
         if name in found.metrics:
-            beside = [_value(each, name) for each in baselines]
+            beside = [figure(each[name].value) if name in each else "" for each in baselines]
             rows.append((*_judged(name, terms.title_of(name), found.metrics[name], found), *beside))
-    for name, figure in found.own_metrics.items():
+    for name, own in found.own_metrics.items():
         title = f"{cut_middle(printable(name), _NAME)} (its authors')"
-        rows.append((*_judged(name, title, figure, found), "", "", ""))
+        rows.append((*_judged(name, title, own, found), "", "", ""))
     return rows
 
 
-def _judged(name: str, title: str, figure: Interval, found: ValidatedSet) -> tuple[str, str, str]:
+def _judged(name: str, title: str, given: Interval, found: ValidatedSet) -> tuple[str, str, str]:
     """Cells of the judge; a metric without a value shows why."""
-    if figure.value is None:
+    if given.value is None:
         reason = terms.why_missing(name, found)
-        return f"{title}: {reason}" if reason else title, terms.NONE, ""
-    interval = ""
-    if figure.low is not None and figure.high is not None:
-        interval = f"{terms.number(figure.low, 2)} to {terms.number(figure.high, 2)}"
-    return title, terms.number(figure.value), interval
-
-
-def _value(figures: Figures, name: str) -> str:
-    return terms.number(figures[name].value) if name in figures else ""
+        return f"{title}: {reason}" if reason else title, NONE, ""
+    ends = (given.low, given.high)
+    bounds = "" if None in ends else " to ".join(figure(end, ".2f") for end in ends)
+    return title, figure(given.value), bounds
 
 
 def _below(found: ValidatedSet) -> Iterator[str]:
@@ -139,8 +134,7 @@ def _below(found: ValidatedSet) -> Iterator[str]:
         yield _used(found.usage)
     if found.published:
         said = [
-            f"{cut_middle(each.judge, _NAME)} {cut_middle(each.metric, _NAME)} "
-            f"{terms.number(each.value)}"
+            f"{cut_middle(each.judge, _NAME)} {cut_middle(each.metric, _NAME)} {figure(each.value)}"
             for each in found.published
         ]
         more = f" and {len(said) - _ANCHORS} more" * (len(said) > _ANCHORS)
@@ -159,7 +153,7 @@ def _used(usage: Usage) -> str:
         f"{usage.input_tokens:,} input tokens, {usage.output_tokens:,} output tokens",
     ]
     if usage.cost is not None:
-        parts.append(f"cost {terms.cost(usage.cost)}")
+        parts.append(f"cost {cost(usage.cost)}")
     if usage.found:
         parts.append(f"{usage.found:,} replies from the cache")
     return f"Usage: {'; '.join(parts)}."
@@ -175,22 +169,34 @@ _NOTE = (
 )
 
 
-def differences_blocks(compared: JudgeComparison) -> list[Block]:
+def compared_output(compared: JudgeComparison) -> Output:
     """The paired differences of two judges for each data set."""
-    first, second = (shorten(each.judge, 60) for each in (compared.first, compared.second))
+    import pandas as pd
+
+    first, second = (shorten(each, 60) for each in compared.judges)
+    rows = {each.name: _difference_rows(each) for each in compared.sets}
+    flat = [row for each in rows.values() for row in each]
     blocks: list[Block] = [Line(f"Differences: {second} minus {first}")]
     for each in compared.sets:
         steps = f"{each.found.steps:,} steps scored by both judges, {each.chains:,} chains"
+        cells = [_difference_cells(row) for row in rows[each.name] if row["difference"] is not None]
         blocks.append(Line(f"{shorten(each.name, 60)}: {steps}", "title"))
-        blocks.append(Sheet("", _DIFFERENCES, 1, [list(_difference_rows(each))]))
+        blocks.append(Sheet("", _DIFFERENCES, 1, [cells]))
         blocks.append(Line(_verdict(each, (first, second))))
-    return [*blocks, Line(_NOTE), *(Line(note, "Note") for note in notes_of(compared))]
+    return Output(
+        [*blocks, Line(_NOTE), *(Line(note, "Note") for note in compared.notes)],
+        lambda: pd.DataFrame(flat),
+        lambda: {
+            "judges": compared.judges,
+            "steps": {each.name: each.found.steps for each in compared.sets},
+            "differences": flat,
+            "notes": compared.notes,
+        },
+    )
 
 
-def difference_rows(compared: JudgeComparison) -> list[dict[str, Any]]:
-    """One row per data set and metric: ``set``, ``metric``, ``difference``, ``low``, ``high``,
-    ``p``.
-    """
+def _difference_rows(each: SetComparison) -> list[dict[str, Any]]:
+    """One row per metric: ``set``, ``metric``, ``difference``, ``low``, ``high``, ``p``."""
     return [
         {
             "set": each.name,
@@ -200,34 +206,15 @@ def difference_rows(compared: JudgeComparison) -> list[dict[str, Any]]:
             "high": estimate.high,
             "p": each.found.p.get(name),
         }
-        for each in compared.sets
         for name, estimate in each.found.differences.items()
     ]
 
 
-def differences_plain(compared: JudgeComparison) -> dict[str, Any]:
-    """The same as plain values, with the notes."""
-    return {
-        "judges": [compared.first.judge, compared.second.judge],
-        "steps": {each.name: each.found.steps for each in compared.sets},
-        "differences": difference_rows(compared),
-        "notes": notes_of(compared),
-    }
-
-
-def notes_of(compared: JudgeComparison) -> list[str]:
-    """Notes on the two files."""
-    notes = [f"{each.name}: {note}" for each in compared.sets for note in each.notes]
-    notes += [
-        f"{each.name}: {each.only:,} chains are in only one file and are left out"
-        for each in compared.sets
-        if each.only
-    ]
-    if compared.missing:
-        notes.append(f"data sets that are in only one of the files: {', '.join(compared.missing)}")
-    if compared.first.judge == compared.second.judge:
-        notes.append("both files are from the same judge")
-    return list(map(printable, notes))
+def _difference_cells(row: Mapping[str, Any]) -> list[str]:
+    ends, p = (row["low"], row["high"]), row["p"]
+    bounds = NONE if None in ends else " to ".join(figure(end, "+.3f") for end in ends)
+    tested = "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    return [terms.title_of(row["metric"]), figure(row["difference"], "+.3f"), bounds, tested]
 
 
 def _verdict(each: SetComparison, judges: tuple[str, str]) -> str:
@@ -238,18 +225,6 @@ def _verdict(each: SetComparison, judges: tuple[str, str]) -> str:
     if auc.low is None or auc.high is None or auc.low <= 0 <= auc.high:
         return f"AUC differs by {auc.value:+.3f}: no clear difference between the judges."
     return f"AUC differs by {auc.value:+.3f}: {judges[auc.value > 0]} ranks steps better."
-
-
-def _difference_rows(each: SetComparison) -> Iterator[tuple[str, ...]]:
-    for name, estimate in each.found.differences.items():
-        if estimate.value is None:
-            continue
-        bounds = terms.NONE
-        if estimate.low is not None and estimate.high is not None:
-            bounds = f"{estimate.low:+.3f} to {estimate.high:+.3f}"
-        p = each.found.p.get(name)
-        tested = "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
-        yield terms.title_of(name), f"{estimate.value + 0.0:+.3f}", bounds, tested
 
 
 # --- the known data sets

@@ -14,20 +14,11 @@ from pathlib import Path
 
 from lmms_rpts.doctor import installation
 from lmms_rpts.doctor.judge import check_judges
-from lmms_rpts.escaping import shorten, visible
+from lmms_rpts.escaping import interval, shorten, visible
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.masking import mask
-from lmms_rpts.runs.validity import (
-    Judging,
-    Validity,
-    ValidityError,
-    decimal,
-    doubt_of,
-    figure_of,
-    read_validity_file,
-    set_title,
-)
+from lmms_rpts.runs.validity import Judging, Validity, ValidityError, read_validity_file, set_title
 from lmms_rpts.settings import (
     FILE,
     SettingError,
@@ -195,10 +186,10 @@ def _check_validity(settings: Settings) -> list[Check]:
 def _figures(validity: Validity) -> str:
     on = f" on {shorten(validity.created, _LONGEST)}" if validity.created else ""
     sets = [
-        f"{set_title(shorten(each.name, _LONGEST), each.blind)} AUC {decimal(auc)}"
-        + (f" ({doubt})" if (doubt := doubt_of(each)) else "")
+        f"{set_title(shorten(each.name, _LONGEST), each.blind)} AUC {interval(auc, '.2f')}"
+        + (f" ({each.doubt})" if each.doubt else "")
         for each in validity.sets
-        if (auc := figure_of(each, "auc"))
+        if (auc := each.figure("auc"))
     ]
     return f"validated{on}: {', '.join(sets) or 'no set has an AUC'}"
 

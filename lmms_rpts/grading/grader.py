@@ -14,11 +14,15 @@ from typing import Literal
 
 from lmms_rpts.grading.choice import FOREIGN, SEVERAL, UNIDENTIFIED, Reader
 from lmms_rpts.grading.maths import maths_verdict
-from lmms_rpts.grading.number_grading import gold_quantity, number_verdict, stated_number
-from lmms_rpts.grading.numbers import NUMBER_WORD
 from lmms_rpts.grading.options import Options, Values, gold_marks, read_options
 from lmms_rpts.grading.plain_text import LONGEST, plain
-from lmms_rpts.grading.quantities import read_quantity, units_agree
+from lmms_rpts.grading.quantities import (
+    gold_quantity,
+    number_verdict,
+    read_quantity,
+    stated_number,
+    units_agree,
+)
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.grading.statement import Statement, Verdict, find_statement
 from lmms_rpts.grading.text_grading import gold_text, text_verdict
@@ -92,7 +96,7 @@ def grade(
     verdict_of = None if many else _grader(kind, gold, tolerance)
     if verdict_of is None:
         return Grade("undecided", find_final_answer(response) or None, UNGRADABLE)
-    return _value_grade(response, kind, gold, verdict_of)
+    return _value_grade(response, verdict_of)
 
 
 def find_final_answer(response: str) -> str:
@@ -210,16 +214,13 @@ def _grader(kind: Kind, gold: str, tolerance: float) -> _VerdictOf | None:
     return (lambda stated: text_verdict(stated, text)) if _WORD.search(text) else None
 
 
-def _value_grade(response: str, kind: Kind, gold: str, verdict_of: _VerdictOf) -> Grade:
+def _value_grade(response: str, verdict_of: _VerdictOf) -> Grade:
     stated = find_statement(response)
     if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
     verdict = _settled(stated, verdict_of)
-    first = _first_line(stated) if kind == "number" else None
-    if first is not None and not (verdict.value or verdict.correct):
-        stated, verdict = first, _settled(first, verdict_of)
     if verdict.correct is None and stated.gives_up and not verdict.value:
-        silent = stated.doubt == "" and not _mentioned(kind, stated.end, gold)
+        silent = not stated.doubt and not re.search(r"\d", stated.end)
         return Grade("incorrect" if silent else "undecided", _shown(stated.said), "gives up")
     value = _shown(verdict.value or stated.said)
     if verdict.correct is not None and stated.doubt:
@@ -235,23 +236,6 @@ def _settled(stated: Statement, verdict_of: _VerdictOf) -> Verdict:
         if other.correct is not None and other.correct != verdict.correct:
             return Verdict(None, "two final answers", verdict.value)
     return verdict
-
-
-def _mentioned(kind: Kind, text: str, gold: str) -> bool:
-    """Whether a text that gives up nevertheless names a possible answer."""
-    if kind == "number":
-        return re.search(r"\d", text) is not None or NUMBER_WORD.search(text) is not None
-    return gold_text(gold) in gold_text(text)
-
-
-def _first_line(stated: Statement) -> Statement | None:
-    """The first line as the answer, if it is a number and an explanation follows; else None."""
-    first, _, rest = stated.spoken.strip().partition("\n")
-    if stated.marked or stated.doubt or not rest.strip() or len(first) > _LONGEST_LINE:
-        return None
-    line = plain(first)
-    stands = not re.search(r"[.)、:]$", line) and bool(read_quantity(line))
-    return find_statement(f"Answer: {stated.spoken.strip()}") if stands else None
 
 
 def _shown(text: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from math import ceil
 
-from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 from lmms_rpts.settings import Price
 
@@ -163,13 +162,8 @@ def guess_tokens(text: str) -> int:
     return wide + round((len(text) - wide) / 4)
 
 
-def guess_image_tokens(image: JudgeImage) -> int:
-    """Estimated tokens of an image; 0 if its size is not known yet."""
-    width, height = image.known_size or (0, 0)
-    return ceil(width / _PATCH) * ceil(height / _PATCH)
-
-
 def guess_input_tokens(request: JudgeRequest) -> int:
-    """Estimated tokens of a request's chat, with its images."""
+    """Estimated tokens of a request's chat, with its images if their sizes are known."""
     words = sum(guess_tokens(message["content"]) + _MESSAGE for message in request.messages)
-    return words + sum(map(guess_image_tokens, request.images))
+    sizes = [image.known_size or (0, 0) for image in request.images]
+    return words + sum(ceil(width / _PATCH) * ceil(height / _PATCH) for width, height in sizes)

@@ -12,7 +12,6 @@ import math
 import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from statistics import median
 
 from loguru import logger
 
@@ -200,38 +199,29 @@ class JudgeClient:
                 pause = min(LONGEST_LOOK, 1.5 * pause)
 
     async def _ask_judge(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Verdict:
-        verdict = Verdict(None)
-        asked = request
-        for again in range(1 + ASKED_AGAIN):
-            reply = await self._call(asked, tries, urgency + again)
-            if isinstance(reply, str):
-                return replace(verdict, attempts=tries.calls, usage=tries.usage, error=reply)
-            value, fault = read_reply(asked, reply)
-            verdict = Verdict(
-                reply.text, value, attempts=tries.calls, usage=tries.usage, error=fault
-            )
-            if value is not None:
-                return verdict
-            before, asked = asked, request.asked_again(reply, again + 1)
-            if asked == before and not self._identity.get("temperature"):
-                break  # it would get the same reply
-        return verdict
-
-    async def _call(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply | str:
-        """The judge's reply, or why there is none after all retries."""
-        tries.failures.clear()
+        """The judge's verdict, after retries; asked in other forms while it cannot be parsed."""
+        verdict, asked, again = Verdict(None), request, 0
         while True:
             try:
-                return await self._call_in_turn(request, tries, urgency)
+                reply = await self._call_in_turn(asked, tries, urgency)
             except NotCalledError:
                 raise
             except Exception as failure:  # the boundary: a failed request does not end the run
                 error = self._give_up(failure, tries)
                 if error is not None:
-                    return error
-                if isinstance(failure, TransientError):
-                    urgency += 1
-                    await self._stop_signal.pause(self._pause(failure, tries))
+                    return replace(verdict, attempts=tries.calls, usage=tries.usage, error=error)
+                await self._stop_signal.pause(self._pause(failure, tries))
+            else:
+                value, fault = read_reply(asked, reply)
+                verdict = Verdict(reply.text, value, False, tries.calls, tries.usage, fault)
+                again += 1
+                before, asked = asked, request.asked_again(reply, again)
+                # Without sampling, an equal request would get the same reply.
+                same = asked == before and not self._identity.get("temperature")
+                if value is not None or again > ASKED_AGAIN or same:
+                    return verdict
+                tries.failures.clear()
+            urgency += 1
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         if self._is_new(request):
@@ -249,11 +239,11 @@ class JudgeClient:
         clock = asyncio.get_running_loop().time
         booked = reply = usage = None
         async with self._limit.slot(urgency) as place:
+            if self._stop_signal.reason:
+                raise FatalJudgeError(self._stop_signal.reason)
             # Only once a slot is held: until then, another process may ask the question.
             self._reserve(tries)
             try:
-                if self._stop_signal.reason:
-                    raise FatalJudgeError(self._stop_signal.reason)
                 if self.member.kept:
                     booked = self._budget.begin(self.member.name, self.member.price, request)
                 patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
@@ -294,31 +284,24 @@ class JudgeClient:
 
     def _reserve(self, tries: _Tries) -> None:
         """Tell others that it is being asked; raises NotCalledError if one asks or answered it."""
-        if self._cache is None or self._stop_signal.reason:
+        if self._cache is None:
             return
         first = not tries.reserved
-        if not self._cache.reserve(tries.key, again=tries.reserved):
+        tries.reserved = self._cache.reserve(tries.key, again=tries.reserved)
+        # A reply may have arrived in the meantime.
+        if not tries.reserved or (first and self._cache.find(tries.key) != tries.known):
             raise NotCalledError
-        tries.reserved = True
-        if first and self._cache.find(tries.key) != tries.known:
-            raise NotCalledError  # a reply arrived in the meantime
 
     def _warn_of_slowness(self) -> None:
         if self._budget.slow:
             return
         self._budget.slow = True
-        replies = self._limit.seconds
-        typical = f"a reply took {median(replies):,.3g} s (median)" if replies else "no reply yet"
         logger.warning(
             "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a "
-            "time; {}. It is repeated with more time, and fewer calls are made at a time. If this "
+            "time. It is repeated with more time, and fewer calls are made at a time. If this "
             "goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server "
             "processes at a time, or raise LMMS_RPTS_TIMEOUT.",
-            self.member.name,
-            self._time_limit,
-            self._limit.active,
-            typical,
-            self._most,
+            *(self.member.name, self._time_limit, self._limit.active, self._most),
         )
 
     def _way(self, failure: Exception) -> str:
@@ -370,11 +353,11 @@ class JudgeClient:
             stop(f"cannot reach the judge: {failure}")
         return f"{failure} (after {tries.failures.total()} calls)"
 
-    def _pause(self, failure: TransientError, tries: _Tries) -> float:
+    def _pause(self, failure: Exception, tries: _Tries) -> float:
         """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
+        wait = getattr(failure, "retry_after", None) or 0.0
         attempt = tries.failures.total()
         if tries.failures["throttled"] and self._in_vain < attempt:  # others were answered
             attempt = max(1, attempt - BY_CHANCE)
         backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-        wait = failure.retry_after or 0.0
         return max(backoff * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)

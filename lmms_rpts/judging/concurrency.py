@@ -7,7 +7,6 @@ import contextlib
 import heapq
 import math
 import sys
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -30,12 +29,9 @@ EARLY = 0.25
 """Share of refusals in a round up to which the limit doubles at the start: they may be random."""
 AGED = 0.98
 """Decay of a measured share per round, so that it is measured again at some point."""
-FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
+FIRST_HOLD, LONGEST_HOLD = 0.25, 15.0
 LONGEST_PATIENCE = 4.0
 """Maximum multiple of its time limit that a call may take."""
-LONE_BY_CHANCE = 3
-"""Number of consecutive refusals of single calls that delay no others: a server that refuses every
-second call at random took 35 times as long as necessary."""
 
 
 @dataclass(slots=True)
@@ -98,7 +94,6 @@ class AdaptiveLimit:
         active: number of calls in progress.
         patience: multiple of the time limit that a call may take. It doubles when the limit on
             concurrent calls falls because of slow replies: the next calls must not be cut off, too.
-        seconds: seconds that the latest replies took.
     """
 
     def __init__(self, most: int, time_limit: float = math.inf) -> None:
@@ -106,7 +101,6 @@ class AdaptiveLimit:
             raise ValueError(f"concurrency must be at least 1, got {most}")
         self._most, self._time_limit = most, time_limit
         self.active, self.patience = 0, 1.0
-        self.seconds: deque[float] = deque(maxlen=101)
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._arrivals = self._in_vain = 0
         self._held_until = -1.0
@@ -156,7 +150,6 @@ class AdaptiveLimit:
     def answered(self, seconds: float = 0.0) -> None:
         """Record a successful call that took ``seconds``."""
         self._in_vain = 0
-        self.seconds.append(seconds)
         self._replies += 1
         if seconds > self.patience * self._time_limit / 2:
             self._last_slow = self._replies
@@ -187,14 +180,11 @@ class AdaptiveLimit:
             wait: seconds that the server asks to wait.
         """
         if self.allowed == self.active == 1:
-            # Without a Retry-After, each pause is longer than the previous one.
+            # Without a Retry-After, each pause is longer than the previous one; not the first,
+            # since a server that refuses calls at random is to be called again at once.
+            hold = wait or min(LONGEST_HOLD, FIRST_HOLD * self._in_vain)
             self._in_vain += 1
-            backoff = 0.0
-            if self._in_vain > LONE_BY_CHANCE:
-                growth = 2.0 ** min(self._in_vain - LONE_BY_CHANCE - 1, 20)
-                backoff = min(LONGEST_HOLD, FIRST_HOLD * growth)
-            now = asyncio.get_running_loop().time()
-            self._held_until = max(self._held_until, now + (wait or backoff))
+            self._held_until = asyncio.get_running_loop().time() + hold
         place.round.surplus += 1
         place.round.refused += place.counted
 
@@ -245,12 +235,11 @@ class AdaptiveLimit:
         elif self._round.refused > self._tolerated(self._round.ended):
             self._fall(share)
         else:
-            self._rise(share)
+            self._rise()
         self._round = _Round(self._size())
 
-    def _rise(self, share: float) -> None:
-        # Never above the share measured with few calls: an overload must not become expected.
-        self._usual = min(self._usual * AGED, self._usual + (share - self._usual) / 8)
+    def _rise(self) -> None:
+        self._usual *= AGED  # it never rises: an overload must not become expected
         self._proven = max(self._proven, self._bound)
         if not self._round.slow:
             self._bound = min(self._most, self._bound + min(self._step, self._bound))

@@ -136,7 +136,7 @@ def _current_frame(image: Any, longest: int) -> Any:
     """The current frame, from the reopened file if there is one: the caller's stays undecoded."""
     from PIL import Image
 
-    stream = getattr(image, "fp", None)
+    stream: Any = getattr(image, "fp", None)
     with suppress(OSError, ValueError, KeyError, SyntaxError, EOFError, AttributeError):
         at = stream.tell()
         stream.seek(0)

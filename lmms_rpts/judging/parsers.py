@@ -174,8 +174,9 @@ def _score_of(found: Mapping[str, Any]) -> float | None:
     score = next((found[name] for name in ("score", "分数", "得分") if name in found), None)
     if isinstance(score, str):
         return parse_score(score)
-    known = isinstance(score, int | float) and not isinstance(score, bool)
-    if not known or any(map(_OTHER_TOTAL.search, found)):
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        return None
+    if any(map(_OTHER_TOTAL.search, found)):
         return None
     return float(score) if 0 <= score <= 1 else None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from lmms_rpts.analysis.gold_match import match_steps, matched_by
@@ -296,10 +296,10 @@ class View:
 
     def _tags(self, record: Any) -> Mapping[str, Sequence[str]]:
         """The values of a record by breakdown, as far as they fit on a page."""
-        found = {
-            name: [each[:_LONGEST_TAG] for each in of(record)[:_MOST_VALUES] if each is not None]
-            for name, of in self._filtered().items()
-        }
+        found: dict[str, list[str]] = {}
+        for name, values_of in self._filtered().items():
+            values = islice(values_of(record), _MOST_VALUES)
+            found[name] = [each[:_LONGEST_TAG] for each in values if each is not None]
         return {name: values for name, values in found.items() if values}
 
     def _filtered(self) -> Mapping[str, Any]:
@@ -356,17 +356,16 @@ class GradedView(View):
         given: set[str],
     ) -> None:
         self.benchmark, self.name = benchmark, f"graded-{_plain(benchmark.name)}"
-        safe = {name: _guarded(each) for name, each in grading.breakdowns.items()}
-        super().__init__(replace(grading, breakdowns=safe), runs, given, limit)
+        super().__init__(grading, runs, given, limit)
         every = list(chain.from_iterable(run.responses for run in runs))
-        by = safe if grading.display.by is None else grading.display.by
+        by = grading.breakdowns if grading.display.by is None else grading.display.by
         tables = [
             name
             for name, values_of in self._filtered().items()
             if name in by
             and name != grading.first
             # Not those in which all answers are alike, or each is alone.
-            and 1 < len({values_of(each) for each in every}) <= _MOST_GROUPS
+            and 1 < len({tuple(values_of(each)) for each in every}) <= _MOST_GROUPS
         ]
         self.summary = summarize_grades(self.grading, runs, tables)
         self.outcomes = [Counter(map(self.outcome, run.responses)) for run in runs]
@@ -388,18 +387,6 @@ class GradedView(View):
         by = known if display.by is None else display.by
         names = (self.grading.first, *by, *display.filters)
         return {name: known[name] for name in names if name in known}
-
-
-def _guarded(values_of: Callable[[Any], Iterable[str | None]]) -> Any:
-    """The same breakdown, but if it fails on a record, it gives no value."""
-
-    def values(record: Any) -> tuple[str | None, ...]:
-        try:
-            return tuple(values_of(record))
-        except Exception:  # a function of another package, called with any file
-            return (None,)
-
-    return values
 
 
 def _key(record: Any) -> Key:

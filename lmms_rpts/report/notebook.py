@@ -14,7 +14,7 @@ from lmms_rpts.escaping import printable, shorten, visible
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import ReasoningTree
 from lmms_rpts.reasoning.outline import outline
-from lmms_rpts.report.trees import TreePicture, draw_response, make_figure, standalone_svg
+from lmms_rpts.report.trees import TreePicture, draw_response, figure_svg
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.runs.run import AnyRun
@@ -91,7 +91,7 @@ def _drawing(
         cut = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}\n…"
         return Markup("<pre>{}</pre>").format(cut)
     picture = draw_response(record) if record else TreePicture(tree)
-    svg = standalone_svg(make_figure([("", picture)]), "Reasoning tree").encode("utf-8", "replace")
+    svg = figure_svg([("", picture)], "Reasoning tree").encode("utf-8", "replace")
     data = base64.b64encode(svg).decode("ascii")
     return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(picture.summary, data)
 

@@ -19,7 +19,7 @@ from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
 from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
 from lmms_rpts.report.layout import Layout, Sizes, is_earlier, lay_out
-from lmms_rpts.report.wrapping import clean, is_rightward, width_of, wrap
+from lmms_rpts.report.wrapping import clean, width_of, wrap
 
 TEXT, LINE, PADDING = 12, 15, 9
 """Font size, line height, and space at the sides of a box, in pixels."""
@@ -184,10 +184,9 @@ class TreePicture:
         if value:
             parts.append(_text(right, top + 18, f"{value} ", "v"))
         parts += _flag_boxes(self._flags[at], left + PADDING, top + 25)
-        kind, x = ("", left + PADDING) if is_rightward(text) else ("rtl", right)
         first = top + _HEAD + _FLAGS * bool(self._flags[at]) + TEXT - 2
         lines = enumerate(wrapped.lines)
-        parts += (_text(x, first + number * LINE, line, kind) for number, line in lines)
+        parts += (_text(left + PADDING, first + number * LINE, line) for number, line in lines)
         return "".join([*parts, f"</{tag}>"])
 
 
@@ -304,21 +303,27 @@ def _summary(tree: ReasoningTree, error: FirstError | None, left_out: int) -> st
     return summary
 
 
-class TreeFigure(NamedTuple):
-    """A figure: SVG elements, size in CSS pixels, and a description in words."""
-
-    width: int
-    height: int
-    elements: Sequence[str]
-    summary: str
+def inline_svg(picture: TreePicture, anchor: str) -> Markup:
+    """A tree for a page: steps are links to ``#ANCHOR-sN``, and colours are the page's."""
+    # The summary is in the page, next to the picture: screen readers go through the links here.
+    root = _root(_kind(picture), picture.width, picture.height)
+    return Markup("".join((root, *picture.elements(anchor), "</svg>")))  # noqa: S704 - escaped
 
 
-def make_figure(trees: Sequence[tuple[str, TreePicture]], with_legend: bool = False) -> TreeFigure:
-    """A figure of trees with their titles; an empty title takes up no room.
+def figure_svg(
+    trees: Sequence[tuple[str, TreePicture]],
+    name: str,
+    *,
+    legend: bool = False,
+    background: bool = True,
+) -> str:
+    """A figure of trees as an SVG file: no links, no scripts, and light colours.
 
     Args:
-        trees: title and picture of each, from the top.
-        with_legend: whether a legend of what occurs in the trees is drawn below them.
+        trees: title and picture of each, from the top; an empty title takes up no room.
+        name: its name for screen readers.
+        legend: whether a legend of what occurs in the trees is drawn below them.
+        background: whether the background is white; else it is transparent.
     """
     width = max(_LEAST, *(picture.width for _, picture in trees)) + 2 * _EDGE
     elements, top = [], _EDGE
@@ -336,37 +341,20 @@ def make_figure(trees: Sequence[tuple[str, TreePicture]], with_legend: bool = Fa
             elements.append(_text(_EDGE, top + _LEGEND_SIZE, note, "note"))
         top += (picture.height or _NO_TREE) + _APART
     top -= _APART
-    if with_legend:
+    if legend:
         kinds = set().union(*(picture.kinds for _, picture in trees))
-        legend, top = _legend(kinds, width, top + 2 * _EDGE)
-        elements += legend
-    named = (f"{clean(title)}: {each.summary}" if title else each.summary for title, each in trees)
-    return TreeFigure(width, top + _EDGE, elements, " ".join(named))
-
-
-def inline_svg(picture: TreePicture, anchor: str) -> Markup:
-    """A tree for a page: steps are links to ``#ANCHOR-sN``, and colours are the page's."""
-    # The summary is in the page, next to the picture: screen readers go through the links here.
-    root = _root(_kind(picture), picture.width, picture.height)
-    return Markup("".join((root, *picture.elements(anchor), "</svg>")))  # noqa: S704 - escaped
-
-
-def standalone_svg(figure: TreeFigure, name: str, background: bool = True) -> str:
-    """A figure as an SVG file: no links, no scripts, and light colours.
-
-    Args:
-        name: its name for screen readers.
-        background: whether the background is white; else it is transparent.
-    """
+        explained, top = _legend(kinds, width, top + 2 * _EDGE)
+        elements += explained
+    said = (f"{clean(title)}: {each.summary}" if title else each.summary for title, each in trees)
     # Variables are of the page: each is replaced by its light colour.
     style = _USE.sub(lambda found: light_colours()[found[1]], template_text("tree_svg.css"))
     more = ' xmlns="http://www.w3.org/2000/svg" role="img"'
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n'
-        f"{_root('tree-svg', figure.width, figure.height, more)}"
-        f"<title>{escape(clean(name))}</title><desc>{escape(clean(figure.summary))}</desc>"
+        f"{_root('tree-svg', width, top + _EDGE, more)}"
+        f"<title>{escape(clean(name))}</title><desc>{escape(clean(' '.join(said)))}</desc>"
         f"<style>\n{style}</style>"
-        f"{_GROUND * background}{''.join(figure.elements)}</svg>\n"
+        f"{_GROUND * background}{''.join(elements)}</svg>\n"
     )
 
 

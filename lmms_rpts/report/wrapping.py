@@ -7,10 +7,12 @@ Nimbus Sans), with a margin for others.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
+
+from lmms_rpts.escaping import printable
 
 _WIDTHS = {
     0.28: " !,./:;I[\\]ft|'ijl",
@@ -29,17 +31,9 @@ _WIDTHS = {
 _KNOWN = {char: width for width, chars in _WIDTHS.items() for char in chars}
 _MARGIN = 1.05
 _BOLD = 1.08
-_JOINERS = "\u200d\ufe0e\ufe0f"
-_TONES = range(0x1F3FB, 0x1F400)
 _NOT_FIRST = frozenset("、。，．：；！？）」』】》〉〕｝”’…％、ー々)]},.;:!?%")
 _NOT_LAST = frozenset("（「『【《〈〔｛“‘([{")
 _BREAK_AFTER = frozenset(" -/")
-# Direction controls: a line that ends inside an override would not be closed.
-_DROPPED = frozenset(
-    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\xad\ufeff\ufff9\ufffa\ufffb"
-)
-_TAGS = range(0xE0000, 0xE0080)
-_MOST_MARKS = 4
 ELLIPSIS = "…"
 LONGEST = 4000
 """Maximum number of characters of a text in a drawing, including hidden ones."""
@@ -53,35 +47,13 @@ class Wrapped(NamedTuple):
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    """A text that XML, HTML and a plot can hold, in one line of at most ``longest`` characters.
+    """A text that XML and HTML can hold, in one line of at most ``longest`` characters.
 
-    Control characters, lone surrogates and noncharacters become U+FFFD. Direction overrides are
-    left out, and so are stacked accents after the fourth.
+    Control characters, direction overrides and the like become U+FFFD.
     """
     begun = text.lstrip()
-    line = " ".join(begun[: longest + 1].split())
-    if not (line.isascii() and line.isprintable()):
-        line = _without_invalid(line)
+    line = printable(begun[: longest + 1])
     return line if len(begun) <= longest else f"{line[: longest - 1]}{ELLIPSIS}"
-
-
-def _without_invalid(line: str) -> str:
-    kept: list[str] = []
-    marks = 0
-    for char in line:
-        kind, code = unicodedata.category(char), ord(char)
-        marks = marks + 1 if kind in ("Mn", "Me") else 0
-        if char not in _DROPPED and code not in _TAGS and marks <= _MOST_MARKS:
-            # In Unicode, the last two of each plane and 32 others are no characters.
-            is_none = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
-            kept.append("\N{REPLACEMENT CHARACTER}" if kind in ("Cc", "Cs") or is_none else char)
-    return "".join(kept)
-
-
-def is_rightward(text: str) -> bool:
-    """Whether the first letter with a direction is read from left to right; True without one."""
-    directions = (unicodedata.bidirectional(char) for char in text)
-    return next((each for each in directions if each in ("L", "R", "AL")), "L") == "L"
 
 
 def width_of(text: str, size: float, bold: bool = False) -> float:
@@ -104,19 +76,11 @@ def wrap(text: str, width: float, size: float, most: int, bold: bool = False) ->
     return Wrapped(tuple(lines), at < len(parts))
 
 
-def _clusters(text: str) -> Iterator[str]:
-    """Characters that belong together: a letter with its accents, an emoji with its parts."""
-    if text.isascii():
-        yield from text
-        return
-    start = 0
-    for at, (before, char) in enumerate(pairwise(text), 1):
-        joined = char in _JOINERS or before == "\u200d" or ord(char) in _TONES
-        if not joined and not unicodedata.category(char).startswith("M"):
-            yield text[start:at]
-            start = at
-    if text:
-        yield text[start:]
+def _clusters(text: str) -> list[str]:
+    """The letters, each with its accents."""
+    inner = (unicodedata.category(char).startswith("M") for char in text)
+    starts = [at for at, is_inner in enumerate(inner) if at == 0 or not is_inner]
+    return [text[start:end] for start, end in pairwise([*starts, len(text)])]
 
 
 def _line_end(parts: Sequence[tuple[str, float]], start: int, room: float) -> int:
@@ -140,7 +104,7 @@ def _may_break(before: str, after: str) -> bool:
 
 
 def _with_ellipsis(line: str, room: float) -> str:
-    parts = list(_clusters(line.rstrip()))
+    parts = _clusters(line.rstrip())
     while parts and _width("".join(parts)) > room - _advance(ELLIPSIS):
         parts.pop()
     return "".join(parts).rstrip() + ELLIPSIS

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -17,12 +17,12 @@ from lmms_rpts.errors import UserError
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole, first_fault, shown
 from lmms_rpts.settings import Jury
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.stats.prevalence import Corrected
 
 VERSION = 1
 BUILT_IN = "built-in"
 """Name and layout of the labelled steps that come with the package."""
 
+_TRIVIAL = {"shortness": "the shortness of a step", "place": "its place in the chain"}
 _REMEDY = "pass a file that lmms-rpts validate -o wrote"
 
 
@@ -99,8 +99,7 @@ class JudgedChain(Labelled, Model):
         Several[Flag | None], Field(description="whether each step is sound; null: not counted")
     ]
     scores: Annotated[
-        Several[Share | None],
-        Field(description="the judge's scores; null: not asked, or no reply"),
+        Several[Share | None], Field(description="the judge's scores; null: not asked, or no reply")
     ]
     first_error: Annotated[
         Whole | None, Field(description="index of the first wrong step, from 0; null: none")
@@ -208,6 +207,38 @@ class ValidatedSet(Model):
         if len({(chain.stratum, chain.id) for chain in self.chains}) < len(self.chains):
             raise ValueError("has two chains with the same id")
         return self
+
+    def figure(self, name: str) -> Estimate | None:
+        """A metric of the judge between 0 and 1; None if missing or outside."""
+        found = self.metrics.get(name, Interval(value=None))
+        if found.value is None or not 0 <= found.value <= 1:
+            return None
+        return Estimate(found.value, found.low, found.high, self.n_steps)
+
+    @property
+    def rival(self) -> tuple[str, float] | None:
+        """The trivial baseline with the best AUC, and its AUC; None if none was measured."""
+        known = {name: self.baselines.get(name, {}).get("auc") for name in _TRIVIAL}
+        there = [
+            (name, each.value) for name, each in known.items() if each and each.value is not None
+        ]
+        return max(there, key=itemgetter(1), default=None)
+
+    @property
+    def bar(self) -> tuple[str, float]:
+        """The best trivial baseline, chance included, and its AUC."""
+        return max(("chance", 0.5), self.rival or ("", 0.0), key=itemgetter(1))
+
+    @property
+    def doubt(self) -> str:
+        """Message that the judge separates steps no better than a trivial baseline.
+
+        Empty if the judge is better, or if this is unknown.
+        """
+        auc, (rival, best) = self.figure("auc"), self.bar
+        if auc is None or auc.value is None or auc.value > best:
+            return ""
+        return f"no better than {_TRIVIAL.get(rival, rival)} ({best:.2f})"
 
 
 class Validity(Model):
@@ -349,56 +380,6 @@ def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:
     return ValidityFile(path, named.sha256, validity)
 
 
-# --- figures as estimates, and as text
-
-_WORDS = {"shortness": "the shortness of a step", "place": "its place in the chain"}
-
-
 def set_title(name: str, blind: bool) -> str:
     """The name of a set, marked if it was judged without the images."""
     return f"{name} without its images" if blind else name
-
-
-def figure_text(found: Estimate | Corrected | None, form: str) -> str:
-    """A figure with its interval, as text; a dash if missing."""
-    if found is None or found.value is None:
-        return "–"
-    interval = ""
-    if found.low is not None and found.high is not None:
-        interval = f" [{format(found.low, form)}, {format(found.high, form)}]"
-    return format(found.value, form) + interval
-
-
-percent, decimal = partial(figure_text, form=".1%"), partial(figure_text, form=".2f")
-
-
-def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
-    """A metric of a set between 0 and 1; None if missing or outside."""
-    interval = found.metrics.get(name, Interval(value=None))
-    if interval.value is None or not 0 <= interval.value <= 1:
-        return None
-    return Estimate(interval.value, interval.low, interval.high, found.n_steps)
-
-
-def best_rival(found: ValidatedSet) -> tuple[str, float] | None:
-    """The trivial baseline with the best AUC, and its AUC; None if none was measured."""
-    known = {name: found.baselines.get(name, {}).get("auc") for name in _WORDS}
-    there = [(name, each.value) for name, each in known.items() if each and each.value is not None]
-    return max(there, key=lambda pair: pair[1], default=None)
-
-
-def bar_to_clear(found: ValidatedSet) -> tuple[str, float]:
-    """The best trivial baseline, chance included, and its AUC."""
-    return max(("chance", 0.5), best_rival(found) or ("", 0.0), key=lambda pair: pair[1])
-
-
-def doubt_of(found: ValidatedSet) -> str:
-    """Message that the judge separates steps no better than a trivial baseline.
-
-    Empty if the judge is better, or if this is unknown.
-    """
-    auc = figure_of(found, "auc")
-    rival, best = bar_to_clear(found)
-    if auc is None or auc.value is None or auc.value > best:
-        return ""
-    return f"no better than {_WORDS.get(rival, rival)} ({best:.2f})"

@@ -19,10 +19,7 @@ _IN_CACHE = 50_000
 
 
 def swap_test(
-    first: Floats,
-    second: Floats,
-    permutations: int = PERMUTATIONS,
-    clusters: Indices | None = None,
+    first: Floats, second: Floats, permutations: int = PERMUTATIONS, clusters: Indices | None = None
 ) -> float | None:
     """Two-sided permutation test of the difference of means of paired values.
 

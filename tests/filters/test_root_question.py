@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from lmms_rpts.judging.questions import root_request
 from loguru import logger
 from PIL import Image
 
@@ -17,7 +16,7 @@ from lmms_rpts.filters.aligned_documents import DocumentImages
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.prompts import Prompts, root_request
 from lmms_rpts.reasoning import RootQuery
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.support.instances import make_doc

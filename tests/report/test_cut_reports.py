@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -133,26 +132,6 @@ def test_an_empty_index_is_written_again(run: Path, tmp_path: Path) -> None:
     assert (output / "index.html").stat().st_size > 1000
 
 
-def test_another_process_deletes_the_same_old_report(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of two commands for one folder, one failed with "No such file or directory"."""
-    output = tmp_path / "pages"
-    assert write(run, output).exit_code == 0
-    found = Path.glob
-
-    def raced(folder: Path, pattern: str) -> Iterator[Path]:
-        listed = [*found(folder, pattern)]
-        for each in listed if folder.parent == output else ():
-            each.unlink()
-        return iter(listed)
-
-    monkeypatch.setattr(Path, "glob", raced)
-    again = write(run, output)
-    assert again.exit_code == 0, again.output
-    assert len(files_in(output / "instances")) == COUNT
-
-
 def test_a_full_disk(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As found on a real one of 64 KiB."""
     whole = Path.write_bytes
@@ -173,26 +152,3 @@ def test_a_full_disk(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "No space left on device" in said.output
     assert said.output.count("\n") == 1
     assert not (output / "index.html").exists()
-
-
-@table("output", "loop.html", "loop/report.html", "loop", "~nobody-of-this-name/report.html")
-def test_an_output_that_is_no_place_gives_one_message(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
-) -> None:
-    monkeypatch.chdir(run.parent)
-    for name in ("loop", "loop.html"):
-        Path(name).unlink(missing_ok=True)
-        Path(name).symlink_to(name)
-    for command in (["report", "run"], ["tree", "run", "--id", "q1"], ["export", "run"]):
-        suffix = {"tree": ".svg", "export": ".csv"}.get(command[0])
-        path = output if suffix is None else output.replace(".html", suffix)
-        if suffix and output == "loop":
-            continue
-        if output == "loop.html" and suffix:
-            Path(path).unlink(missing_ok=True)
-            Path(path).symlink_to(path)
-        said = CliRunner().invoke(app, [*command, "-o", path])
-        assert said.exit_code == 1, (command, said.output)
-        assert said.output.count("\n") == 1, (command, said.output)
-        assert path in said.output
-        assert said.exception is None or isinstance(said.exception, SystemExit), command

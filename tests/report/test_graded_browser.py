@@ -110,15 +110,6 @@ def test_filters_and_search(opened: Opened) -> None:
     expect_listed(page, "academic_1")
 
 
-def test_sorting(opened: Opened) -> None:
-    page = opened.page
-    page.get_by_role("button", name="question").click()
-    expect_listed(page, "academic_2", "academic_0", "geo_0", "academic_1")
-    page.get_by_role("button", name="instance").focus()
-    page.keyboard.press("Enter")
-    expect_listed(page, "academic_0", "academic_1", "academic_2", "geo_0")
-
-
 def test_opening_and_going_on(opened: Opened) -> None:
     page = opened.page
     page.locator("select[data-by=subtask]").select_option("=academic")

@@ -9,7 +9,6 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
@@ -57,24 +56,6 @@ def test_rpts_runs_are_shown_as_before(tmp_path: Path) -> None:
     report(SAVED / "careful", SAVED / "cmmath_rpts", "-o", tmp_path / "r.html", "--no-images")
     html = (tmp_path / "r.html").read_text("utf-8")
     assert "graded" not in html
-
-
-def test_the_limit_is_told(tmp_path: Path) -> None:
-    write_rome_run(tmp_path / "run", {"academic": [make_rome_record(0.0)] * 3})
-    done = report(tmp_path / "run", "-o", tmp_path / "r.html", "--limit", "2", "--no-images")
-    assert "2 instances" in done.output
-    assert "2 of 3 questions of ROME are shown" in done.output
-    assert "--limit 0 all" in done.output
-
-
-def test_what_holds_neither_is_refused(tmp_path: Path) -> None:
-    other = tmp_path / "20260102_030405_samples_mmmu.jsonl"
-    other.write_text('{"doc_id": 0, "filtered_resps": "A"}\n')
-    done = report(tmp_path, "-o", tmp_path / "r.html")
-    assert done.exit_code == 1
-    assert "contains samples, but neither RPTS scores nor graded answers of ROME" in done.output
-    assert "lmms-rpts score" in done.output
-    assert not (tmp_path / "r.html").exists()
 
 
 def test_the_samples_are_not_written_over() -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, ReasoningTree, Step, build_tree, parse_chain
 from lmms_rpts.report.layout import Layout, Sizes, lay_out
-from tests.reasoning.strategies import any_chains, sound_chains
 from tests.support.growth import assert_linear
 from tests.support.tables import table
 
@@ -104,23 +103,6 @@ def strict_trees(draw: st.DrawFn) -> list[str]:
 @given(strict_trees())
 def test_lines_of_a_strict_tree_do_not_cross(premises: list[str]) -> None:
     assert crossings(laid_out(tree_of(*premises))) == 0
-
-
-@given(strict_trees())
-def test_an_only_child_is_straight_below_its_parent_if_it_has_room(premises: list[str]) -> None:
-    tree = tree_of(*premises)
-    found = laid_out(tree)
-    children = {
-        at: [c for c, parents in enumerate(tree.parents) if at in parents] for at in range(9)
-    }
-    if all(len(each) < 2 for each in children.values()) and len(premises) < 10:
-        assert max(found.centres) - min(found.centres) < 1
-
-
-@given(st.one_of(any_chains, sound_chains()))
-def test_the_layout_is_the_same_each_time(chain: ReasoningChain) -> None:
-    tree = build_tree(chain, 2, 2)
-    assert laid_out(tree) == laid_out(tree)
 
 
 def test_parts_that_are_not_connected_are_close() -> None:

@@ -16,10 +16,6 @@ from tests.support.browser import (
     Opened,
     expect_listed,
     expect_title,
-    find_browser,
-    launch,
-    open_page,
-    send_to_document,
     watched,
 )
 from tests.support.instances import make_doc
@@ -113,18 +109,6 @@ def test_keys_of_the_index_page(browser: Any, index: Path) -> None:
         expect_listed(page, "q4")
 
 
-def test_a_word_typed_on_the_index_page_is_there_after_going_back(
-    browser: Any, index: Path
-) -> None:
-    with watched(browser, index) as found:
-        page = found.page
-        link = "#table a[href$='rpts-eval-en-3.html']"
-        at_once(page, ("input", "#search", "q3"), ("click", link))
-        expect_title(page, "rpts_eval_en q3 ")
-        page.go_back()
-        expect_listed(page, "q3")
-
-
 # --- one file
 
 
@@ -145,53 +129,6 @@ def test_a_filter_that_was_just_set_is_in_the_history(opened: Opened) -> None:
         page.keyboard.press("Escape")
         expect_listed(page, *listed)
         page.get_by_role("button", name="Clear").click()
-
-
-def test_filters_are_cleared_before_the_next_key(opened: Opened) -> None:
-    page = opened.page
-    page.get_by_label("Outcome").select_option("right_unsound")
-    expect_listed(page, "q1", "q3", "q5")
-    assert at_once(
-        page,
-        ("click", "form.controls [type=reset]"),
-        ("click", ROW.format(0)),
-        ("press", "j"),
-    ) == ("rpts-eval-en-1")
-    expect(page.locator("article.open .place")).to_have_text("2 of 6")
-    expect(page).to_have_url(re.compile("#rpts-eval-en-1[?]sort=instance$"))
-
-
-def test_keys_without_a_pause(opened: Opened) -> None:
-    page = opened.page
-    for keys, name in (
-        ("/ q 1 Enter Enter j", "q1"),
-        ("Escape / Backspace Enter Enter j j k", "q1"),
-        ("Escape k Enter ArrowRight ArrowRight", "q2"),
-        ("/ q 5 Enter Enter", "q5"),
-    ):
-        for key in keys.split():
-            page.keyboard.press(key)
-        expect_open(page, name)
-    expect(page.locator("article.open .place")).to_have_text("1 of 1")
-    page.go_back()
-    expect_listed(page, "q5")
-    expect(page.get_by_label("Search")).to_have_value("q5")
-
-
-def test_a_link_clicked_twice_is_one_entry_of_the_history(opened: Opened) -> None:
-    page = opened.page
-    page.get_by_label("Outcome").select_option("right_unsound")
-    expect_listed(page, "q1", "q3", "q5")
-    page.get_by_role("link", name="q3", exact=True).dblclick()
-    expect_open(page, "q3")
-    page.locator("article.open .verdicts a").first.dblclick()
-    expect(page).to_have_url(re.compile("#rpts-eval-en-3--m0[?]"))
-    page.locator("article.open .verdicts a").first.dblclick()
-    page.go_back()
-    expect(page).to_have_url(re.compile("#rpts-eval-en-3[?]"))
-    page.go_back()
-    expect_listed(page, "q1", "q3", "q5")
-    expect(page.locator("article.open")).to_have_count(0)
 
 
 def test_next_clicked_twice_goes_on_twice(opened: Opened) -> None:
@@ -226,24 +163,3 @@ def test_the_link_to_the_content_keeps_the_address(opened: Opened) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("article.open h1")).to_be_focused()
     expect(page).to_have_url(re.compile("#rpts-eval-en-4[?]"))
-
-
-def test_a_key_that_is_held_down(report: Path, browser: Any) -> None:
-    """Chromium ignores changes of the address if there are more than 200 in ten seconds."""
-    own = launch(
-        browser.browser_type,
-        find_browser(),
-        ignore_default_args=["--disable-ipc-flooding-protection"],
-    )
-    page = open_page(own, report, "#rpts-eval-en-0?sort=instance").page
-    presses = [("press", "j")] * 3 + [("press", "k"), ("press", "j")] * 150 + [("press", "j")]
-    assert at_once(page, *presses) == "rpts-eval-en-4"
-    expect(page).to_have_url(re.compile("#rpts-eval-en-4[?]sort=instance$"))
-    own.close()
-
-
-def test_events_on_the_document(opened: Opened) -> None:
-    """The scripts stopped with "event.target.matches is not a function"."""
-    send_to_document(opened.page)
-    opened.page.click("table.instances tbody a")
-    send_to_document(opened.page)

@@ -24,7 +24,6 @@ from tests.support.browser import (
     expect_accessible,
     new_context,
     open_page,
-    send_to_document,
     watched,
 )
 from tests.support.instances import make_doc, write_folder
@@ -226,12 +225,6 @@ def test_shortcuts_of_the_browser_and_held_keys_do_nothing(opened: Opened) -> No
     expect_counts(page, 2, 1, 0, 5, 6)
 
 
-def test_events_on_the_document_are_keys_too(opened: Opened) -> None:
-    """The script stopped with "event.target.matches is not a function"."""
-    send_to_document(opened.page)
-    expect_counts(opened.page, 2, 0, 0, 6, 6)
-
-
 def test_buttons_do_the_same(opened: Opened) -> None:
     page = opened.page
     page.locator("#scale button").nth(4).click()
@@ -305,20 +298,6 @@ def test_two_windows_do_not_undo_each_other(browser: Any, page_file: Path) -> No
     press(second, "j j 3")
     expect_counts(page, 3, 3, 0, 3, 6)
     page.context.close()
-
-
-def test_a_late_event_of_another_window_brings_back_nothing_old(opened: Opened) -> None:
-    """A window that was opened a moment ago stores what it found, and the event comes later."""
-    page = opened.page
-    press(page, "1")
-    key, before = page.evaluate("Object.entries(localStorage)[0]")
-    press(page, "2")
-    page.evaluate(
-        "([key, newValue]) => dispatchEvent(new StorageEvent('storage', {key, newValue}))",
-        [key, before],
-    )
-    expect_counts(page, 3, 2, 0, 4, 6)
-    expect(page.locator("#told")).to_have_text("Scored 0.25.")
 
 
 @pytest.mark.parametrize("state", ["", "[]", "null", '{"ratings": 7}', '{"ratings": [[0, null]]}'])

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree, locate_error, parse_chain
 from lmms_rpts.report.trees import (
     TreePicture,
+    figure_svg,
     inline_svg,
     light_colours,
-    make_figure,
-    standalone_svg,
     template_text,
 )
-from tests.reasoning.strategies import any_chains, texts
+from tests.reasoning.strategies import texts
 from tests.report.test_hostile import ATTACKS
 from tests.support.growth import assert_linear
 from tests.support.tables import table
@@ -42,7 +41,7 @@ def draw_text(text: str) -> TreePicture:
 
 
 def parsed(picture: TreePicture, title: str = "") -> ElementTree.Element:
-    return ElementTree.fromstring(standalone_svg(make_figure([(title, picture)], True), title))
+    return ElementTree.fromstring(figure_svg([(title, picture)], title, legend=True))
 
 
 def of_class(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
@@ -81,12 +80,12 @@ def test_a_page_gets_links_and_leaves_that_scripts_find() -> None:
 
 
 def test_a_file_has_neither_links_nor_variables() -> None:
-    drawn = standalone_svg(make_figure([("", draw(*LINES))]), "x")
+    drawn = figure_svg([("", draw(*LINES))], "x")
     for part in ("href", "tabindex", "data-leaf", "var(", "@import", "url("):
         assert part not in drawn
     assert "tree-svg" in drawn
     assert 'class="bg"' in drawn
-    assert 'class="bg"' not in standalone_svg(make_figure([("", draw(*LINES))]), "x", False)
+    assert 'class="bg"' not in figure_svg([("", draw(*LINES))], "x", background=False)
 
 
 def test_every_colour_is_known() -> None:
@@ -117,15 +116,6 @@ def test_any_text_is_valid_xml(text: str, title: str) -> None:
     ElementTree.fromstring(inline_svg(draw_text(text), "a"))
 
 
-@settings(max_examples=60)
-@given(any_chains)
-def test_any_chain_is_drawn(chain: ReasoningChain) -> None:
-    picture = TreePicture(build_tree(chain, 2, 2), [0.5] * len(chain.steps))
-    svg = parsed(picture)
-    steps = [each for each in of_class(svg, "step") if each.find(f"{SVG}text") is not None]
-    assert len(steps) == len(chain.steps)
-
-
 def test_a_million_characters_and_four_hundred_steps() -> None:
     assert len(inline_svg(draw_text("x" * 10**6), "a")) < 10_000
     premises = [" + ".join(f"Conclusion{b}" for b in range(at)) or "Image0" for at in range(400)]
@@ -133,24 +123,10 @@ def test_a_million_characters_and_four_hundred_steps() -> None:
     assert len(inline_svg(picture, "a")) < 500_000
 
 
-def test_a_tree_is_compact() -> None:
-    """A step with its leaf and lines takes about 600 characters plus its text."""
-    picture = draw(*(f"Image0 + Conclusion{at - 1} -> Conclusion{at}:x" for at in range(1, 21)))
-    assert len(inline_svg(picture, "a")) < 20 * 700
-
-
-def test_rightward_and_leftward_text() -> None:
-    hebrew = parsed(draw_text("שלום abc"))
-    (line,) = of_class(hebrew, "rtl")
-    (head,) = of_class(hebrew, "h")
-    assert int(line.get("x", "0")) > int(head.get("x", "0"))
-    assert not of_class(parsed(draw_text("abc שלום")), "rtl")
-
-
 def test_several_trees_are_below_one_another() -> None:
     tree = draw(*LINES)
-    figure = make_figure([("model a", tree), ("model b", tree), ("none", draw())])
-    drawn = ElementTree.fromstring(standalone_svg(figure, "x"))
+    trees = [("model a", tree), ("model b", tree), ("none", draw())]
+    drawn = ElementTree.fromstring(figure_svg(trees, "x"))
     titles = [(each.text, int(each.get("y", ""))) for each in of_class(drawn, "title")]
     first, second = (
         int(each.get("transform", "").rstrip(")").split()[1]) for each in of_class(drawn, "plain")
@@ -158,8 +134,8 @@ def test_several_trees_are_below_one_another() -> None:
     assert [text for text, _ in titles] == ["model a", "model b", "none"]
     assert titles[0][1] < first < first + tree.height < titles[1][1] < second
     assert [each.text for each in of_class(drawn, "note")] == ["no steps of reasoning"]
-    assert figure.width > tree.width
-    assert figure.height > second + tree.height
+    assert int(drawn.get("width", "")) > tree.width
+    assert int(drawn.get("height", "")) > second + tree.height
 
 
 @table(

@@ -148,12 +148,6 @@ def test_no_step_at_all() -> None:
     assert picture.summary == "There are no steps."
 
 
-def test_a_chain_in_which_all_rests_on_all() -> None:
-    picture = draw(*all_on_all(64))
-    assert picture.steps == 64
-    assert len(lines(picture)) == 64 * 63 // 2 + 64
-
-
 def test_boxes_are_as_high_as_their_text_and_layers_as_their_highest_box() -> None:
     long = "The clock above the door of the shop shows that it is nine in the evening."
     picture = draw(

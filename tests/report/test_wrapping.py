@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.report.wrapping import LONGEST, clean, is_rightward, width_of, wrap
+from lmms_rpts.report.wrapping import LONGEST, clean, width_of, wrap
 from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 
@@ -68,9 +68,8 @@ def test_a_clean_text_is_valid_in_xml(text: str) -> None:
     ("nul\x00 bell\x07", "nul� bell�"),
     ("\ud800", "�"),
     ("\ufffe\uffff\ufdd0", "���"),
-    ("a\u202eb\u2066c\u2069", "abc"),  # overrides of the text direction
-    ("a" + "\u0301" * 50, "a" + "\u0301" * 4),
-    ("👩\u200d👧 \u05d0", "👩\u200d👧 \u05d0"),
+    ("a\u202eb\u2066c\u2069", "a�b�c�"),  # overrides of the text direction
+    ("e\u0301 钟 \u05d0", "e\u0301 钟 \u05d0"),
 )
 def test_clean(text: str, shown: str) -> None:
     assert clean(text) == shown
@@ -81,18 +80,6 @@ def test_a_clean_text_is_bounded() -> None:
     assert len(shown) == LONGEST
     assert shown.endswith("…")
     assert clean("x" * LONGEST) == "x" * LONGEST
-
-
-@table(
-    "text, rightward",
-    ("abc", True),
-    ("", True),
-    ("12 שלום abc", False),
-    ("ابجد", False),
-    ("1", True),
-)
-def test_direction(text: str, rightward: bool) -> None:
-    assert is_rightward(text) is rightward
 
 
 def test_widths_are_those_of_the_font() -> None:

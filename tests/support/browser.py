@@ -91,16 +91,6 @@ def watched(browser: Any, path: Path) -> Iterator[Opened]:
     assert [url for url in found.requests if not url.startswith(own)] == []
 
 
-def send_to_document(page: Any) -> None:
-    """Dispatch events on the document itself, which has no ``matches`` or ``closest``."""
-    page.evaluate("""() => {
-        for (const key of ["Enter", " ", "Escape", "j"])
-            document.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
-        for (const name of ["click", "toggle", "focusin", "pointerover", "scroll"])
-            document.dispatchEvent(new Event(name));
-    }""")
-
-
 def expect_title(page: Any, part: str) -> None:
     """The title contains this text, and the scripts of the page have run.
 

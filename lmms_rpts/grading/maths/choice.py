@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from lmms_rpts.grading.choice import SEVERAL, UNIDENTIFIED, Choice, read_choice
-from lmms_rpts.grading.maths.answers import Response, Target
+from lmms_rpts.grading.maths.answers import HALF_WIDTH, Response, Target, runs
 from lmms_rpts.grading.maths.reading import Question, is_number, members, same_value
 from lmms_rpts.grading.maths.verdicts import holds, is_bounded, without_answer
 from lmms_rpts.grading.notation import clean
@@ -15,8 +15,7 @@ from lmms_rpts.grading.statement import Verdict, denies, gives_up
 from lmms_rpts.grading.words import OR
 
 # "A. 16", "(B) 18", "Ｃ．20"
-_MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-HＡ-Ｈ])[)）]?\s?[.．、:：)）]\s{0,4}")
-_HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
+_MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-H])[)）]?\s?[.．、:：)）]\s{0,4}")
 _WRONG_ASKED = re.compile(  # 下列说法错误的是
     r"(?:错误|不正确|不成立|不符合|不对|不能|不是|不属于|不可能)[^。\n]{0,12}(?:是|有|为)?[^。\n]{0,6}[(（_\\]"
     r"|(?:错误|不正确|不成立)的[是有]"
@@ -42,8 +41,7 @@ def choice_verdict(response: Response, target: Target) -> Verdict:
         wrong_wanted=_WRONG_ASKED.search(question.raw) is not None,
     )
     if choice.marks is None and choice.rule == UNIDENTIFIED:
-        by_content = _several_by_content if several else _by_content
-        choice = by_content(response, options, question)
+        choice = _by_content(response, options, question, several=several)
     elif choice.rule == SEVERAL:
         choice = Choice(_NO_OPTION, "offers several options")
     if choice.marks is not None:
@@ -69,20 +67,9 @@ def _values(options: Options, question: Question) -> Callable[[str], frozenset[s
 
 def options_of(question: str) -> dict[str, str]:
     """The options of a question, cleaned, by letter; empty if it has fewer than two."""
-    found: list[tuple[str, int, int]] = []
-    for mark in _MARK.finditer(question):
-        letter = mark[1].translate(_HALF_WIDTH)
-        if letter == "A":
-            found = []
-        if letter == chr(ord("A") + len(found)):
-            found.append((letter, mark.start(), mark.end()))
-    ends = [start for _, start, _ in found[1:]] + [len(question)]
-    if len(found) < 2:
-        return {}
-    return {
-        letter: clean(question[end:stop]).strip(" .。;,\n")
-        for (letter, _, end), stop in zip(found, ends, strict=True)
-    }
+    texts = (runs(_MARK, question.translate(HALF_WIDTH)) or [[]])[-1]
+    found = (clean(text).strip(" .。;,\n") for text in texts if len(texts) > 1)
+    return dict(zip("ABCDEFGH", found, strict=False))
 
 
 def _option_of(said: str, options: Options, question: Question) -> str | None:
@@ -91,7 +78,9 @@ def _option_of(said: str, options: Options, question: Question) -> str | None:
     return right[0] if len(right) == 1 else None
 
 
-def _by_content(response: Response, options: Options, question: Question) -> Choice:
+def _by_content(
+    response: Response, options: Options, question: Question, *, several: bool
+) -> Choice:
     text = response.text
     if not options:
         return Choice(None, "no letter, and the question lists no options")
@@ -99,32 +88,24 @@ def _by_content(response: Response, options: Options, question: Question) -> Cho
     if without_answer(response) and not undetermined:
         return Choice(_NO_OPTION, "gives no answer")
     contents = "".join(options.values())
-    if denies(response.conclusion) or is_bounded(response, question.raw + contents):
+    bounded = is_bounded(response, question.raw + contents)
+    if not several and (denies(response.conclusion) or bounded):
         return Choice(None, "the value is denied, or is a bound")
     if OR.search(text) and not OR.search(contents):
         return Choice(_NO_OPTION, "offers several answers")
-    values = response.values()
-    for reading in (*values, *response.relations):
-        letter = _option_of(reading, options, question)
-        if letter is not None:
-            return Choice(frozenset(letter), "option's value")
-    if not _LONE_LETTER.search(text):
-        rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
-        for reading in (*values[:2], *response.relations[:2]):
-            told = [same_value(reading, option, rounding) for option in options.values()]
-            if re.search(r"[0-9√π∅∞]", reading) and set(told) == {False}:
-                return Choice(_NO_OPTION, "value of no option")
-        numbers = any(is_number(option) for option in options.values())
-        if numbers and any(is_number(reading) for reading in values[:2]):
-            return Choice(None, "the value may be that of an option")
-    return Choice(None, _UNTOLD)
-
-
-def _several_by_content(response: Response, options: Options, question: Question) -> Choice:
-    for reading in response.values():
-        listed = members(re.sub(r"^.*(?:有|是|为|:)", "", reading))
-        letters = [_option_of(part, options, question) for part in listed]
-        known = frozenset(filter(None, letters))
-        if letters and None not in letters and len(known) == len(letters):
-            return Choice(known, "options' values")
+    values, relations = response.values(), response.relations
+    for said in (*values, *relations):
+        listed = members(re.sub(r"^.*(?:有|是|为|:)", "", said)) if several else [said]
+        letters = {_option_of(part, options, question) for part in listed}
+        if len(letters) == len(listed) > 0 and None not in letters:
+            return Choice(frozenset(filter(None, letters)), "option's value")
+    if several or _LONE_LETTER.search(text):
+        return Choice(None, _UNTOLD)
+    rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
+    for said in (*values[:2], *relations[:2]):
+        told = {same_value(said, option, rounding) for option in options.values()}
+        if re.search(r"[0-9√π∅∞]", said) and told == {False}:
+            return Choice(_NO_OPTION, "value of no option")
+    if any(map(is_number, options.values())) and any(map(is_number, values[:2])):
+        return Choice(None, "the value may be that of an option")
     return Choice(None, _UNTOLD)

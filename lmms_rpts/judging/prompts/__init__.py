@@ -105,9 +105,9 @@ class Prompts:
         """Check the folder's templates by rendering each of them; returns their digest."""
         found = sorted(folder.rglob("*.jinja"))
         if not found:
-            fault = "contains no prompt" if folder.is_dir() else "is not a folder"
+            what = "contains no prompt" if folder.is_dir() else "is not a folder"
             known = ", ".join(self._known)
-            raise JudgeConfigurationError(f"prompts={str(folder)!r} {fault}; prompts: {known}")
+            raise JudgeConfigurationError(f"prompts={str(folder)!r} {what}; prompts: {known}")
         content = hashlib.sha256()
         for path in found:
             name = path.relative_to(folder).as_posix()

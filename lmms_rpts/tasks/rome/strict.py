@@ -14,11 +14,10 @@ from itertools import zip_longest
 from typing import Any
 
 from lmms_rpts.grading.choice import read_choice
-from lmms_rpts.grading.number_grading import stated_number
 from lmms_rpts.grading.numbers import NUMBER_WORD
 from lmms_rpts.grading.options import read_options
 from lmms_rpts.grading.plain_text import plain
-from lmms_rpts.grading.quantities import Quantity, canonical_unit
+from lmms_rpts.grading.quantities import Quantity, canonical_unit, stated_number
 from lmms_rpts.grading.statement import (
     TAKEN_BACK,
     Statement,
@@ -109,7 +108,7 @@ def _settled(response: str, doubtful: bool = False) -> Statement | None:
 
 
 def _stated(found: Statement) -> str:
-    return (found.boxed or found.text)[:_LONGEST].strip(_EDGES)
+    return found.raw[:_LONGEST].strip(_EDGES)
 
 
 def _sentence(text: str) -> str:
