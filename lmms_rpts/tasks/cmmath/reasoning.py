@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger
 
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
-from lmms_rpts.filters.question_reading import QuestionReading
 from lmms_rpts.filters.record import Answer
-from lmms_rpts.filters.response_reading import UNDETERMINED, Reading, parse_steps
+from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue, JudgeRequest
