@@ -209,8 +209,8 @@ def test_answer_types(question: str, answer: str, answer_type: str) -> None:
 STATEMENTS = [
     ("计算得 x=3。\n答案：x=3。", "x=3"),
     ("**答案：D**\n再算一遍。\n所以最终答案应为 C。", "C"),
-    ("因此选 B.", "B."),
-    ("故选：A．", "A．"),
+    ("因此选 B.", "B"),
+    ("故选：A．", "A"),
     ("答：一共 12 个。\n希望对你有帮助！", "一共 12 个"),
     ("The answer is $7$. Let me know if you have questions.", "$7$"),
     ("### 答案\n\n42", "42"),
