@@ -192,7 +192,6 @@ def test_what_is_not_found_is_mapped() -> None:
     (("--map", "qestion=ask"), "unknown field qestion in the task. Did you mean question?"),
     (("--map", "question=asc"), "unknown field asc in my.jsonl. Did you mean ask?"),
     (("--map", "question=zzz"), "unknown field zzz in my.jsonl. Fields: ask, say"),
-    (("--images", "nowhere"), "--images: nowhere is not a folder"),
 )
 def test_a_missing_field_is_one_message_with_all(options: tuple[str, ...], said: str) -> None:
     code, found = init("shop", "--from", save("my.jsonl", [{"ask": "?", "say": "x"}]), *options)

@@ -17,6 +17,7 @@ from lmms_rpts.grading.statement import (
     EXPLAINED,
     REPORTED,
     TAKEN_BACK,
+    UNSETTLED,
     Statement,
     after_retraction,
     find_statement,
@@ -100,14 +101,6 @@ _SENTENCE = re.compile(
 _REASON = re.compile(
     rf"\b(?:because|since|as(?=\s(?:it|the|there|shown|we|this|its|his|her|in|{TOKEN})|$)|due\sto"
     r"|although|though|despite|while|whereas)\b|因为|由于|虽然|尽管",
-    re.IGNORECASE,
-)
-# After an answer, in its sentence: "B, which fails", "B, if it is red", "B, i.e. blue"
-_TAKES_AWAY = re.compile(
-    r"\b(?:if|unless|or|wrong|incorrect|false|neither|nor|either|except|possibly|perhaps|maybe|what|whether"
-    r"|eliminat\w*|rul\w+\s(?:it\s)?out|reject\w*|exclud\w*|fail\w*|discard\w*|dismiss\w*|removed|dropped"
-    r"|crossed|struck|hardly|never|unlikely|not|no|i\.e|e\.g|could|might|may|also|out|worse|worst|least)\b|n't"
-    r"|排除|淘汰|舍|错|不|如果|或|也|~~|^\W*(?:but|however)\b",
     re.IGNORECASE,
 )
 # A line of a list of options, and a verdict on one: "A. 错误", "选项B：正确"
@@ -270,7 +263,7 @@ class Reader:
             explains = reasons or (explains and joint != "new")
             quiet = all(each.soft for each in named)
             told = bool(chosen) and joint != "new" and not explains
-            if quiet and told and _TAKES_AWAY.search(clause):
+            if quiet and told and UNSETTLED.search(clause):
                 unclear = "text after the letter may contradict it"
             if follows and not named and clause.strip():
                 same = self.options.of_value(clause)
@@ -299,8 +292,6 @@ class Reader:
     def _clause(self, clause: str, named: list[Named]) -> frozenset[str] | str | None:
         """The marks that a clause chooses; a rule if it contradicts itself; None if unclear."""
         kinds, marks = {each.kind for each in named}, {each.marks for each in named}
-        if "clash" in kinds:
-            return "letter contradicts text"
         if "either" in kinds:
             return SEVERAL
         if len(marks) > 1 and not self.several:
@@ -311,9 +302,9 @@ class Reader:
         if plain_head and ends and self._is_head(" ".join(between)):
             return _union(marks)
         first = named[0]
-        if first.kind == "mark" and plain_head and (first.own or (first.bracketed and between)):
+        if first.kind == "mark" and plain_head and between:
             # "B. Paris is the capital of France", "(B) It looks like a dog"
-            return None if _TAKES_AWAY.search(" ".join((*between, tail))) else first.marks
+            return None if UNSETTLED.search(" ".join((*between, tail))) else first.marks
         # "The city is Paris", "It is a dog on a road"
         if kinds != {"text"} or len(named) > 1 or _is_unsure(f"{head} {tail}"):
             return None
@@ -330,7 +321,7 @@ class Reader:
         found = re.match(
             r"\s?(?:[.:：、)]|\s[-–—]\s)\s?(?P<words>\S.*)$|\s(?P<more>\S.*)$", tail, re.S
         )
-        if not found or named.kind not in ("mark", "row") or named.soft or _TAKES_AWAY.search(tail):
+        if not found or named.kind not in ("mark", "row") or named.soft or UNSETTLED.search(tail):
             return False
         words = found["words"] or (found["more"] if named.bracketed else "")
         same = self.options.of_value(words) if words else None
@@ -351,7 +342,7 @@ class Reader:
 
 def _is_unsure(words: str) -> bool:
     """Whether the words around the text of an option may change what it says."""
-    return _TAKES_AWAY.search(words) is not None or REPORTED.search(words) is not None
+    return UNSETTLED.search(words) is not None or REPORTED.search(words) is not None
 
 
 def _split(text: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lmms_rpts.grading.numbers import NUMBER_WORD, number_at
 from lmms_rpts.grading.plain_text import plain, without_lead
-from lmms_rpts.grading.statement import Statement, Verdict, denies
+from lmms_rpts.grading.statement import UNSETTLED, Statement, Verdict, denies
 from lmms_rpts.grading.units import UNITS, unit_at
 from lmms_rpts.reasoning.casing import lower
 
@@ -184,15 +184,6 @@ def is_known(unit: str) -> bool:
 
 # Answers
 
-# Signs that a statement has no single value: a bound, a range, a second value.
-_UNSETTLED = re.compile(
-    r"(?<![a-z])(?:or|no|but|rather|between|either|neither|nor|to(?=\s-?\d)|at\s(?:least|most)|up\sto|more\sthan|less\sthan"
-    r"|fewer\sthan|greater\sthan|over|under|above|below|minimum|maximum|max|min(?=imum)|exceed\w{0,3}|except"
-    r"|anything|unless|whether|if|suppose|assume|assuming|let|given|without|instead|half|twice|double|log"
-    r"|plus|minus(?!\s[\d.$])|previously|used\sto|would|should|could|might)(?![a-z])"
-    r"|[<>≤≥≠±]|!=|大于|小于|超过|不到|至少|至多|最多|最少|以上|以下|或|如果|假设|倍|不(?:等|是|为)|除了|之间|[~～](?=\s?\d)",
-    re.IGNORECASE,
-)
 _ABOUT = re.compile(
     r"(?<![a-z])(?:about|around|approximately|approx\.?|roughly|nearly|almost|circa|ca\.?|some(?=\s\d))"
     r"(?![a-z])\s?|[≈]\s?|^~\s?(?=\d)|大约|约为?|左右|将近|差不多",
@@ -249,7 +240,7 @@ def stated_number(text: str) -> NumberAnswer | None:
     """The only quantity that a plain statement asserts; None if there is none."""
     about = _ABOUT.search(text) is not None
     text = _ABOUT.sub("", text).strip()
-    if _UNSETTLED.search(text) or denies(text):
+    if UNSETTLED.search(text) or denies(text):
         return None
     bare = _EXACT.sub("", without_lead(text))
     found = read_quantity(bare) or _behind_equals(text) or _said(text) or _said_in_chinese(text)

@@ -448,6 +448,19 @@ _HEDGE = re.compile(
     r"|unsure|uncertain|alternatively)\b|(?<!不)可能|也许|大概|或许|不确定|猜",
     re.IGNORECASE,
 )
+# In the sentence of an answer, what takes it away or makes it a bound, a range or one of several:
+# "B, which fails", "B, if it is red", "at least 8", "half of 8"
+UNSETTLED = re.compile(
+    r"(?<![a-z])(?:if|unless|whether|suppose|assum(?:e|ing)|let|given|or|either|neither|nor|no|not|never"
+    r"|hardly|but|rather|except|without|instead|wrong|incorrect|false|eliminat\w*|rul\w+\s(?:it\s)?out"
+    r"|reject\w*|exclud\w*|fail\w*|discard\w*|dismiss\w*|removed|dropped|crossed|struck|unlikely"
+    r"|possibly|perhaps|maybe|what|could|might|may|would|should|also|out|worse|worst|least|i\.e|e\.g"
+    r"|previously|used\sto|between|to(?=\s-?\d)|at\s(?:least|most)|up\sto|(?:more|less|fewer|greater)\sthan"
+    r"|over|under|above|below|minimum|max(?:imum)?|exceed\w{0,3}|anything|half|twice|double|log|plus"
+    r"|minus(?!\s[\d.$]))(?![a-z])|n't|~~|[<>≤≥≠±]|!=|[~～](?=\s?\d)|^\W*however\b"
+    r"|排除|淘汰|舍|错|不|如果|假设|或|也|大于|小于|超过|至少|至多|最多|最少|以上|以下|倍|除了|之间",
+    re.IGNORECASE,
+)
 # After a statement: "Or C.", "But C looks right.", "... could also be C"
 _OPENS_AGAIN = re.compile(
     r"^[\s\W]{0,8}(?:or|but|however|unless|if|although|though|maybe|perhaps|possibly|except|no)\b"

@@ -69,8 +69,7 @@ class HostTask:
         self._own = add_metrics(task)
         self._lock = threading.Lock()
         self._metrics: dict[int, list[Mapping[str, Any]]] = {}
-        self._criterion: Criterion | None = None
-        self._chosen = False
+        self._chosen: list[Criterion | None] = []
         self._exchange: Exchange | None = None
         self.graded = grades is not None
         self._targets: dict[int, str] = {}
@@ -114,7 +113,11 @@ class HostTask:
         known: dict[int, Document] = {}
         for each in in_sight(instances, "Reading documents", settings.rank == 0):
             if each.doc_id not in known:
-                known[each.doc_id] = self._document(each, settings.image_size)
+                first = each.args[0] if each.args else ""
+                asked = first if isinstance(first, str) else ""
+                known[each.doc_id] = host_document(
+                    self.task, self.name, each.doc_id, asked, settings.image_size
+                )
                 self._check_target(known[each.doc_id])
             found.append(known[each.doc_id])
         return found
@@ -129,10 +132,6 @@ class HostTask:
                 "other data, or the data have changed. Score them with the data that they belong "
                 "to"
             )
-
-    def _document(self, instance: Any, longest: int) -> Document:
-        asked = instance.args[0] if instance.args and isinstance(instance.args[0], str) else ""
-        return host_document(self.task, self.name, instance.doc_id, asked, longest)
 
     # --- grades ----------------------------------------------------------------------------------
 
@@ -187,10 +186,8 @@ class HostTask:
 
     def _settle_criterion(self) -> Criterion | None:
         with self._lock:
-            if not self._chosen:
-                self._criterion = self._choose()
-                self._chosen = True
-            return self._criterion
+            self._chosen = self._chosen or [self._choose()]
+            return self._chosen[0]
 
     def _choose(self) -> Criterion | None:
         wanted = load_settings().correct
