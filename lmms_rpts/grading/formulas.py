@@ -168,53 +168,39 @@ def _evaluate(tree: Tree, names: Mapping[str, Real]) -> Real:
         return names[str(tree.value)]
     if tree.operator == "pi":
         return +_REALS.pi
-    values = [_evaluate(part, names) for part in tree.parts]
-    if all(isinstance(value, Fraction) for value in values):
-        exact = _exactly(tree.operator, values)
-        if exact is not None:
-            return exact
-    value = _applied(tree, [_real(value) for value in values])
-    if value and abs(_size(value)) > 1 << _LARGEST_SIZE:
+    value = _applied(tree, [_evaluate(part, names) for part in tree.parts])
+    if value and not isinstance(value, Fraction) and abs(_size(value)) > 1 << _LARGEST_SIZE:
         raise NoValueError("too large")
     return value
 
 
-def _exactly(operator: str, values: Sequence[Fraction]) -> Fraction | None:
-    """The value of an operation on Fractions; None if it may not be rational, or is long."""
-    first, last = values[0], values[-1]
-    length = max(max(each.numerator.bit_length(), each.denominator.bit_length()) for each in values)
-    if length * len(values) > _LONGEST:
-        return None
-    if operator == "sum":
-        return sum(values, Fraction(0))
-    if operator == "product":
-        return math.prod(values, start=Fraction(1))
-    if operator == "quotient" and last:
-        return first / last
-    if operator == "abs":
-        return abs(first)
-    if operator == "power" and last.denominator == 1 and (first or last > 0):
-        length = max(first.numerator.bit_length(), first.denominator.bit_length())
-        return first ** int(last) if length * abs(last) <= _LONGEST else None
-    return None
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 def _applied(tree: Tree, values: list[Real]) -> Real:
+    """The value of an operation: of short Fractions a Fraction, if it is certainly rational."""
+    exact = all(isinstance(value, Fraction) for value in values)
+    if not (exact and max(map(_bits, values)) * len(values) <= _LONGEST):
+        exact, values = False, [*map(_real, values)]
     operator, first, last = tree.operator, values[0], values[-1]
     if operator == "sum":
-        return _sum(values)
+        return sum(values, Fraction(0)) if exact else _sum(values)
     if operator == "product":
         return math.prod(values)
     if operator == "abs":
         return abs(first)
     if operator == "power":
-        return _power(first, last, tree.parts[1])
+        whole = exact and last.denominator == 1 and (first or last > 0)
+        if whole and _bits(first) * abs(last) <= _LONGEST:
+            return first ** int(last)
+        return _power(_real(first), _real(last), tree.parts[1])
     if operator in TRIGONOMETRIC:
-        return _trigonometric(operator, first)
+        return _trigonometric(operator, _real(first))
     if operator in ("ln", "log"):
         if first <= 0 or last <= 0:
             raise NoValueError("a logarithm of a number that is not positive")
-        last, first = _REALS.ln(first), _REALS.ln(last)
+        last, first = _REALS.ln(_real(first)), _REALS.ln(_real(last))
     if operator == "ln":
         return first
     if not last:
