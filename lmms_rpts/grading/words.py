@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from lmms_rpts.grading.notation import clean
 
@@ -96,19 +95,14 @@ def states(said: str, wanted: str) -> bool:
 
     Particles are ignored, and only a short text may be between two clauses of the wanted words.
     """
-    parts = [core_words(part) for part in re.split("[,，]", wanted)]
-    folded, parts = core_words(said), [part for part in parts if part]
-    first = folded.rfind(parts[0]) if parts else -1
-    at = first
-    for part, following in pairwise(parts):
-        start = at + len(part)
-        at = folded.find(following, start, start + len(following) + 8) if at >= 0 else -1
-        if at >= 0 and re.search("不|非|没", folded[start:at]):
-            return False
-    if at < 0:
-        return False
-    before, after = folded[:first], folded[at + len(parts[-1]) :]
-    return not _DENIED.search(before) and not _DENIED_AFTER.search(after)
+    folded, parts = core_words(said), map(core_words, re.split("[,，]", wanted))
+    pattern = "[^不非没]{0,8}".join(re.escape(part) for part in parts if part)
+    found = list(re.finditer(pattern, folded))[-1:] if pattern else []
+    denied = any(
+        _DENIED.search(folded[: each.start()]) or _DENIED_AFTER.search(folded[each.end() :])
+        for each in found
+    )
+    return bool(found) and not denied
 
 
 def core_words(text: str) -> str:
