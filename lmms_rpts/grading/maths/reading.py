@@ -315,7 +315,7 @@ def _equations(said: str, wanted: str, question: Question) -> bool | None:
     same = same_equations(answer, target)
     if same and _SET_UP.search(question.raw):
         # The equation itself is asked for: equal solutions are not enough.
-        return same_items(answer, target, _same_sides) or None
+        return same_items(answer, target, lambda *pair: same_items(*pair, equal)) or None
     if same and values and not found:
         solved = all(each.number is not None for several in values.values() for each in several)
         return not solved  # 2x=12 is not yet a solution
@@ -324,11 +324,6 @@ def _equations(said: str, wanted: str, question: Question) -> bool | None:
 
 def _unknowns(equations: Sequence[Equation]) -> frozenset[str]:
     return frozenset[str]().union(*(side.names for equation in equations for side in equation))
-
-
-def _same_sides(one: Equation, other: Equation) -> bool:
-    straight = equal(one.left, other.left) and equal(one.right, other.right)
-    return bool(straight or (equal(one.left, other.right) and equal(one.right, other.left)))
 
 
 def _as_values(said: str, values: Values, question: Question) -> bool | None:
