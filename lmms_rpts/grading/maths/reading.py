@@ -189,11 +189,6 @@ def is_number(text: str) -> bool:
     return found is not None and found.expression.number is not None
 
 
-def in_braces(text: str) -> str | None:
-    found = _BRACES.match(text)
-    return found[1] if found else None
-
-
 def members(text: str) -> list[str]:
     """The members of a list; text in brackets is not split."""
     text = text.strip(" ❴❵.。")
@@ -281,7 +276,7 @@ def _regions(said: str, wanted: str, question: Question) -> bool | None:
     if target is None or point:
         return None
     if answer is None:  # one number, or a list of them, is not a range
-        return False if is_number(said) or in_braces(said) else None
+        return False if is_number(said) or _BRACES.match(said) else None
     if answer.name and target.name and answer.name != target.name:
         return None  # y<0, but x is asked for
     same = same_region(answer, target)
@@ -290,7 +285,7 @@ def _regions(said: str, wanted: str, question: Question) -> bool | None:
 
 
 def _points(said: str, wanted: str, question: Question) -> bool | None:
-    if in_braces(said) and in_braces(wanted):
+    if _BRACES.match(said) and _BRACES.match(wanted):
         said, wanted = said[1:-1], wanted[1:-1]
     answer, target = points_of(said), points_of(wanted)
     if target is None or "∪" in wanted:
