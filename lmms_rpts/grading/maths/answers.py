@@ -206,6 +206,7 @@ _PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（]([1-6])[)）]")  # (
 _ALTERNATE = re.compile(r"\s/\s?|/\s|(?<=[°\u4e00-\u9fff])/(?=\d)")  # 80°/80度
 _INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$|实数$|^R$")  # x>2, [1,3)
 _MOST_BLANKS = 30
+_BETWEEN_LETTERS = re.compile(r"[\s,，、;；.。和$&/]+")
 
 
 @dataclass(frozen=True)
@@ -238,11 +239,12 @@ def read_target(question: Question, reference: str) -> Target:
     """A reference in the publishers' notation, with its type and its parts."""
     reference = _NOT_ONLY.sub("", reference)
     text = clean(reference).strip(" ,.。;\n")
-    letters = _letters(reference)
+    letters = _BETWEEN_LETTERS.sub("", reference[:99].translate(HALF_WIDTH))
+    chosen = re.fullmatch(r"(?:([A-H])(?!.*\1)){1,8}", letters)
     options = re.search(r"(?:^|\s)[A-H][.．、:：]|选", question.raw)
-    if letters and (options or BLANK.search(question.raw)):
+    if chosen and (options or BLANK.search(question.raw)):
         kind: AnswerType = "choice_single" if len(letters) == 1 else "choice_multi"
-        return Target(kind, text, question, letters=letters)
+        return Target(kind, text, question, letters=frozenset(letters))
     rows = runs(_PART, reference) if _PART.match(reference.lstrip()) else []
     parts = [part.strip(" \n;；。.．，,") for part in max(rows, key=len, default=[])]
     if len(parts) > 1:
@@ -260,13 +262,6 @@ def read_target(question: Question, reference: str) -> Target:
         )
         return Target("multi_blank", text, question, parts=listed)
     return read_value(question, text)
-
-
-def _letters(reference: str) -> frozenset[str] | None:
-    """The letters of a reference that is nothing but letters."""
-    bare = re.sub(r"[\s,，、;；.。和$&/]+", "", reference[:99].translate(HALF_WIDTH))
-    known = re.fullmatch("[A-H]{1,8}", bare) and len(set(bare)) == len(bare)
-    return frozenset(bare) if known else None
 
 
 _MARKS = ("①②③④⑤⑥", "123456", "一二三四五六", "abcd", "ABCDEFGH")
