@@ -37,22 +37,6 @@ def row(output: str, name: str) -> list[str]:
     return line.split()
 
 
-def test_one_run(command: Command, run: Path) -> None:
-    result = command(run)
-    assert result.exit_code == 0
-    assert "ROME by subtask" in result.output
-    assert row(result.output, "academic") == [
-        *("academic", "3", "0.667", "[0.09,", "0.99]", "1.000", "[0.29,", "1.00]"),
-        *("–", "1,200", "0"),
-    ]
-    assert row(result.output, "geo")[:3] == ["geo", "2", "0.500"]
-    assert row(result.output, "geo")[-2:] == ["1,200", "1"]
-    # (1 + 0 + 1 + 0.5) / 4
-    assert row(result.output, "all")[2:4] == ["5", "0.625"]
-    assert "1 round. Of 5 responses, published and strict rules disagree on 1" in result.output
-    assert "Note: model-a: 1 of 5 responses have no score" in result.output
-
-
 def test_disagreements_are_listed(command: Command, run: Path) -> None:
     assert "question_academic_1" not in command(run).output
     output = command(run, "--disagreements", "5").output

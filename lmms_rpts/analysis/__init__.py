@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from lmms_rpts.tasks.cmmath.knowledge import tree_frame as tree_frame
     from lmms_rpts.tasks.cmmath.record import CmmathRun as CmmathRun
     from lmms_rpts.tasks.cmmath.record import read_cmmath_runs as read_cmmath_runs
-    from lmms_rpts.tasks.cmmath.summary import summarize_cmmath as summarize_cmmath
+    from lmms_rpts.tasks.cmmath.record import summarize_cmmath as summarize_cmmath
     from lmms_rpts.tasks.reform_eval.record import ReformRun as ReformRun
     from lmms_rpts.tasks.reform_eval.record import read_reform_runs as read_reform_runs
     from lmms_rpts.tasks.reform_eval.summary import summarize_reform as summarize_reform
     from lmms_rpts.tasks.rome.record import RomeRun as RomeRun
     from lmms_rpts.tasks.rome.record import read_rome_runs as read_rome_runs
-    from lmms_rpts.tasks.rome.summary import summarize_rome as summarize_rome
+    from lmms_rpts.tasks.rome.record import summarize_rome as summarize_rome
     from lmms_rpts.tasks.rpts_eval.runs import Run as Run
     from lmms_rpts.tasks.rpts_eval.runs import read_run as read_run
     from lmms_rpts.tasks.rpts_eval.runs import read_runs as read_runs
@@ -56,12 +56,10 @@ _MODULES = {
     "runs.validity": "read_validity_files",
     "stats.intervals": "estimate_mean",
     "tasks.cmmath.knowledge": "tree_frame",
-    "tasks.cmmath.record": "CmmathRun read_cmmath_runs",
-    "tasks.cmmath.summary": "summarize_cmmath",
+    "tasks.cmmath.record": "CmmathRun read_cmmath_runs summarize_cmmath",
     "tasks.reform_eval.record": "ReformRun read_reform_runs",
     "tasks.reform_eval.summary": "summarize_reform",
-    "tasks.rome.record": "RomeRun read_rome_runs",
-    "tasks.rome.summary": "summarize_rome",
+    "tasks.rome.record": "RomeRun read_rome_runs summarize_rome",
     "tasks.rpts_eval.runs": "Run read_run read_runs",
     "tasks.rpts_eval.summary": "summarize",
 }

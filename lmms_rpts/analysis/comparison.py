@@ -294,11 +294,7 @@ def _side(answers: Sequence[str | None], right: float, *reasoned: float) -> Side
 
 
 def _count_changed(pairs: Pairs, grading: Grading) -> int:
-    """Number of shared documents whose data differ.
-
-    Raises:
-        RunError: if they are different documents.
-    """
+    """Number of shared documents whose data differ."""
     changed = 0
     for (task, doc_id), (ours, theirs) in pairs.items():
         one, other = (

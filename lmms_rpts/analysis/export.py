@@ -37,9 +37,6 @@ def write_frame(frame: pd.DataFrame, path: Path) -> int:
 
     An existing file is replaced. In CSV, texts that a spreadsheet would read as formulas start
     with an apostrophe, and NUL is replaced.
-
-    Raises:
-        ExportError: for an unknown suffix, or a file that cannot be written.
     """
     suffix = format_of(path)
     try:
@@ -55,9 +52,6 @@ def read_frame(path: Path) -> pd.DataFrame:
 
     CSV does not distinguish an empty text from a missing one: both are read as missing. An empty
     JSON Lines file gets the columns of ``STEP_TYPES``.
-
-    Raises:
-        ExportError: for a file that cannot be read.
     """
     suffix = format_of(path)
     try:

@@ -262,11 +262,7 @@ def _members() -> dict[str, set[str]]:
 def _check_groups(
     saved: SavedResponses, documents: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> bool:
-    """Whether responses name a group.
-
-    Raises:
-        ResponsesError: if one does so by ``doc_id``, or its id is in none of the tasks.
-    """
+    """Whether responses name a group."""
     numbered = sorted({name for name, _ in saved.by_doc_id if name not in documents})
     if numbered:
         raise ResponsesError(
@@ -305,12 +301,7 @@ def _nothing(saved: SavedResponses, tasks: Sequence[str], passed_over: Sequence[
 def by_document(
     saved: SavedResponses, task: str, documents: Sequence[Mapping[str, Any]]
 ) -> dict[int, list[SavedResponse]]:
-    """The responses to the documents of a task, by number.
-
-    Raises:
-        ResponsesError: for a response to an unknown document, or if one document's responses are
-            under two names.
-    """
+    """The responses to the documents of a task, by number."""
     own_ids = [str(doc["id"]) for doc in documents]
     known = {"doc_id": {str(at) for at in range(len(documents))}, "id": set(own_ids)}
     tables = {"doc_id": saved.by_doc_id, "id": saved.by_id}
@@ -349,9 +340,6 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
         task: the task of the documents.
         counts: responses by document; not empty.
         total: documents of the task.
-
-    Raises:
-        ResponsesError: if the range has gaps, or documents have different numbers of responses.
     """
     start, stop = min(counts), max(counts) + 1
     missing = stop - start - len(counts)
@@ -404,12 +392,7 @@ def write_responses(path: Path, responses: Mapping[str, ByDocument]) -> None:
 
 
 def guess_name(files: Sequence[Path]) -> str:
-    """Name of the model, from the results next to the files, otherwise from the file names.
-
-    Raises:
-        ResponsesError: if the results name several models.
-        RunError: if results cannot be read.
-    """
+    """Name of the model, from the results next to the files, otherwise from the file names."""
     names = dict.fromkeys(model_name(read_results(file)) for file in files)
     models = [name for name in names if name]
     if len(models) > 1:
@@ -434,12 +417,7 @@ def safe_name(name: str) -> str:
 
 
 def _scored_as(task: str, own: Sequence[str]) -> str:
-    """The name under which lmms-eval scores the responses.
-
-    Raises:
-        ResponsesError: for a name that lmms-eval would read as something else: a pattern, several
-            tasks, an option, or a file.
-    """
+    """The name under which lmms-eval scores the responses."""
     name = task if task in own or split_name(task) else f"{task}{SUFFIX}"
     if not _NAME.fullmatch(name):
         raise ResponsesError(

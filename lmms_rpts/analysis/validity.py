@@ -34,7 +34,6 @@ class SetNote:
     """Figures of a judge on one set of labelled steps; None if the file has no such figure.
 
     Attributes:
-        name: name of the data set.
         n_steps: number of labelled steps.
         blind: whether the judge did not see the images of the questions.
         auc: how well it separates sound steps from wrong ones; 0.5 is chance.
@@ -147,12 +146,11 @@ def _notes(
 def _called_wrong(responses: Iterable[RptsRecord]) -> Tally:
     """Inference steps by document, and which of them scored below 0.5 in the first call."""
     asked = [
-        (response.instance.cluster, step.questions[0].score < THRESHOLD)
+        (response.instance.cluster, first.score < THRESHOLD)
         for response in responses
         for step in response.steps
-        if step.questions
-        and step.questions[0].kind == "inference"
-        and step.questions[0].score is not None
+        for first in step.questions[:1]
+        if first.kind == "inference" and first.score is not None
     ]
     return tally([cluster for cluster, _ in asked], [wrong for _, wrong in asked])
 
@@ -163,11 +161,11 @@ def _set_note(
     sensitivity, specificity = map(found.figure, ("sensitivity", "specificity"))
     share = None
     if sensitivity and specificity:
-        if found.chains and key not in known:
-            known[key] = _rates(found)
-        share = (
-            corrected(called, known[key]) if key in known else Corrected(None, refused=_NO_CHAINS)
-        )
+        share = Corrected(None, refused=_NO_CHAINS)
+        if found.chains:
+            if key not in known:
+                known[key] = _rates(found)
+            share = corrected(called, known[key])
     return SetNote(
         name=found.name,
         n_steps=found.n_steps,
@@ -187,8 +185,7 @@ def _rates(found: ValidatedSet) -> Rates:
         for label, score in zip(chain.labels, chain.scores, strict=True)
         if label is not None and score is not None
     ]
-    questions, labels, scores = zip(*steps, strict=True) if steps else ((), (), ())
-    return rates(questions, labels, scores)
+    return rates(*zip(*steps, strict=True)) if steps else rates((), (), ())
 
 
 def _complement(share: Estimate | None) -> Estimate | None:

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from lmms_rpts.commands.common import Judge, fail
+from lmms_rpts.escaping import count
 
 if TYPE_CHECKING:
     from lmms_rpts.doctor.examination import Stage
@@ -73,7 +74,9 @@ def doctor(
     if as_json:
         typer.echo(json.dumps([asdict(check) for check in checks], indent=2, ensure_ascii=False))
     else:
-        console.print(_summary(problems, sum(check.state == "not checked" for check in checks)))
+        unchecked = sum(check.state == "not checked" for check in checks)
+        verdict = count(problems, "problem") if problems else "No problem found"
+        console.print(f"\n{verdict}{f'; {unchecked} not checked' if unchecked else ''}.")
     if problems:
         raise typer.Exit(1)
 
@@ -106,10 +109,3 @@ def _line(check: Check) -> Text:
         text.append(f"{check.name:<{_NAME}} ", style="bold")
     text.append(said.replace("\n", "\n" + " " * _STATE), style="default not bold")
     return text
-
-
-def _summary(problems: int, unchecked: int) -> str:
-    rest = f"; {unchecked} not checked" if unchecked else ""
-    if not problems:
-        return f"\nNo problem found{rest}."
-    return f"\n{problems} problem{'s' if problems > 1 else ''}{rest}."

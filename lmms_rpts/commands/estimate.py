@@ -74,11 +74,7 @@ def _gather(
 
 
 def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The documents of a task or of the tasks of a group.
-
-    Raises:
-        DataError: also for a task whose steps no judge scores.
-    """
+    """The documents of a task or of the tasks of a group."""
     from lmms_rpts.tasks.any_task.documents import documents_of
     from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.benchmark import benchmark_of

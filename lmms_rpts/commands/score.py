@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write
-from lmms_rpts.files import check_writable
+from lmms_rpts.commands.common import IncludePath, Judge, check_outputs, fail, fail_to_write
 from lmms_rpts.settings import environment_without, load_settings, options_given
 
 if TYPE_CHECKING:
@@ -119,9 +118,10 @@ def _score(
 ) -> None:
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.commands.evaluation import replay_command
+    from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
     from lmms_rpts.runs.task_grades import write_task_grades
+    from lmms_rpts.tasks.any_task.names import own_tasks
     from lmms_rpts.tasks.documents import answered_tasks
-    from lmms_rpts.tasks.include_path import own_tasks
 
     metric = load_settings(correct=correct).correct
     rescoring = plan_score(samples, task, own=own_tasks(include_path), correct=metric)
@@ -130,9 +130,17 @@ def _score(
             "--correct is only for tasks of other packages: the built-in tasks grade answers "
             "themselves"
         )
-    chosen = _check_judge(judge, rescoring)
+    settings = load_settings(judge=judge)
+    chosen = settings.judge  # None: the task's own
+    if chosen:
+        find_judges(chosen, settings)
+    elif rescoring.needs_judge:
+        raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
     model = safe_name(name or guess_name(rescoring.files))
-    _check_output(output, samples)
+    # A folder with two runs of the same documents is no longer a single run.
+    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
+        fail(f"{output} contains the responses themselves: choose another folder with -o")
+    check_outputs([output / "results.json"])
     _announce(rescoring, model, chosen)
     include = ["--include_path", str(include_path)] if include_path else []
     stopped = None
@@ -156,28 +164,6 @@ def _score(
     typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
     if stopped:
         fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
-
-
-def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
-    """Check the judge before anything starts, and return it; None: the task's own."""
-    from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
-
-    settings = load_settings(judge=judge)
-    if settings.judge:
-        find_judges(settings.judge, settings)
-    elif rescoring.needs_judge:
-        raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
-    return settings.judge
-
-
-def _check_output(output: Path, samples: list[Path]) -> None:
-    # A folder with two runs of the same documents is no longer a single run.
-    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
-        fail(f"{output} contains the responses themselves: choose another folder with -o")
-    try:
-        check_writable(output / "results.json")
-    except OSError as error:
-        fail_to_write(output, error)
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:

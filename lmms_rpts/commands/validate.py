@@ -24,8 +24,7 @@ from lmms_rpts.escaping import cost, printable
 from lmms_rpts.settings import load_settings
 
 if TYPE_CHECKING:
-    from lmms_rpts.validation.loading import LoadedSet
-    from lmms_rpts.validation.run import Plan, PlannedSet, Validation
+    from lmms_rpts.validation.run import Plan, Validation
 
 LIMIT = 100
 _SUFFIXES = (".json", ".md", ".csv")
@@ -112,6 +111,8 @@ def validate(
     from lmms_rpts.validation import run
     from lmms_rpts.validation.figures import compare_judges
     from lmms_rpts.validation.layouts import LAYOUTS
+    from lmms_rpts.validation.loading import load_sets
+    from lmms_rpts.validation.own_steps import own_set
 
     files = check_suffixes(output, _SUFFIXES)
     pages = check_suffixes([html] if html else None, _PAGES)
@@ -125,7 +126,8 @@ def validate(
         compared_output(compare_judges(*judged)).deliver(files)
         return
     try:
-        sets = _load(list(map(_named, data or [])))
+        with Console(stderr=True).status("Reading labelled steps ..."):
+            sets = load_sets(map(_named, data)) if data else [own_set()]
     except ReadError as error:
         complain(error)
         raise typer.Exit(_UNUSABLE) from None
@@ -159,16 +161,6 @@ def validate(
     _finish(found, files, html)
 
 
-def _load(data: Sequence[tuple[str | None, Path]]) -> list[LoadedSet]:
-    from lmms_rpts.validation.loading import load_sets
-    from lmms_rpts.validation.own_steps import own_set
-
-    if not data:
-        return [own_set()]
-    with Console(stderr=True).status("Reading labelled steps ..."):
-        return load_sets(data)
-
-
 def _named(text: str) -> tuple[str | None, Path]:
     # os.path, since it treats paths that are too long as missing.
     whole = os.path.expanduser(text)
@@ -182,10 +174,20 @@ def _named(text: str) -> tuple[str | None, Path]:
 
 def _announce(plan: Plan) -> None:
     """The planned requests and their estimated cost."""
+    from lmms_rpts.commands.validity_tables import uncounted
     from lmms_rpts.judging.budget import shared_cost
 
     for each in plan.sets:
-        typer.echo(_set_line(each), err=True)
+        loaded = each.loaded
+        layout = "" if loaded.name == loaded.layout.name else f" (layout {loaded.layout.name})"
+        parts = [
+            f"{loaded.name}{layout}: {len(each.chains):,} of {len(loaded.chains):,} chains, "
+            f"{len(each.questions):,} labelled steps",
+            *["with the premises of the data set"] * (each.premises == "given"),
+            *["without their images"] * each.blind,
+            *uncounted(loaded),
+        ]
+        typer.echo("; ".join(parts), err=True)
     calls, usage = plan.need()
     if not calls:
         typer.echo(f"The judge {plan.judge} costs nothing.", err=True)
@@ -198,22 +200,6 @@ def _announce(plan: Plan) -> None:
         "to twice each) are repeated. Cached replies cost nothing.",
         err=True,
     )
-
-
-def _set_line(planned: PlannedSet) -> str:
-    from lmms_rpts.commands.validity_tables import uncounted
-
-    loaded = planned.loaded
-    layout = "" if loaded.name == loaded.layout.name else f" (layout {loaded.layout.name})"
-    parts = [
-        f"{loaded.name}{layout}: {len(planned.chains):,} of {len(loaded.chains):,} chains, "
-        f"{len(planned.questions):,} labelled steps"
-    ]
-    if planned.premises == "given":
-        parts.append("with the premises of the data set")
-    if planned.blind:
-        parts.append("without their images")
-    return "; ".join([*parts, *uncounted(loaded)])
 
 
 def _kept() -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.escaping import NONE, cost, count, cut_middle, figure, listed, printable, shorten
-from lmms_rpts.runs.validity import BUILT_IN, Interval, Usage, ValidatedSet, Validity
+from lmms_rpts.runs.validity import BUILT_IN, Interval, ValidatedSet, Validity
 from lmms_rpts.sheet import Sheet
 from lmms_rpts.validation import terms
 
@@ -36,7 +36,6 @@ _SHOWN = (
 _BASELINES = ("shortness", "place", "lexical")
 _HEADS = ("metric", "judge", "95% interval", *_BASELINES)
 _NAME, _TITLE = 40, 90
-_ANCHORS = 5
 _NOTES = (
     "AUC: chance that a sound step scores higher than a wrong one; 0.5 is a guess. Compare it "
     "with the baselines shortness (shorter steps score higher), place (earlier steps score higher) "
@@ -53,11 +52,25 @@ _OURS = (BUILT_IN, "ratings")
 
 def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Block]:
     """The metrics of all data sets next to the baselines, with warnings."""
-    blocks: list[Block] = [Line(_heading(validity))]
+    settings = {
+        "prompts": validity.prompt_version,
+        "replies per request": str(validity.judge_samples) * (validity.judge_samples != 1),
+        "date": validity.created,
+        "seed": str(validity.seed),
+    }
+    said = ", ".join(f"{name} {value}" for name, value in settings.items() if value)
+    blocks: list[Block] = [Line(f"Judge {validity.judge} ({said})")]
     if stopped is not None:
         blocks.append(Line(f"Judging stopped early: {stopped}", "Warning"))
     for each in validity.sets:
-        blocks += [Line(shorten(each.name, _TITLE), "title"), Line(_about(each))]
+        about = {
+            terms.counted(each): True,
+            f"sampled from {each.available:,} chains": each.available > each.n_chains,
+            "premises of the data set": each.premises == "given",
+            "text-only: without its images": each.blind,
+        }
+        blocks.append(Line(shorten(each.name, _TITLE), "title"))
+        blocks.append(Line("; ".join(part for part, there in about.items() if there)))
         blocks += [Sheet("", _HEADS, 1, [_rows(each)]), *map(Line, _below(each))]
         blocks += [Line(doubt, "Warning") for doubt in terms.doubts(each)]
     notes: Sequence[str] = _NOTES if validity.sets else ["No data set was validated."]
@@ -80,28 +93,6 @@ def frame_of(validity: Validity) -> pd.DataFrame:
         for metric, found in figures.items()
     ]
     return typed(rows, FRAME_TYPES)
-
-
-def _heading(validity: Validity) -> str:
-    parts = {
-        "prompts": validity.prompt_version,
-        "replies per request": str(validity.judge_samples) * (validity.judge_samples != 1),
-        "date": validity.created,
-        "seed": str(validity.seed),
-    }
-    said = ", ".join(f"{name} {value}" for name, value in parts.items() if value)
-    return f"Judge {validity.judge} ({said})"
-
-
-def _about(found: ValidatedSet) -> str:
-    """What the judge was asked about a data set, and what was left out."""
-    parts = {
-        terms.counted(found): True,
-        f"sampled from {found.available:,} chains": found.available > found.n_chains,
-        "premises of the data set": found.premises == "given",
-        "text-only: without its images": found.blind,
-    }
-    return "; ".join(part for part, there in parts.items() if there)
 
 
 def _rows(found: ValidatedSet) -> list[tuple[str, ...]]:
@@ -130,33 +121,24 @@ def _judged(name: str, title: str, given: Interval, found: ValidatedSet) -> tupl
 
 def _below(found: ValidatedSet) -> Iterator[str]:
     """Notes below a table: usage, published figures, rows that were not used."""
-    if found.usage is not None:
-        yield _used(found.usage)
+    if (usage := found.usage) is not None:
+        calls = f"{usage.calls:,} call{'s' * (usage.calls != 1)}"
+        tokens = f"{usage.input_tokens:,} input tokens, {usage.output_tokens:,} output tokens"
+        price = f"; cost {cost(usage.cost)}" if usage.cost is not None else ""
+        cached = f"; {usage.found:,} replies from the cache" if usage.found else ""
+        yield f"Usage: {calls}; {tokens}{price}{cached}."
     if found.published:
         said = [
             f"{cut_middle(each.judge, _NAME)} {cut_middle(each.metric, _NAME)} {figure(each.value)}"
             for each in found.published
         ]
-        more = f" and {len(said) - _ANCHORS} more" * (len(said) > _ANCHORS)
-        yield f"Published by others with another protocol: {'; '.join(said[:_ANCHORS])}{more}."
+        yield f"Published by others with another protocol: {listed(said, '; ')}."
     for what, counts in (("are invalid", found.skipped), ("were left out", found.left_out)):
         if counts:
             reasons = [f"{cut_middle(each, 60)} ({n:,})" for each, n in counts.items()]
             yield f"Rows that {what} ({sum(counts.values()):,}): {listed(reasons)}."
     if found.shortened:
         yield f"Requests whose oldest premises were left out for length: {found.shortened:,}."
-
-
-def _used(usage: Usage) -> str:
-    parts = [
-        f"{usage.calls:,} call{'s' * (usage.calls != 1)}",
-        f"{usage.input_tokens:,} input tokens, {usage.output_tokens:,} output tokens",
-    ]
-    if usage.cost is not None:
-        parts.append(f"cost {cost(usage.cost)}")
-    if usage.found:
-        parts.append(f"{usage.found:,} replies from the cache")
-    return f"Usage: {'; '.join(parts)}."
 
 
 # --- two judges on the same steps
@@ -234,9 +216,12 @@ def known_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet]) -> list[Blo
     """Each known set with licence and source; ``sets``: only the data at the given paths."""
     blocks: list[Block] = []
     for layout in layouts:
-        if sets and not any(each.layout is layout for each in sets):
+        own = [each for each in sets if each.layout is layout]
+        if sets and not own:
             continue
-        about = layout.about
+        about, place = layout.about, layout.about.path
+        if clone := re.match(r"git clone \S+/(\S+)", about.source):
+            place = f"{clone[1]}/{place}"
         lines = {
             f"Labels: {about.meaning}": True,
             f"Licence: {about.licence}": True,
@@ -244,27 +229,19 @@ def known_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet]) -> list[Blo
                 bool(layout.images)
             ),
             f"Get it: {about.source}": True,
-            f"Then: --data {layout.name}={place_of(layout)}": bool(about.path),
+            f"Then: --data {layout.name}={place}": bool(about.path),
         }
         blocks.append(Line(f"{layout.name}: {about.title}", "title"))
         blocks += [Line(line) for line, there in lines.items() if there]
-        blocks += [Line(_found(each)) for each in sets if each.layout is layout]
+        for each in own:
+            labels = [label for chain in each.chains for label in chain.labels if label is not None]
+            said = (
+                f"Found as {each.name}: {len(each.chains):,} chains, {len(labels):,} labelled "
+                f"steps, {labels.count(False):,} of them wrong, in "
+                f"{count(len(each.sha256), 'file')}"
+            )
+            blocks.append(Line("; ".join([said, *uncounted(each)])))
     return blocks
-
-
-def place_of(layout: Layout) -> str:
-    """The place of the data after the ``git clone`` of the layout."""
-    clone = re.match(r"git clone \S+/(\S+)", layout.about.source)
-    return f"{clone[1]}/{layout.about.path}" if clone else layout.about.path
-
-
-def _found(found: LoadedSet) -> str:
-    labels = [label for chain in found.chains for label in chain.labels if label is not None]
-    said = (
-        f"Found as {found.name}: {len(found.chains):,} chains, {len(labels):,} labelled steps, "
-        f"{labels.count(False):,} of them wrong, in {count(len(found.sha256), 'file')}"
-    )
-    return "; ".join([said, *uncounted(found)])
 
 
 def uncounted(found: LoadedSet) -> list[str]:

@@ -21,7 +21,7 @@ from lmms_rpts.judging import (
     open_budget,
 )
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.prompts import Prompts, image_request, inference_request
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
 from lmms_rpts.settings import Settings
 from lmms_rpts.tasks.data import Check, problem
@@ -133,11 +133,15 @@ def _ask(
     name, budget = f"judge {chosen.name}", open_budget(settings)
     limit = None if chosen.backend is BACKENDS["hf"] else settings.timeout
     questions = [
-        inference_request(prompts, "en", SITUATION, PREMISES, each) for each in (VALID, INVALID)
+        prompts.request("inference", "en", context=SITUATION, premises=PREMISES, conclusion=each)
+        for each in (VALID, INVALID)
     ]
     if _shows(settings):
         image = JudgeImage("Image 0", _drawn, settings.image_size)
-        questions += [image_request(prompts, "en", (), each, (image,)) for each in (SEEN, UNSEEN)]
+        questions += [
+            prompts.request("image", "en", images=(image,), facts=(), conclusion=each)
+            for each in (SEEN, UNSEEN)
+        ]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
     tell(f"Waiting for {len(questions)} replies of {chosen.name}{most} ...")
     member, started = chosen.open(settings), time.monotonic()

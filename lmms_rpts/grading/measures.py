@@ -47,7 +47,7 @@ _OF_WHAT = re.compile(
 _VECTOR = re.compile(r"→\s?([a-z])(?![A-Za-z])")
 # 24棵树, 3条不同的路线: the noun behind a counter; but 3个月 has a unit
 _OF_THINGS = re.compile(
-    r"(?<=[0-9A-Za-z)}\]])\s?(?!个(?:单位|月|星期|礼拜|世纪|季度|钟头|刻钟|小时))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
+    r"(?<=[0-9A-Za-z)}\]一二两三四五六七八九十百])\s?(?!个(?:半|单位|月|星期|礼拜|世纪|季度|钟头|刻钟|小时))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包户朵枝][\u4e00-\u9fff]{0,6}$"
 )
 # What a quantity can begin with; a sentence is not a quantity.
 _BEGINNING = re.compile(

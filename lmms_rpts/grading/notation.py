@@ -12,69 +12,39 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from html.entities import html5
 from typing import Literal, NamedTuple, TypeVar, cast
 
 LONGEST = 20_000
 """Maximum number of characters that are read; of a longer text, the last ones."""
 
-_GREEK = {
-    name: chr(code)
-    for name, code in {
-        "alpha": 0x3B1, "beta": 0x3B2, "gamma": 0x3B3, "delta": 0x3B4, "epsilon": 0x3B5,
-        "varepsilon": 0x3B5, "theta": 0x3B8, "vartheta": 0x3B8, "lambda": 0x3BB, "mu": 0x3BC,
-        "pi": 0x3C0, "rho": 0x3C1, "sigma": 0x3C3, "tau": 0x3C4, "phi": 0x3C6, "varphi": 0x3C6,
-        "omega": 0x3C9, "Omega": 0x3A9, "Gamma": 0x393, "eta": 0x3B7, "xi": 0x3BE,
-    }.items()
+# Commands that are not the name of their sign in HTML, as \alpha, \leq, \cup and \angle are
+_COMMANDS = {
+    "cdot": "×", "ast": "×", "neq": "≠", "infty": "∞", "lvert": "|", "rvert": "|", "circ": "°",
+    "degree": "°", "vartriangle": "△", "implies": "⇒", "to": "→", "cdots": "…", "ldots": "…",
+    "dots": "…", "land": "∧", "lor": "∨", "neg": "¬", "exists": "∃", "lbrace": "❴", "rbrace": "❵",
+    "backslash": " ", "quad": " ", "qquad": " ", "textcircled": "⓪", "underline": "____",
+    "overrightarrow": "→", "vec": "→", "overline": "‾", "bar": "‾",
 }  # fmt: skip
-_SIGNS = {
-    "times": "×", "cdot": "×", "ast": "×", "div": "÷", "pm": "±", "mp": "∓",
-    "le": "≤", "leq": "≤", "leqslant": "≤", "leqq": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥",
-    "geqq": "≥", "ne": "≠", "neq": "≠", "lt": "<", "gt": ">", "approx": "≈", "equiv": "≡",
-    "infty": "∞", "cup": "∪", "cap": "∩", "varnothing": "∅", "emptyset": "∅", "in": "∈",
-    "notin": "∉", "subseteq": "⊆", "subset": "⊂", "complement": "∁",
-    "mid": "|", "vert": "|", "lvert": "|", "rvert": "|",
-    "angle": "∠", "triangle": "△", "vartriangle": "△", "Delta": "△", "odot": "⊙",
-    "parallel": "∥", "perp": "⊥", "bot": "⊥", "cong": "≌", "sim": "~", "backsim": "∽",
-    "because": "∵", "therefore": "∴", "Rightarrow": "⇒", "implies": "⇒", "to": "→",
-    "rightarrow": "→", "Leftrightarrow": "⇔", "circ": "°", "degree": "°", "prime": "'",
-    "cdots": "…", "ldots": "…", "dots": "…", "wedge": "∧", "land": "∧", "lor": "∨", "vee": "∨",
-    "square": "□", "checkmark": "✓", "frown": "", "neg": "¬", "forall": "∀", "exists": "∃",
-    "lbrace": "❴", "rbrace": "❵", "backslash": " ", "colon": ":", "lbrack": "[", "rbrack": "]",
-    "left": "", "right": "", "big": "", "Big": "", "bigg": "", "Bigg": "", "bigl": "", "bigr": "",
-    "displaystyle": "", "limits": "", "rm": "", "bf": "", "it": "", "quad": " ", "qquad": " ",
-    "text": "", "mathrm": "", "mathbf": "", "mathit": "", "mathsf": "", "mathbb": "", "textbf": "",
-    "boldsymbol": "", "operatorname": "", "mbox": "", "textrm": "", "bm": "", "overset": "",
-    "textit": "", "mathcal": "", "boxed": "", "hbox": "", "textcircled": "⓪", "hline": "",
-    "underline": "____", "overrightarrow": "→", "vec": "→", "overline": "‾", "bar": "‾",
-}  # fmt: skip
+_WITHOUT_SIGN = re.compile(
+    "left|right|[bB]igg?[lr]?|displaystyle|limits|rm|bf|it|bm|frown|hline|overset|boxed|operatorname"
+    "|[mh]box|boldsymbol|(?:text|math)(?:rm|bf|it|sf|bb|cal)?"
+)
 _FUNCTIONS = frozenset(
     {"sin", "cos", "tan", "cot", "sec", "csc", "ln", "log", "lg", "max", "min", "exp"}
     | {"arcsin", "arccos", "arctan"}
 )
-_VULGAR = ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18", "⅜38", "⅝58", "⅞78")
+_VULGAR = "½12 ⅓13 ⅔23 ¼14 ¾34 ⅕15 ⅛18 ⅜38 ⅝58 ⅞78"
+# A sign, and the signs that are written as it
+_ALIKE = (
+    """-−–—‐‑‒﹣➖ ×✕✖∗⋅·∙⨯ ≤⩽≦ ≥⩾≧ :∶︰ /⁄∕ °º˚ '′’´ ∅Øø⌀ ≌≅ ⊥⟂ △Δ∆▵ ❴﹛ ❵﹜ |∣❘ ~∼ φϕ εϵ θϑ"""
+)
 _CHARACTERS = str.maketrans(
-    {
-        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
-        **dict.fromkeys("−–—‐‑‒﹣➖", "-"),
-        **dict.fromkeys("✕✖∗⋅·∙⨯", "×"),
-        **dict.fromkeys("⩽≦", "≤"),
-        **dict.fromkeys("⩾≧", "≥"),
-        **dict.fromkeys("∶︰", ":"),
-        **dict.fromkeys("⁄∕", "/"),
-        **dict.fromkeys("º˚", "°"),
-        **dict.fromkeys("′’´", "'"),
-        **dict.fromkeys("Øø⌀", "∅"),
-        **dict.fromkeys("≅", "≌"),
-        **dict.fromkeys("⟂", "⊥"),
-        **dict.fromkeys("Δ∆▵", "△"),
-        **dict.fromkeys("﹛", "❴"),
-        **dict.fromkeys("﹜", "❵"),
-        **dict.fromkeys("∣❘", "|"),
-        **dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " "),
-        "℃": "°C",
-        "`": "",
-        **{each[0]: f"\\frac{{{each[1]}}}{{{each[2]}}}" for each in _VULGAR},
-    }
+    {alike: row[0] for row in _ALIKE.split() for alike in row[1:]}
+    | {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    | dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " ")
+    | {each[0]: f"\\frac{{{each[1]}}}{{{each[2]}}}" for each in _VULGAR.split()}
+    | {"℃": "°C", "`": ""}
 )
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
@@ -200,7 +170,10 @@ class _Writer:
             return self._root(depth, plain=False)
         if name in ("left", "right") and self._next == ".":
             self._at += 1
-        return name if name in _FUNCTIONS else _GREEK.get(name, _SIGNS.get(name, f"\\{name}"))
+        if name in _FUNCTIONS or _WITHOUT_SIGN.fullmatch(name):
+            return name if name in _FUNCTIONS else ""
+        sign = html5.get(f"{name};", f"\\{name}").translate(_CHARACTERS)
+        return _COMMANDS.get(name, sign)
 
     def _root(self, depth: int, *, plain: bool) -> str:
         degree = ""

@@ -112,15 +112,16 @@ def _same_values(one: Values, other: Values) -> bool | None:
     if not same or one.keys() != other.keys():
         return False if same is False else None
     # x=1,y=2或x=2,y=1 is not x=1,y=1或x=2,y=2
-    several = [name for name in common if max(len(one[name]), len(other[name])) > 1]
-    if len(several) < 2:
-        return True
-    if len({len(values[name]) for values in (one, other) for name in several}) > 1:
-        return None
-    rows, others_rows = (
-        list(zip(*(values[name] for name in several), strict=True)) for values in (one, other)
-    )
-    return same_items(rows, others_rows, _all_equal) or None
+    rows, others = _solutions(one), _solutions(other)
+    return same_members(rows, others, _all_equal) or None if rows and others else None
+
+
+def _solutions(values: Values) -> list[tuple[Expression, ...]]:
+    """The values of all names, in the order of the names; empty if their numbers differ."""
+    several = [values[name] for name in sorted(values)]
+    most = max(map(len, several))
+    columns = [each * most if len(each) == 1 else each for each in several]
+    return list(zip(*columns, strict=True)) if {len(each) for each in columns} == {most} else []
 
 
 def _all_equal(one: Sequence[Expression], other: Sequence[Expression]) -> bool | None:
@@ -343,21 +344,18 @@ def _part(text: str, before: Region | None, depth: int) -> Region | None:
 def _inequality(text: str, signs: Sequence[str]) -> Region | None:
     """x>2, 2<x, x≠±1, 1<x≤2, 2≥x>1; without a name >2."""
     sides = [side.strip() for side in _RELATION.split(text)]
-    if len(sides) == 3 and (set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}):
-        name = _variable(sides[1])
-        bounds = [(_FLIPPED[signs[0]], sides[0]), (signs[1], sides[2])]
-        return _bounded(name, bounds) if name else None
-    if len(sides) != 2 or "∈" in signs:
+    names = [_variable(side) for side in sides]
+    at = 1 if len(sides) == 3 or (sides[0] and not names[0]) else 0
+    alike = len(signs) == 1 or set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}
+    if len(sides) > 3 or not alike or "∈" in signs or (names[at] is None and (at or sides[0])):
         return None
-    left, right, sign = *sides, signs[0]
-    name, other = _variable(left), _variable(right)
-    if name is None and left:
-        return _bounded(other, [(_FLIPPED[sign], left)]) if other else None
-    if name is None and sign == "=":
-        return None
+    bounds = [(_FLIPPED[signs[0]], sides[0])] if at else []
+    bounds += [(signs[at], sides[at + 1])] if at < len(signs) else []
     kinds: dict[str, Kind] = {"=": "equal", "≠": "unequal"}
-    ends = (signed(right) or ()) if sign in kinds else (right,)
-    return _bounded(name, [(sign, end) for end in ends], kinds.get(sign, "inequality"))
+    kind = kinds.get(signs[0], "inequality")
+    if kind != "inequality":
+        bounds = [(sign, end) for sign, side in bounds for end in signed(side) or ()]
+    return None if kind == "equal" and not names[at] else _bounded(names[at], bounds, kind)
 
 
 def _bounded(

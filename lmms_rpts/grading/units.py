@@ -59,14 +59,6 @@ _COUNTERS = (
     "袋包瓶桶杯碗盆盘筐篮份户家间座所栋幢艘架道题字级阶圈步盏面枚串束节段句首篇扇幅封项局"
     "场班车趟罐听壶滴顶尾群岁点倍门口"
 )
-_COUNTED = """
-个 人 学生 同学 三角形 直角三角形 等腰三角形 四边形 平行四边形 长方形 矩形 正方形 小正方形 菱形 梯形
- 圆 圆圈 角 直角 锐角 钝角 点 交点 零点 公共点 面 球 小球 正方体 小正方体 立方体 小立方体 小方块
- 苹果 家庭 元素 实数根 根 解; 名 人 学生 同学 老师 男生 女生 工人 员工
-; 位 同学 学生 老师; 条 线段 直线 射线 棱 边 对角线 对称轴 鱼 公共边
-; 种 情况 方法 可能 走法 选法 结果 不同的情况 不同的方法; 只 鸡 兔 鸟 鸭 羊 小动物 动物
-; 棵 树; 辆 车 汽车; 本 书; 张 纸 卡片 桌子; 枝 花 铅笔; 支 铅笔 笔; 根 小棒 火柴棒 木棒 火柴
-; 块 糖 砖; 朵 花; 对 全等三角形 相似三角形 对顶角; 户 家庭 人家; 件 产品 商品"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +127,6 @@ def _table() -> dict[str, Unit]:
         entries += _read(dimension, listed)
     for name in _COUNTERS:
         entries.append((Unit(name, f"count:{name}", Fraction(1)), [name]))
-    for line in _COUNTED.split(";"):
-        name, *nouns = line.split()
-        aliases = [name + noun for noun in nouns]
-        entries.append((Unit(name, f"count:{name}", Fraction(1)), aliases))
     table: dict[str, Unit] = {}
     for unit, aliases in entries:
         for alias in aliases:

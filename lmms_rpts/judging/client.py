@@ -21,7 +21,6 @@ from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import (
     LONGEST_PATIENCE,
     AdaptiveLimit,
-    NotCalledError,
     StopSignal,
 )
 from lmms_rpts.judging.images import ImageError
@@ -94,6 +93,10 @@ class _Tries:
             self.usage = usage if self.usage is None else self.usage + usage
 
 
+class _AskedElsewhereError(Exception):
+    """Raised if another process asks the question, or has its reply."""
+
+
 class JudgeClient:
     """Asks one judge; belongs to one event loop.
 
@@ -119,7 +122,6 @@ class JudgeClient:
         self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
         self._answers: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._tried: set[str] = set()
         self._unreadable: int | None = 0  # number of requests; None: a reply was readable
         self._decoding = asyncio.Semaphore(2)
         self._unreachable = 0
@@ -186,7 +188,7 @@ class JudgeClient:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
                 return verdict
-            except NotCalledError:
+            except _AskedElsewhereError:
                 pass
             finally:
                 if tries.reserved:
@@ -204,7 +206,7 @@ class JudgeClient:
         while True:
             try:
                 reply = await self._call_in_turn(asked, tries, urgency)
-            except NotCalledError:
+            except _AskedElsewhereError:
                 raise
             except Exception as failure:  # the boundary: a failed request does not end the run
                 error = self._give_up(failure, tries)
@@ -224,19 +226,15 @@ class JudgeClient:
             urgency += 1
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
-        if self._is_new(request):
-            # With a budget, the first call of a kind runs alone: its usage predicts the others'.
+        # With a budget, calls of a kind run alone until one tells the usage of the others.
+        kind = (self.member.name, request.kind)
+        if self.member.kept and self._budget.is_new(*kind):
             async with self._first[request.kind]:
-                if self._is_new(request):
+                if self._budget.is_new(*kind):
                     return await self._call_once(request, tries, urgency)
         return await self._call_once(request, tries, urgency)
 
-    def _is_new(self, request: JudgeRequest) -> bool:
-        tried = not self.member.kept or request.kind in self._tried
-        return not tried and self._budget.is_new(self.member.name, request.kind)
-
     async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
-        clock = asyncio.get_running_loop().time
         booked = reply = usage = None
         async with self._limit.slot(urgency) as place:
             if self._stop_signal.reason:
@@ -250,8 +248,7 @@ class JudgeClient:
                 if patience != 1.0:
                     request = replace(request, patience=patience)
                 tries.calls += 1
-                begun = clock()
-                self._begun = self._begun or begun
+                self._begun = self._begun or place.begun
                 reply = await self.member.judge.ask(request)
                 usage = reply.usage
             except asyncio.CancelledError as failure:
@@ -271,26 +268,25 @@ class JudgeClient:
                     self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
                 raise
             finally:
-                self._tried.add(request.kind)  # one call goes alone, however it ends
                 tries.add(usage)
                 if booked is not None:
                     guess = guess_usage(request, reply) if reply and not usage else None
                     self._budget.end(booked, usage or guess, guess is not None)
-            self._last_answer = clock()
-            self._limit.answered(self._last_answer - begun)
+            self._last_answer = asyncio.get_running_loop().time()
+            self._limit.answered(place)
             self._unreachable = self._in_vain = 0
         # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))
 
     def _reserve(self, tries: _Tries) -> None:
-        """Tell others that it is being asked; raises NotCalledError if one asks or answered it."""
+        """Tell others that it is being asked, unless one of them asks or answered it."""
         if self._cache is None:
             return
         first = not tries.reserved
         tries.reserved = self._cache.reserve(tries.key, again=tries.reserved)
         # A reply may have arrived in the meantime.
         if not tries.reserved or (first and self._cache.find(tries.key) != tries.known):
-            raise NotCalledError
+            raise _AskedElsewhereError
 
     def _warn_of_slowness(self) -> None:
         if self._budget.slow:

@@ -53,17 +53,13 @@ class _Round:
 class Place:
     """A call in progress: its round, and whether it counts there.
 
-    ``number``: calls begun before it; ``replies``: replies before it.
+    ``begun``: the time of its begin; ``replies``: replies before it.
     """
 
     round: _Round
     counted: bool
-    number: int
+    begun: float
     replies: int
-
-
-class NotCalledError(Exception):
-    """Raised if a slot for a call was taken, but no call was made."""
 
 
 class AdaptiveLimit:
@@ -103,7 +99,7 @@ class AdaptiveLimit:
         self.active, self.patience = 0, 1.0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._arrivals = self._in_vain = 0
-        self._held_until = -1.0
+        self._held_until = self._halved_at = -1.0
         self._released = False
         self._bound = min(most, START)
         self._proven = most  # the limit before it fell
@@ -111,7 +107,7 @@ class AdaptiveLimit:
         self._step = START if self._starting else 1
         self._usual = 0.0  # share of random refusals
         self._trial: tuple[float, int] | None = None  # share of refusals and limit in a fall
-        self._calls = self._replies = self._last_slow = self._halved_at = 0
+        self._replies = self._last_slow = 0
         self._round = _Round(self._size())
 
     @property
@@ -124,34 +120,23 @@ class AdaptiveLimit:
 
     @asynccontextmanager
     async def slot(self, urgency: int = 0) -> AsyncIterator[Place]:
-        """Hold the slot of one call; the most urgent requests come first, then the oldest.
-
-        A slot released by a NotCalledError does not count as a call.
-        """
+        """Hold the slot of one call; the most urgent requests come first, then the oldest."""
         await self._acquire(urgency)
         counted = self._round.begun < self._round.size
         self._round.begun += counted
-        place = Place(self._round, counted, self._calls, self._replies)
-        self._calls += 1
-        made = True
+        place = Place(self._round, counted, _now(), self._replies)
         try:
             yield place
-        except NotCalledError:
-            made = False
-            raise
         finally:
             self.active -= 1
-            if made:
-                self._end(place)
-            else:
-                place.round.begun -= counted
+            self._end(place)
             self._grant()
 
-    def answered(self, seconds: float = 0.0) -> None:
-        """Record a successful call that took ``seconds``."""
+    def answered(self, place: Place) -> None:
+        """Record that the call that holds ``place`` was successful."""
         self._in_vain = 0
         self._replies += 1
-        if seconds > self.patience * self._time_limit / 2:
+        if _now() - place.begun > self.patience * self._time_limit / 2:
             self._last_slow = self._replies
             self._round.slow = True
 
@@ -163,10 +148,10 @@ class AdaptiveLimit:
         a queue. Returns whether the limit fell.
         """
         replies = self._replies - place.replies
-        if place.number < self._halved_at or (replies and self._last_slow <= place.replies):
+        if place.begun < self._halved_at or (replies and self._last_slow <= place.replies):
             return False
         self._bound = self._proven = max(1, min(self._bound // 2, replies))
-        self._halved_at = self._calls
+        self._halved_at = _now()
         self._trial, self._step, self._starting = None, 2, False
         self._round = _Round(self._size())
         self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
@@ -184,7 +169,7 @@ class AdaptiveLimit:
             # since a server that refuses calls at random is to be called again at once.
             hold = wait or min(LONGEST_HOLD, FIRST_HOLD * self._in_vain)
             self._in_vain += 1
-            self._held_until = asyncio.get_running_loop().time() + hold
+            self._held_until = _now() + hold
         place.round.surplus += 1
         place.round.refused += place.counted
 
@@ -208,9 +193,8 @@ class AdaptiveLimit:
             raise
 
     def _grant(self) -> None:
-        loop = asyncio.get_running_loop()
-        if loop.time() < self._held_until:
-            loop.call_at(self._held_until, self._grant)
+        if _now() < self._held_until:
+            asyncio.get_running_loop().call_at(self._held_until, self._grant)
             return
         while self._waiting and self.active < self.allowed:
             place = heapq.heappop(self._waiting)[-1]
@@ -270,6 +254,10 @@ class AdaptiveLimit:
             return calls * EARLY
         usual = min(self._trial[0], MOST_BY_CHANCE) if self._trial else self._usual
         return calls * usual + 2 * math.sqrt(calls * usual * (1 - usual))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 class StopSignal:

@@ -7,7 +7,7 @@ import gc
 import threading
 from collections import Counter
 from collections.abc import Generator, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -113,7 +113,7 @@ class JudgeEngine:
         if first:
             gc.unfreeze()
             try:
-                self._result(asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop))
+                asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop).result()
             finally:
                 self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join()
@@ -149,9 +149,12 @@ class JudgeEngine:
                 work = self._converse(dialogues, progress)
                 future = asyncio.run_coroutine_threadsafe(work, self._loop)
             try:
-                return self._result(future)
+                return future.result()
             except CancelledError:
                 raise RuntimeError("The judge engine was closed during a call") from None
+            except BaseException:
+                future.cancel()
+                raise
 
     def warn_of_one_score(self) -> None:
         """Log a warning if the judge gave the same score to all steps so far."""
@@ -165,14 +168,6 @@ class JudgeEngine:
             number,
             score,
         )
-
-    @staticmethod
-    def _result(future: Future[T]) -> T:
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
 
     async def _shut_down(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}

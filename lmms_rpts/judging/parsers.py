@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
@@ -193,20 +193,8 @@ def _in_range(match: re.Match[str]) -> float | None:
 
 # ---- verdicts of one word
 
-Grade = Literal["correct", "incorrect"]
-Consistency = Literal["consistent", "inconsistent"]
-YesNo = Literal["yes", "no"]
-Mistake = Literal["perception", "reasoning", "calculation", "reject"]
 W = TypeVar("W", bound=str)
 
-_GRADES: Mapping[Grade, str] = {"correct": "正确", "incorrect": "不正确|错误"}
-_CONSISTENCIES: Mapping[Consistency, str] = {"consistent": "一致", "inconsistent": "不一致"}
-_MISTAKES: Mapping[Mistake, str] = {
-    "perception": "感知",
-    "reasoning": "推理",
-    "calculation": "计算",
-    "reject": "拒答",
-}
 _DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
 _VERDICT = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
 _CLOSING = r"[\s*_`\"“”'.。!)\]}]*"
@@ -228,26 +216,7 @@ _OPENING_WORD = re.compile(r"(?:^|[.。!?:,;])\s*(yes|no)\s*(?=[.。!?:,;])")
 _OR = re.compile(r"(?:\bor|/|\||或)$")
 
 
-def parse_grade(reply: str) -> Grade | None:
-    """``correct`` or ``incorrect``; None if the reply does not end with one of them.
-
-    The last line must be the verdict and nothing else: "Verdict: correct" (判定：正确), or the word
-    alone. Other text after or next to a verdict may retract it: then the request is retried.
-    """
-    return _stated(reply, _GRADES)
-
-
-def parse_consistency(reply: str) -> Consistency | None:
-    """``consistent`` or ``inconsistent``, parsed as in `parse_grade`."""
-    return _stated(reply, _CONSISTENCIES)
-
-
-def parse_mistake(reply: str) -> Mistake | None:
-    """The kind of a mistake, parsed as in `parse_grade`."""
-    return _stated(reply, _MISTAKES)
-
-
-def parse_yes_no(reply: str) -> YesNo | None:
+def parse_yes_no(reply: str) -> str | None:
     """``yes`` or ``no``; None if the reply does not end with one of them.
 
     The last line must end with one mark, <Yes> or <No>, which is alone, after a label or after a
@@ -265,7 +234,7 @@ def parse_yes_no(reply: str) -> YesNo | None:
     above = _mark(_OR.sub("", before).rstrip())  # two marks in a row repeat the instructions
     if found is None or above not in (None, found):
         return None
-    return "yes" if found == "yes" else "no"
+    return found
 
 
 def _mark(line: str) -> str | None:
@@ -285,20 +254,38 @@ def _ending(head: str) -> str:
     return head[len(head.rstrip("*_` \t")) - 1 :]
 
 
-def _stated(reply: str, verdicts: Mapping[W, str]) -> W | None:
-    lines = _lines(reply)
-    if not lines or len(lines[-1]) > _LONGEST_LINE:
-        return None
-    words = {
-        word: verdict
-        for verdict, more in verdicts.items()
-        for word in f"{verdict}|{more}".split("|")
+def _parser(verdicts: Mapping[W, str]) -> Callable[[str], W | None]:
+    """A parser of one of these words, in English or Chinese; None if a reply ends otherwise.
+
+    The last line must be the verdict and nothing else: "Verdict: correct" (判定：正确), or the word
+    alone. Other text after or next to a verdict may retract it: then the request is retried.
+    """
+    words: dict[str, W] = {
+        each: word for word, more in verdicts.items() for each in (word, *more.split("|"))
     }
-    word = rf"{_DECOR}(?P<word>{'|'.join(words)}){_CLOSING}"
-    found = re.fullmatch(rf"(?P<label>{_VERDICT})?{word}", lines[-1])
-    if found is None:
-        return None
-    return words[found["word"]] if found["label"] or _stands_alone(lines) else None
+    line = re.compile(rf"(?P<label>{_VERDICT})?{_DECOR}(?P<word>{'|'.join(words)}){_CLOSING}")
+
+    def parse(reply: str) -> W | None:
+        lines = _lines(reply)
+        if not lines or len(lines[-1]) > _LONGEST_LINE:
+            return None
+        found = line.fullmatch(lines[-1])
+        alone = found is not None and (found["label"] or _stands_alone(lines))
+        return words[found["word"]] if found and alone else None
+
+    return parse
+
+
+Mistake = Literal["perception", "reasoning", "calculation", "reject"]
+_MISTAKES: Mapping[Mistake, str] = {
+    "perception": "感知",
+    "reasoning": "推理",
+    "calculation": "计算",
+    "reject": "拒答",
+}
+parse_mistake = _parser(_MISTAKES)
+parse_grade = _parser({"correct": "正确", "incorrect": "不正确|错误"})
+parse_consistency = _parser({"consistent": "一致", "inconsistent": "不一致"})
 
 
 def _lines(reply: str) -> list[str]:

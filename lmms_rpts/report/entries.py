@@ -18,13 +18,14 @@ from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.logged import Logged, read_logged
 from lmms_rpts.runs.metadata import metadata_of
+from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
-from lmms_rpts.tasks.graded import summarize_grades
+from lmms_rpts.tasks.graded import run_warnings, summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import GRADING, undecided_notes
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "unjudged", "right_sound")
 """Outcomes of responses with steps, in the order in which they should be checked."""
@@ -430,25 +431,13 @@ def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
                 f"The judge “{judge}” is for testing only: its scores are not comparable with "
                 f"those of other judges{lexical if 'lexical' in judge.split('+') else ''}."
             )
-    if len(settings) > 1:
-        yield (
-            "The runs were scored with different settings (judge, prompt, decay or focus height): "
-            "their differences are not due to the models alone."
-        )
-    for run in runs:
-        unjudged = sum(outcome(response) == "unjudged" for response in run.responses)
-        if unjudged:
-            yield (
-                f"{run.label}: {unjudged} of {len(run.responses)} responses could not be judged, "
-                "or their answer could not be determined. They are left out of the means."
-            )
-        yield from (f"{note}." for note in undecided_notes(run))
+    yield from run_warnings(GRADING, runs, {"": runs}, {"": rounds_of(runs)})
     asked = ({each.record.instance for each in entry.answers} for entry in entries)
     changed = sum(len(each) > 1 for each in asked)
+    changed += sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
     if changed:
         yield (
-            f"The data changed between the runs: {changed} instances have different abilities, "
-            "gold answers or gold reasoning. Those of the first run are shown."
+            f"The data changed between the runs: {changed} instances have different questions, "
+            "abilities, gold answers or gold reasoning. Different questions are shown separately, "
+            "other fields as in the first run."
         )
-    if len(runs) > 1 and any(None in entry.by_run for entry in entries):
-        yield "The runs cover different instances: their means are over different questions."

@@ -6,7 +6,7 @@ import io
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, partial
 from itertools import cycle, product
 from textwrap import fill
@@ -52,14 +52,8 @@ _MARKS = [(f"C{colour}", shape) for shape, colour in product("o^sDv", range(10))
 
 @cache
 def _chinese_fonts() -> Sequence[str]:
-    """Name of the first installed font with Chinese characters; empty without one."""
-    manager = font_manager.fontManager
-    known = {font.fname for font in manager.ttflist}
-    # Some were installed after matplotlib saved its list.
-    for path in sorted(set(font_manager.findSystemFonts()) - known):
-        with suppress(Exception):  # a damaged file; matplotlib passes over those, too
-            manager.addfont(path)
-    names = sorted({font.name for font in manager.ttflist})
+    """Name of the first font with Chinese characters that matplotlib knows; empty without one."""
+    names = sorted({font.name for font in font_manager.fontManager.ttflist})
     return [name for part in _CHINESE for name in names if part in name][:1]
 
 

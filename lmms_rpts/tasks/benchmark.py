@@ -8,7 +8,7 @@ on first access.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
@@ -68,8 +68,6 @@ class Benchmark:
         picture: returns the Pillow image of an instance whose record names no image, or None; its
             arguments are the instance and the folder of ``--images``, else of ``images`` or of the
             run's results, or None. No downloads.
-        parts: a function that takes a group's name and returns its tasks that can run with the data
-            on this machine; or None for any other name. None: each group runs all its tasks.
         unforeseeable: why the judge requests of a run of these tasks cannot be estimated, for
             ``lmms-rpts estimate``; empty if they can.
     """
@@ -93,7 +91,6 @@ class Benchmark:
     images: str | None = None
     picture: str | None = None
     unforeseeable: str = ""
-    parts: str | None = None
 
     def __post_init__(self) -> None:
         if self.scored and not (self.documents and self.images):
@@ -210,15 +207,6 @@ def get_benchmark(name: str) -> Benchmark:
 def benchmark_of(task: str) -> Benchmark | None:
     """The benchmark that a task or group belongs to by its name; None for third-party tasks."""
     return next((each for each in benchmarks().values() if task.startswith(each.name)), None)
-
-
-def group_parts(name: str) -> Sequence[str] | None:
-    """The tasks of a group that can run with the available data; None: all of them."""
-    benchmark = benchmark_of(name)
-    if benchmark is None or benchmark.parts is None:
-        return None
-    found: Sequence[str] | None = resolve_name(benchmark.parts)(name)
-    return found
 
 
 def filter_names() -> set[str]:

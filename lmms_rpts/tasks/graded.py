@@ -190,7 +190,7 @@ def summarize_grades(
         trees=tuple(grading.tree(*each) for each in subjects.items()) if grading.tree else (),
         warnings=(
             *([f"{listed(others)}: no responses to the task {task}"] if others else []),
-            *_warnings(grading, runs, parts, tasks),
+            *run_warnings(grading, runs, parts, tasks),
         ),
     )
 
@@ -262,12 +262,18 @@ def _figures(
     )
 
 
-def _warnings(
+def run_warnings(
     grading: Grading,
     runs: Sequence[AnyRun],
     parts: Mapping[str, Sequence[AnyRun]],
     tasks: Mapping[str, Mapping[str, Sequence[AnyRun]]],
 ) -> Iterator[str]:
+    """Why some numbers of runs are not comparable or incomplete.
+
+    Args:
+        parts: the runs by task, if each is summarized separately; else all, with an empty name.
+        tasks: the rounds of each model in these, as by ``rounds_of``.
+    """
     scored = next(iter(grading.metrics.values()))
     yield from differing_settings(runs, grading.settings)
     yield from dict.fromkeys(

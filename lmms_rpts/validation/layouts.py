@@ -112,12 +112,7 @@ class Layout:
         return _catalogue()[self.name]
 
     def read(self, row: Fields) -> LabelledChain:
-        """The chain of a row.
-
-        Raises:
-            RowError: the row does not fit.
-            LeftOut: it has nothing to judge.
-        """
+        """The chain of a row."""
         if self.chain is not None:
             return self.chain(row)
         if self.left_out_if is not None and self.left_out_if[1](row):

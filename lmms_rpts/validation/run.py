@@ -26,7 +26,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
-from lmms_rpts.judging.prompts import Prompts, inference_request
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.settings import Settings
@@ -179,9 +179,6 @@ def plan_validation(
         seed: seed for choosing chains.
         premises: ``given``: those in the data, if any, else all earlier steps.
         usable: whether to check that the judge can be used; False for an estimate only.
-
-    Raises:
-        JudgeConfigurationError: the judge cannot be used.
     """
     if usable:
         find_judges(judge, settings)
@@ -210,8 +207,12 @@ def questions_of(
             while dropped and (room := room - len(premises[dropped - 1])) >= 0:
                 dropped -= 1
             kept = premises[dropped:]
-            request = inference_request(
-                prompts, chain.language, chain.context, kept, chain.steps[step]
+            request = prompts.request(
+                "inference",
+                chain.language,
+                context=chain.context,
+                premises=kept,
+                conclusion=chain.steps[step],
             )
             yield StepQuestion(number, step, kept, dropped > 0, request)
 

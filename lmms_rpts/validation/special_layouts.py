@@ -206,10 +206,6 @@ def rated_chains(rows: Sequence[Fields]) -> tuple[list[LabelledChain], str]:
 
     Returns:
         The chains, and a remark on the agreement of the raters.
-
-    Raises:
-        RowError: an invalid file; a rater scored a step twice; files of one sample have different
-            texts.
     """
     items: dict[tuple[Any, ...], RatedItem] = {}
     scores: dict[tuple[Any, ...], dict[str, float]] = {}

@@ -65,7 +65,7 @@ def instructions(body: dict[str, Any]) -> str:
     return str(body["messages"][0]["content"])
 
 
-def says(score: str) -> Answer:
+def says(score: str) -> Answering:
     return lambda body: oracle.answer(body) if "Score" not in instructions(body) else score
 
 

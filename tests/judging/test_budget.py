@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -106,16 +107,19 @@ def calls_begun(budget: Budget, price: Price | None = None) -> int:
     raise AssertionError("no end")
 
 
-@table("max_tokens, calls", (1, 0), (99, 0), (100, 1), (199, 1), (200, 2), (250, 2), (1000, 10))
-def test_calls_under_way_count_as_what_is_expected_of_them(max_tokens: int, calls: int) -> None:
+@table(
+    "limit, calls",
+    *(({"max_tokens": most}, calls) for most, calls in ((99, 0), (100, 1), (199, 1), (200, 2))),
+    *(({"max_tokens": most}, calls) for most, calls in ((1, 0), (250, 2), (1000, 10))),
+    *(({"max_cost": most}, calls) for most, calls in ((0.0, 0), (0.00017, 0), (0.000181, 1))),
+    *(({"max_cost": most}, calls) for most, calls in ((0.0005, 2), (0.001, 5))),
+)
+def test_calls_under_way_count_as_what_is_expected_of_them(
+    limit: dict[str, Any], calls: int
+) -> None:
     assert EXPECTED_OUTPUT == 80
     assert begin(Budget()).guess == Usage(20, 80)
-    assert calls_begun(Budget(max_tokens)) == calls
-
-
-@table("max_cost, calls", (0.0, 0), (0.00017, 0), (0.000181, 1), (0.0005, 2), (0.001, 5))
-def test_cost_under_way_counts_as_what_is_expected(max_cost: float, calls: int) -> None:
-    assert calls_begun(Budget(max_cost=max_cost), PRICE) == calls
+    assert calls_begun(Budget(**limit), PRICE) == calls
 
 
 @table(
@@ -288,8 +292,8 @@ def test_a_budget_in_money_stops_the_asking() -> None:
     assert "judge budget of 0.0005" in str(asked.fatal)
 
 
-def test_only_the_first_call_of_a_kind_goes_alone_however_it_ends() -> None:
-    judge = Gathering(in_order(RefusedError("no")), 4, alone=1)
+def test_calls_of_a_kind_go_alone_until_one_has_used_tokens() -> None:
+    judge = Gathering(in_order(RefusedError("no"), "Score: 0.5"), 4, alone=2)
     with opened(judge, Budget(max_tokens=10_000), 4) as asked:
         asked.run(texts(9))
     assert judge.most_at_once == 4

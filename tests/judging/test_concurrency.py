@@ -171,7 +171,7 @@ def test_a_silent_server_is_left_alone_for_longer_each_time(
             async with limit.slot() as place:
                 entered.append(now())
                 if answered(number):
-                    limit.answered()
+                    limit.answered(place)
                 else:
                     limit.throttled(place, 0.0)
         return [late - early for early, late in pairwise(entered)]
@@ -263,7 +263,7 @@ async def follow(plan: Plan, watch: Watch) -> None:
             watch.look()
             watch.active -= 1
     if plan.outcome == "answered":
-        limit.answered()
+        limit.answered(place)
 
 
 async def follow_all(most: int, plans: list[Plan]) -> None:

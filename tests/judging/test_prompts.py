@@ -14,7 +14,7 @@ import pytest
 from lmms_rpts.judging import JudgeConfigurationError, prompts
 from lmms_rpts.judging.fencing import fence
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.tables import table
 
@@ -206,8 +206,6 @@ def test_a_request_is_made_by_its_prompt() -> None:
     request = PROMPTS.request(
         "image",
         "zh",
-        evidence=("two dogs", "a red car"),
-        claim="there are two dogs",
         parse=parse,
         **FIELDS["image"],
     )
@@ -224,7 +222,7 @@ def test_a_request_is_made_by_its_prompt() -> None:
 @table("name, language", *EVERY)
 def test_a_request_needs_no_more_than_its_fields(name: Any, language: str) -> None:
     request = PROMPTS.request(name, language, **FIELDS[name])
-    assert (request.kind, request.evidence, request.claim, request.parse) == (name, (), "", None)
+    assert (request.kind, request.parse, bool(request.claim)) == (name, None, name in SCORED)
     assert request.reminder == PROMPTS.reminder(name, language)
 
 

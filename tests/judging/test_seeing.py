@@ -24,12 +24,18 @@ from lmms_rpts.judging import (
     find_judges,
     open_engine,
 )
-from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.settings import load_settings
 from tests.judging.conftest import Serve
-from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
+from tests.judging.questions import (
+    ScriptedJudge,
+    in_order,
+    openai_judge,
+    question,
+    questions,
+    values,
+)
 from tests.support.judge_server import (
     Body,
     JudgeServer,
@@ -56,7 +62,7 @@ def about(*images: JudgeImage, text: str = "q", **options: Any) -> JudgeRequest:
 
 
 def asked(server: JudgeServer, *requests: JudgeRequest, **options: Any) -> list[Verdict]:
-    judge = OpenAIJudge("m", server.url, "secret-key-0123", 20.0)
+    judge = openai_judge(server.url, "secret-key-0123", 20.0)
     with JudgeEngine(judge, progress=False, **options) as engine:
         return engine.run(requests)
 

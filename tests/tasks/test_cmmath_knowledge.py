@@ -68,10 +68,6 @@ def test_points_are_read_in_linear_time(text: str) -> None:
     assert_linear_in_text(lambda part: knowledge_tree([(knowledge_points(part), 1.0)]), text)
 
 
-def test_odd_characters_are_a_point() -> None:
-    assert len(knowledge_points("\x00\ud800(\u202e)")) == 1
-
-
 _NAMES = st.text(st.characters(exclude_characters="(),"), min_size=1).map(str.strip).filter(bool)
 _TREES = st.recursive(
     st.just({}), lambda below: st.dictionaries(_NAMES, below, min_size=1, max_size=4), max_leaves=12
@@ -196,8 +192,3 @@ def test_the_tree_by_hand() -> None:
         ("统计", 1, 0, None, True),
     ]
     assert knowledge_tree([]) == ()
-
-
-def test_items_may_be_read_only_once() -> None:
-    assert ssr(mastery(iter(ITEMS)), 0.1) == 5 / 6
-    assert len(knowledge_tree(iter(ITEMS))) == 10

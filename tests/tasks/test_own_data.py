@@ -216,12 +216,6 @@ def test_a_key_without_values(tmp_path: Path) -> None:
     assert "rpts: should have data: and answer:, not None" in told(tmp_path)
 
 
-def test_only_five_faults_are_listed(tmp_path: Path) -> None:
-    found = told(write(tmp_path, [good(question=...)] * 9))
-    assert found.count("question is missing") == 5
-    assert "... and 4 more" in found
-
-
 def test_the_check_alone_tells_the_same(tmp_path: Path) -> None:
     write(tmp_path, [good(question=...)])
     (tmp_path / "all.yaml").write_text("group: all_mine\ntask: [mine]\n", encoding="utf-8")

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.record import RomeRecord, process_results, read_rome_runs
-from lmms_rpts.tasks.rome.summary import GRADING, METRICS, summarize_rome
+from lmms_rpts.tasks.rome.record import (
+    GRADING,
+    RomeRecord,
+    process_results,
+    read_rome_runs,
+    summarize_rome,
+)
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
 
@@ -201,7 +206,7 @@ def test_the_numbers_are_those_of_lmms_evals_table(
     responses = tuple(
         RomeRecord.parse(each, task="rome_academic", doc_id=at) for at, each in enumerate(records)
     )
-    for name, value_of in METRICS.items():
+    for name, value_of in GRADING.metrics.items():
         assert [value_of(each) for each in responses] == [
             process_results({}, [json.dumps(each)])[name] for each in records
         ]

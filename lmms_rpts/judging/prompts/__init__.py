@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from jinja2 import FileSystemLoader, StrictUndefined, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -18,7 +20,6 @@ from lmms_rpts.judging.fencing import fence
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser
-from lmms_rpts.reasoning import RootQuery
 
 PROMPT_VERSION = "2"
 """Part of cache keys; increase it whenever a changed template may change a judge's reply."""
@@ -59,18 +60,23 @@ class Prompts:
         kind: str,
         language: str,
         *,
-        evidence: tuple[str, ...] = (),
-        claim: str = "",
         parse: Parser | None = None,
         images: tuple[JudgeImage, ...] = (),
-        **fields: object,
+        **fields: Any,
     ) -> JudgeRequest:
-        """A request from the prompt with the name of its kind, filled with ``fields``."""
+        """A request from the prompt with the name of its kind, filled with ``fields``.
+
+        With ``images``, for a judge with vision, it is that of the kind ``KIND_seen`` if there is
+        one. ``language`` is ``en`` or ``zh``.
+        """
+        kinds = request_kinds()
+        kind = f"{kind}_seen" if images and f"{kind}_seen" in kinds else kind
+        evidence = (fields[name] for name in kinds[kind].evidence)
         return JudgeRequest(
             kind,
             self.render(kind, language, **fields),
-            evidence=evidence,
-            claim=claim,
+            tuple(chain.from_iterable([it] if isinstance(it, str) else it for it in evidence)),
+            fields[kinds[kind].claim] if kinds[kind].claim else "",
             parse=parse,
             reminder=self.reminder(kind, language),
             prompt_version=self.version,
@@ -167,75 +173,3 @@ def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> 
 @cache
 def _built_in() -> Prompts:
     return Prompts()
-
-
-# ---- questions about a step, and about the whole argument; ``language`` is ``en`` or ``zh``
-
-
-def image_request(
-    prompts: Prompts,
-    language: str,
-    facts: tuple[str, ...],
-    conclusion: str,
-    images: tuple[JudgeImage, ...] = (),
-) -> JudgeRequest:
-    """The request for the score of a step's conclusion about an image.
-
-    ``facts`` are what the gold reasoning concludes from the image; empty only with ``images``.
-    """
-    return prompts.request(
-        "image_seen" if images else "image",
-        language,
-        evidence=facts,
-        claim=conclusion,
-        images=images,
-        facts=facts,
-        conclusion=conclusion,
-    )
-
-
-def inference_request(
-    prompts: Prompts,
-    language: str,
-    context: str,
-    premises: tuple[str, ...],
-    conclusion: str,
-    images: tuple[JudgeImage, ...] = (),
-) -> JudgeRequest:
-    """The request for the score of one inference; ``premises`` may be empty in a first step."""
-    return prompts.request(
-        "inference_seen" if images else "inference",
-        language,
-        evidence=(context, *premises),
-        claim=conclusion,
-        images=images,
-        context=context,
-        premises=premises,
-        conclusion=conclusion,
-    )
-
-
-def root_request(
-    prompts: Prompts,
-    language: str,
-    context: str,
-    statement: str,
-    answer: str,
-    query: RootQuery,
-    images: tuple[JudgeImage, ...] = (),
-) -> JudgeRequest:
-    """The request that asks whether the evidence leads to the model's answer to ``statement``."""
-    return prompts.request(
-        "root",
-        language,
-        evidence=(query.conclusion, context, *query.evidence),
-        claim=statement,
-        images=images,
-        context=context,
-        statement=statement,
-        answer=answer,
-        known=query.evidence,
-        steps=query.steps,
-        conclusion=query.conclusion,
-        n_images=len(images),
-    )

@@ -18,6 +18,7 @@ from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import REQUEST_FAILED
+from lmms_rpts.runs.task_grades import TARGET, load_task_grades
 from lmms_rpts.schema import shown
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.aggregation import mean_of_scored
@@ -58,9 +59,7 @@ class HostTask:
 
     Args:
         task: lmms-eval's ConfigurableTask, built from `wrapped_config`.
-        grades: file with the values of the task's metrics for saved responses, as JSON lines of
-            ``task``, ``doc_id`` and ``metrics``, a list with one object per repeat; None: the
-            task's metrics are computed in this run.
+        grades: file of ``write_task_grades``; None: the task's metrics are computed in this run.
     """
 
     def __init__(self, task: Any, grades: Path | None = None) -> None:
@@ -69,13 +68,16 @@ class HostTask:
         self._own = add_metrics(task)
         self._lock = threading.Lock()
         self._metrics: dict[int, list[Mapping[str, Any]]] = {}
-        self._criterion: Criterion | None = None
-        self._chosen = False
+        self._chosen: list[Criterion | None] = []
         self._exchange: Exchange | None = None
         self.graded = grades is not None
         self._targets: dict[int, str] = {}
         if grades is not None:
-            self._metrics, self._targets = read_grades(grades, self.name)
+            for doc_id, values in load_task_grades(grades, self.name).items():
+                metrics = {name: value for name, value in values.items() if name != TARGET}
+                self._metrics[doc_id] = [metrics]
+                if TARGET in values:
+                    self._targets[doc_id] = target_text(values[TARGET])
 
     def check_criterion(self) -> None:
         """Check before generation that the task has the metric that the setting names."""
@@ -114,7 +116,11 @@ class HostTask:
         known: dict[int, Document] = {}
         for each in in_sight(instances, "Reading documents", settings.rank == 0):
             if each.doc_id not in known:
-                known[each.doc_id] = self._document(each, settings.image_size)
+                first = each.args[0] if each.args else ""
+                asked = first if isinstance(first, str) else ""
+                known[each.doc_id] = host_document(
+                    self.task, self.name, each.doc_id, asked, settings.image_size
+                )
                 self._check_target(known[each.doc_id])
             found.append(known[each.doc_id])
         return found
@@ -129,10 +135,6 @@ class HostTask:
                 "other data, or the data have changed. Score them with the data that they belong "
                 "to"
             )
-
-    def _document(self, instance: Any, longest: int) -> Document:
-        asked = instance.args[0] if instance.args and isinstance(instance.args[0], str) else ""
-        return host_document(self.task, self.name, instance.doc_id, asked, longest)
 
     # --- grades ----------------------------------------------------------------------------------
 
@@ -187,10 +189,8 @@ class HostTask:
 
     def _settle_criterion(self) -> Criterion | None:
         with self._lock:
-            if not self._chosen:
-                self._criterion = self._choose()
-                self._chosen = True
-            return self._criterion
+            self._chosen = self._chosen or [self._choose()]
+            return self._chosen[0]
 
     def _choose(self) -> Criterion | None:
         wanted = load_settings().correct
@@ -240,26 +240,6 @@ def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
     error = NOT_TOLD if correct is None and record.answer.error is None else record.answer.error
     answer = record.answer.model_copy(update={"correct": correct, "by": "task", "error": error})
     return record.model_copy(update={"answer": answer})
-
-
-def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]]], dict[int, str]]:
-    """The values of a task's metrics for saved responses, and the gold answers, by document."""
-    try:
-        lines = filter(str.strip, path.read_text(encoding="utf-8").splitlines())
-        rows = [row for row in map(json.loads, lines) if row["task"] == task]
-        return (
-            {int(row["doc_id"]): [dict(each) for each in row["metrics"]] for row in rows},
-            {
-                int(row["doc_id"]): target_text(row["target"])
-                for row in rows
-                if row.get("target") is not None
-            },
-        )
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise DataError(
-            f"{path} has no grades ({type(error).__name__}: {error}). lmms-rpts score writes "
-            "these files and names them itself"
-        ) from None
 
 
 # --- configuration --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from loguru import logger
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import did_you_mean
-from lmms_rpts.tasks.any_task.names import split_name
+from lmms_rpts.tasks.any_task.names import split_name, task_files
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images
 
@@ -29,7 +29,6 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     from lmms_eval.tasks import TaskManager
 
     from lmms_rpts.models.wanted_tasks import only_tasks
-    from lmms_rpts.tasks.include_path import task_files
 
     asked = split_name(name)
     base = asked.base if asked else name

@@ -11,21 +11,20 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from loguru import logger
-from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from lmms_rpts.escaping import storable
 from lmms_rpts.rows import ReadError, read_rows
-from lmms_rpts.schema import wrong
+from lmms_rpts.schema import Text, wrong
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.data import Check, DataError, dataset_kwargs, digest, download, examined, store
+from lmms_rpts.tasks.data import Check, DataError, dataset_kwargs, digest, examined, store
 from lmms_rpts.tasks.images import add_image_column
 from lmms_rpts.tasks.questions import (
     Identity,
@@ -45,7 +44,6 @@ IMAGES = "images"
 
 Form = Literal["choice", "parts", "blank", "open"]
 
-_ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,95}")
 _NO_ANSWER = frozenset({"", "暂无", "暂无答案"})
 _PART = r"[(（] ?\$*(\d)\$* ?[)）]"
 _PART_ON_ITS_LINE = re.compile(rf"^[ \t\u3000]{{0,8}}{_PART}", re.MULTILINE)
@@ -59,39 +57,28 @@ _BETWEEN_LETTERS = re.compile(r"[\s$,、;.&和及{}]")
 # --- problems ------------------------------------------------------------------------------------
 
 
-def _label(value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise wrong("a string", value)
-    return None if value is None else storable(value)
-
-
-def _answer(value: object) -> str:
+def _answer(value: object) -> object:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (_label(str(value) if number else value) or "").strip()
+    return str(value) if number else value
 
 
-def _year(value: object) -> int | None:
-    number = value
-    if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value):
-        number = int(value)
-    if number is None or (type(number) is int and abs(number) < 10**9):
-        return number
-    raise wrong("a whole number", value)
+def _year(value: object) -> object:
+    if isinstance(value, bool):  # pydantic takes it for 0 or 1
+        raise wrong("a whole number", value)
+    return value
 
 
-def _category(value: object) -> str | None:
-    found = value.get("multimodal-category") if isinstance(value, dict) else value
-    if not isinstance(value, dict | None) or not isinstance(found, str | None):
-        raise wrong("an object with a string as multimodal-category", value)
-    return _label(found)
+def _category(value: object) -> object:
+    if not isinstance(value, dict | None):
+        raise wrong("an object", value)
+    return (value or {}).get("multimodal-category")
 
 
-def _solution(value: object) -> str:
-    return without_image_tags(_label(value) or "").strip()
-
-
-_Label = Annotated[str | None, PlainValidator(_label)]
-_Year = Annotated[int | None, PlainValidator(_year)]
+_Label = Text | None
+_Year = Annotated[int | None, BeforeValidator(_year)]
+_Words = Annotated[
+    Text, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(str.strip)
+]
 
 
 @dataclass(frozen=True)
@@ -119,12 +106,12 @@ class Problem:
     id: Annotated[Identity, Field(alias="problem_id")]
     language: str = "zh"
     question: Annotated[Line, AfterValidator(str.strip)]
-    reference: Annotated[str, PlainValidator(_answer), Field(alias="answer")]
+    reference: Annotated[_Words, BeforeValidator(_answer), Field(alias="answer")]
     answer_type: Literal["choice", "free_form"]
     form: Form
-    analysis: Annotated[str, PlainValidator(_solution)] = ""
-    ocr: Annotated[str, PlainValidator(lambda value: (_label(value) or "").strip())] = ""
-    category: Annotated[str | None, PlainValidator(_category), Field(alias="metadata")] = None
+    analysis: Annotated[_Words, AfterValidator(lambda v: without_image_tags(v).strip())] = ""
+    ocr: _Words = ""
+    category: Annotated[_Label, BeforeValidator(_category), Field(alias="metadata")] = None
     grade_id: _Year = None
     grade_group: _Year = None
     knowledge_point: _Label = None
@@ -135,7 +122,7 @@ class Problem:
 _PROBLEM = TypeAdapter(Problem)
 
 
-def read_file(path: Path, remedy: str = "") -> Questions[Problem]:
+def read_file(path: Path) -> Questions[Problem]:
     """The problems of a file that have an answer; those without are only counted.
 
     Its images are in the folder ``images`` next to it. Faults of images are a part of their own:
@@ -172,6 +159,7 @@ def read_file(path: Path, remedy: str = "") -> Questions[Problem]:
             problems.append(found)
         faults += [(IMAGES, image_fault)] if image_fault and not row.fault else []
     folder = path.parent
+    remedy = f"Fix or complete {folder} (CMMATH_PATH); {REPOSITORY} has the complete data."
     return Questions(
         path, folder, folder / IMAGES, remedy, tuple(problems), tuple(faults), left_out
     )
@@ -207,11 +195,8 @@ def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
 # --- where they are ------------------------------------------------------------------------------
 
 
-def source(images: bool = False) -> tuple[Path, str]:
-    """The file of problems at CMMATH_PATH, downloaded if necessary, and what to do if it is wrong.
-
-    Args:
-        images: whether the images are needed, too; they are not checked here.
+def source() -> Path:
+    """The file of problems at CMMATH_PATH.
 
     Raises:
         DataError: if CMMATH_PATH is not set, or has no file of problems.
@@ -222,50 +207,19 @@ def source(images: bool = False) -> tuple[Path, str]:
             "CMMATH_PATH is not set, and CMMaTH is not on the Hub: git clone "
             f"{REPOSITORY} and set CMMATH_PATH to its folder with {FILE} and {IMAGES}/."
         )
-    place = Path(path).expanduser()
-    file = place / FILE if place.is_dir() else place
-    if place.is_dir() and not file.is_file():
-        raise DataError(f"CMMATH_PATH={path!r} is not a folder with {FILE}. {_allowed()}")
-    if file.is_file():
-        whole = f"{REPOSITORY} has the complete data."
-        return file, f"Fix or complete {file.parent} (CMMATH_PATH); {whole}"
-    if place.exists() or not _ON_HUB.fullmatch(path):
-        raise DataError(f"CMMATH_PATH={path!r} is neither a folder nor a file. {_allowed()}")
-    folder = _download(path, images)
-    return (
-        folder / FILE,
-        f"The download from {path} may be damaged: delete {folder} and retry, or set "
-        f"CMMATH_PATH to a copy of {REPOSITORY}.",
-    )
-
-
-def load_problems(images: bool = False) -> Questions[Problem]:
-    """All problems and faults of the data; arguments and errors as ``source``."""
-    return read_file(*source(images))
-
-
-def _allowed() -> str:
-    return (
-        f"Set it to a copy of {REPOSITORY}: its folder with {FILE} and {IMAGES}/, or the JSON file "
-        "in it; or to a data set on the Hub, as OWNER/NAME."
-    )
-
-
-@cache  # failures are not cached: the next call retries
-def _download(name: str, images: bool) -> Path:
-    folder = download(
-        name,
-        [FILE, f"{IMAGES}/**"] if images else [FILE],
-        f"CMMATH_PATH={name!r} is not a local folder or file, and a data set of that name could "
-        "not be downloaded from the Hub",
-        _allowed(),
-    )
-    if not (folder / FILE).is_file():
+    file = path / FILE if path.is_dir() else path
+    if not file.is_file():
+        fault = f"not a folder with {FILE}" if path.is_dir() else "neither a folder nor a file"
         raise DataError(
-            f"The data set {name} (CMMATH_PATH) has no {FILE}. Download it, and set CMMATH_PATH "
-            f"to its folder, or to the file of problems in it, with {IMAGES}/ next to it."
+            f"CMMATH_PATH={str(path)!r} is {fault}. Set it to a copy of {REPOSITORY}: its folder "
+            f"with {FILE} and {IMAGES}/, or the JSON file in it."
         )
-    return folder
+    return file
+
+
+def load_problems() -> Questions[Problem]:
+    """All problems and faults of the data; errors as ``source``."""
+    return read_file(source())
 
 
 # --- documents for lmms-eval ---------------------------------------------------------------------
@@ -273,8 +227,8 @@ def _download(name: str, images: bool) -> Path:
 
 def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, each decoded only when its document is accessed."""
-    images = source(images=True)[0].parent / IMAGES
-    return add_image_column(dataset, images, images.parent)
+    folder = source().parent
+    return add_image_column(dataset, folder / IMAGES, folder)
 
 
 def leave_out_images(dataset: Dataset) -> Dataset:
@@ -310,7 +264,7 @@ def problems_metadata() -> dict[str, Any]:
 
 
 def check_cmmath(images: bool = True) -> None:
-    """Check settings, problems and images; downloads a data set that CMMATH_PATH names on the Hub.
+    """Check settings, problems and images.
 
     Args:
         images: whether the task shows images.
@@ -340,7 +294,7 @@ def check_rpts() -> None:
 
 def check_problems(images: bool = True) -> None:
     """Check the problems and, if a task shows them, their images; errors as `check_cmmath`."""
-    read = load_problems(images)
+    read = load_problems()
     empty = ""
     if not read.questions:
         empty = "it contains no problem; expected objects with problem_id, question, answer"
@@ -365,7 +319,7 @@ def _tell_left_out(file: Path, left_out: int, kept: int) -> None:
 
 
 def examine() -> list[Check]:
-    """Check CMMATH_PATH; no checks if it is not set. Downloads a data set that it names."""
+    """Check CMMATH_PATH; no checks if it is not set."""
     return [] if CmmathSettings.load().path is None else [examined("CMMaTH", _describe)]
 
 

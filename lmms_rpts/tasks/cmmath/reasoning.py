@@ -31,11 +31,9 @@ from lmms_rpts.tasks.cmmath.data import (
     attach_images,
     load_problems,
     problems_metadata,
-    source,
 )
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
-from lmms_rpts.tasks.data import DataError, downloaded
 from lmms_rpts.tasks.images import doc_to_visual
 from lmms_rpts.tasks.rpts_eval import data as rpts_eval
 from lmms_rpts.tasks.rpts_eval.prompts import PROMPT
@@ -111,17 +109,10 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def images_folder(task: str) -> Path | None:
-    """The folder of the images on this machine; None if there is none. Downloads nothing."""
-    named = CmmathSettings.load().path
-    if named is None:
-        return None
-    try:
-        here = Path(named).expanduser().exists()
-        copy = None if here else downloaded(named)
-        folder = source()[0].parent / IMAGES if here else copy and copy / IMAGES
-    except (DataError, OSError, RuntimeError):
-        return None
-    return folder if folder is not None and folder.is_dir() else None
+    """The folder of the images; None if there is none."""
+    path = CmmathSettings.load().path
+    folder = path and (path.parent if path.is_file() else path) / IMAGES
+    return folder if folder and folder.is_dir() else None
 
 
 def _context(year: int | None, school: int | None) -> str:

@@ -1,7 +1,8 @@
-"""Files and folders of custom tasks: their names for lmms-eval, and checks without its index."""
+"""Files and folders of custom tasks: expanded for lmms-eval, and checked without its index."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.settings import load_settings, options_given
+from lmms_rpts.tasks.any_task.names import read_simply
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY
 
@@ -48,27 +50,6 @@ def load_whole(
     return expand(config, Path(yaml_path).parent)
 
 
-def name_files(manager: Any, tasks: Any) -> None:
-    """Support ``--tasks path/to/task.yaml`` for files with the key ``rpts``.
-
-    lmms-eval reads such files, but then looks for a task with the file's name.
-
-    Args:
-        manager: lmms-eval's TaskManager; the task is added to its index.
-        tasks: names from the command line; the name of a file is replaced by that of its task.
-    """
-    for at, named in enumerate(tasks if isinstance(tasks, list) else ()):
-        if not (isinstance(named, str) and named.endswith((".yaml", ".yml"))):
-            continue
-        name = _task_in(Path(named))
-        if name is not None:
-            tasks[at] = name
-            manager.task_index[name] = {"type": "task", "yaml_path": named}
-            for names in (manager.all_tasks, manager.all_subtasks):
-                if name not in names:
-                    names.append(name)
-
-
 def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
     """Refuse a custom task that lmms-eval would ignore for another one of the same name.
 
@@ -82,7 +63,10 @@ def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
     given = manager.include_path
     folders = [given] if isinstance(given, str) else given or []
     for path in (path for folder in folders for path in Path(folder).rglob("*.yaml")):
-        name = _task_in(path)
+        config: Mapping[str, Any] = {}
+        with contextlib.suppress(Exception):  # lmms-eval has reported it
+            config = read_simply(str(path))
+        name = config.get("task") if KEY in config else None
         entry = manager.task_index.get(name) if name in names else None
         if entry is not None and Path(str(entry["yaml_path"])).resolve() != path.resolve():
             raise DataError(
@@ -179,16 +163,3 @@ def _examined(manager: Any, name: str) -> Check:
     except Exception as error:  # a function that the YAML names may be missing or fail
         return problem(name, f"cannot be read: {error}", _REMEDY)
     return Check(name, "ok", f"{told['instances']:,} instances, answers: {told['answer']}")
-
-
-def _task_in(path: Path) -> str | None:
-    from lmms_eval.utils import load_yaml_config
-
-    try:
-        config = load_yaml_config(str(path), mode="simple") if path.is_file() else None
-    except Exception:  # lmms-eval reads it again and reports the error
-        return None
-    if not isinstance(config, Mapping) or KEY not in config:
-        return None
-    name = config.get("task")
-    return name if isinstance(name, str) and name else None

@@ -18,10 +18,7 @@ Reduction = Literal["sum", "mean"]
 MaxTokens = Literal["long", "published"]
 
 LONGEST, LONGEST_CAPTION = 1024, 256
-PUBLISHED_LONGEST = 30
-PUBLISHED_CAPTIONS = {"coco_caption": 12, "textcaps": 15, "nocaps": 14, "flickr30k": 16}
-"""Maximum numbers of new tokens: our own, that of the published interfaces, and those of the
-published scripts for captions, by set."""
+"""Our own maximum numbers of new tokens."""
 
 MOST_DUPLICATES = 1000
 DUPLICATES = 5
@@ -59,11 +56,11 @@ class ReformSettings(Table):
         """Number of times that each sample of a set is presented."""
         return self.duplicates or (1 if chosen.kind == "caption" else DUPLICATES)
 
-    def tokens_of(self, name: str) -> int:
-        """Maximum number of new tokens of an answer to this set; other names: a set of answers."""
+    def tokens_of(self, chosen: DataSet) -> int:
+        """Maximum number of new tokens of an answer to this set."""
         if self.max_tokens == "published":
-            return PUBLISHED_CAPTIONS.get(name, PUBLISHED_LONGEST)
-        return LONGEST_CAPTION if name in PUBLISHED_CAPTIONS else LONGEST
+            return chosen.max_tokens
+        return LONGEST_CAPTION if chosen.kind == "caption" else LONGEST
 
 
 PREDICTIONS = re.compile(

@@ -1,8 +1,7 @@
 """Caption metrics of a whole set with pycocoevalcap: BLEU, ROUGE-L, CIDEr, and METEOR.
 
-METEOR and the Penn Treebank tokenizer are Java programs. A line break in a text would put METEOR's
-requests and replies out of step, and it would wait forever: each text is one line here, and Java
-has a time limit.
+METEOR and the Penn Treebank tokenizer are Java programs: their functions raise JavaError. A line
+break in a text would put METEOR's lines out of step: each text is one line here.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
-import threading
+import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from lmms_rpts.escaping import storable
@@ -53,44 +52,33 @@ def raw_scores(captions: Captions) -> dict[str, float]:
 
 
 def tokenised_scores(captions: Captions, seconds: float = SECONDS) -> dict[str, float]:
-    """The same on Penn Treebank tokens, as in most papers: ``cider_ptb`` and so on.
-
-    Raises:
-        JavaError: if Java is not installed, fails or takes too long.
-    """
+    """The same on Penn Treebank tokens, as in most papers: ``cider_ptb`` and so on."""
     tokens = iter(tokenise([text for said, there in captions for text in (said, *there)], seconds))
     tokenised = [(next(tokens), [next(tokens) for _ in there]) for _, there in captions]
     return {f"{name}_ptb": value for name, value in raw_scores(tokenised).items()}
 
 
 def meteor_score(captions: Captions, seconds: float = SECONDS) -> float:
-    """METEOR 1.5 of a set, with white space collapsed.
+    """METEOR 1.5 of a set, with white space collapsed."""
+    from pycocoevalcap.meteor import meteor
 
-    Raises:
-        JavaError: if there are no captions, or Java is not installed, fails or takes too long.
-    """
-    if not captions:
+    most = max((len(references) for _, references in captions), default=0)
+    if not most:
         raise JavaError("no captions")
-    _require_java()
-    from pycocoevalcap.meteor.meteor import Meteor
-
-    scorer = Meteor()
-    timer = threading.Timer(seconds, scorer.meteor_p.kill)
-    timer.start()
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("predictions", "references")]
+        # Each has the same number of references: the best one counts, so one of them is repeated.
+        padded = [[*own, *[next(iter(own), "")] * (most - len(own))] for _, own in captions]
+        texts = [[prediction for prediction, _ in captions], [*chain.from_iterable(padded)]]
+        for file, lines in zip(files, texts, strict=True):
+            file.write_text("".join(f"{_one_line(each)}\n" for each in lines), encoding="utf-8")
+        options = ["-l", "en", "-norm", "-q", "-r", str(most)]
+        jar = str(Path(meteor.__file__).with_name(meteor.METEOR_JAR))
+        said = _java("METEOR", ["-Xmx2G", "-jar", jar, *map(str, files), *options], seconds)
     try:
-        plain = [[_one_line(each.replace("|||", "")) for each in (a, *b)] for a, b in captions]
-        predictions = {at: each[:1] for at, each in enumerate(plain)}
-        references = {at: each[1:] for at, each in enumerate(plain)}
-        return float(scorer.compute_score(references, predictions)[0])
-    except (OSError, ValueError) as error:
-        raise JavaError(f"METEOR failed, or took more than {seconds:g} s") from error
-    finally:
-        timer.cancel()
-        scorer.meteor_p.kill()
-        scorer.meteor_p.wait()
-        with suppress(OSError):
-            scorer.meteor_p.stdin.close()
-        scorer.lock = threading.Lock()  # an error leaves it locked: its __del__ would wait forever
+        return float(said)
+    except ValueError:
+        raise JavaError(f"METEOR failed: {said[:200]!r} is not a number") from None
 
 
 def rouge_l(prediction: str, references: Sequence[str]) -> float:
@@ -104,29 +92,16 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
 
 
 def tokenise(texts: Sequence[str], seconds: float) -> list[str]:
-    """Texts in lower case as Penn Treebank tokens separated by spaces, without punctuation.
-
-    Raises:
-        JavaError: if Java is not installed, fails or takes too long.
-    """
-    _require_java()
+    """Texts in lower case as Penn Treebank tokens separated by spaces, without punctuation."""
     from pycocoevalcap.tokenizer import ptbtokenizer as ptb
 
     # Not its class, which writes into the folder of the package. An empty line would be lost: a
     # full stop, which is removed below, takes its place.
     given = "".join(f"{_one_line(text) or '.'}\n" for text in texts)
-    command = ["java", "-cp", str(Path(ptb.__file__).with_name(ptb.STANFORD_CORENLP_3_4_1_JAR))]
-    command += ["edu.stanford.nlp.process.PTBTokenizer", "-encoding", "UTF-8"]
-    command += ["-preserveLines", "-lowerCase"]
-    try:
-        done = subprocess.run(  # noqa: S603
-            command, input=given.encode(), capture_output=True, timeout=seconds, check=True
-        )
-    except subprocess.TimeoutExpired as error:
-        raise JavaError(f"the tokenizer took more than {seconds:g} s") from error
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise JavaError(f"the tokenizer failed: {error}") from error
-    lines = done.stdout.decode("utf-8", "replace").split("\n")[:-1]
+    jar = str(Path(ptb.__file__).with_name(ptb.STANFORD_CORENLP_3_4_1_JAR))
+    command = ["-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-encoding", "UTF-8"]
+    said = _java("the tokenizer", [*command, "-preserveLines", "-lowerCase"], seconds, given)
+    lines = said.split("\n")[:-1]
     if len(lines) != len(texts):
         raise JavaError(f"the tokenizer returned {len(lines)} lines for {len(texts)}")
     return [
@@ -134,9 +109,23 @@ def tokenise(texts: Sequence[str], seconds: float) -> list[str]:
     ]
 
 
-def _require_java() -> None:
+def _java(what: str, arguments: Sequence[str], seconds: float, given: str = "") -> str:
+    """The output of a Java program."""
     if shutil.which("java") is None:
         raise JavaError("java is not installed")
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["java", *arguments],  # noqa: S607
+            input=given.encode(),
+            capture_output=True,
+            timeout=seconds,
+            check=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise JavaError(f"{what} took more than {seconds:g} s") from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise JavaError(f"{what} failed: {error}") from error
+    return done.stdout.decode("utf-8", "replace")
 
 
 def _one_line(text: str) -> str:

@@ -78,11 +78,7 @@ def _missing(chosen: DataSet, root: Path) -> str:
 
 
 def load_documents(chosen: DataSet, method: Method) -> list[dict[str, Any]]:
-    """Load the documents of a task: see ``Form.documents``.
-
-    Raises:
-        DataError: if the data or the instructions can't be used.
-    """
+    """Load the documents of a task: see ``Form.documents``."""
     settings = ReformSettings.load()
     found = load_samples(chosen, settings)
     raise_faults(chosen.file, found.faults, _remedy(settings))
@@ -109,17 +105,13 @@ def _remedy(settings: ReformSettings) -> str:
 
 
 def dataset_kwargs(task: str) -> dict[str, Any]:
-    """Where the ``datasets`` library finds the documents of a task.
-
-    Raises:
-        DataError: if they can't be used, or no folder is writable.
-    """
+    """Where the ``datasets`` library finds the documents of a task."""
     return {"data_files": {"test": str(store(load_task(task), "REFORM", "documents"))}}
 
 
 def generation_kwargs(chosen: DataSet) -> dict[str, Any]:
     """How a model generates the answers to a set."""
-    tokens = ReformSettings.load().tokens_of(chosen.name)
+    tokens = ReformSettings.load().tokens_of(chosen)
     return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
 
 

@@ -77,11 +77,7 @@ def question_with_options(question: str, options: Sequence[str], style: str) -> 
 def question_with_answer(
     question: str, options: Sequence[str], answer: str | int, style: str
 ) -> tuple[str, str]:
-    """A past question with its options, and its answer: marked if it is the text of an option.
-
-    Raises:
-        IndexError: if the answer is a number beyond the options.
-    """
+    """A past question with its options, and its answer: marked if it is the text of an option."""
     place = answer if isinstance(answer, int) else None
     if place is None and answer in options:
         place = list(options).index(str(answer))

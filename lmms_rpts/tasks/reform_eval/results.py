@@ -93,7 +93,7 @@ def process(form: str, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[s
 
 
 def _value(value: float | None, document: str) -> Value | None:
-    return None if value is None else Value(value, document, alike=True)
+    return None if value is None else Value(value, document=document, alike=True)
 
 
 Answers = tuple[str, Sequence[str], bool]
@@ -118,7 +118,7 @@ def instability_over(items: Sequence[Answers]) -> float:
     there = {sample: texts for sample, texts in chosen.items() if texts}
     if all(len(texts) < 2 for texts in there.values()) or not any(read for *_, read in items):
         return math.nan
-    return Mean(instability(there), len(there))
+    return Mean(instability(there), n=len(there))
 
 
 def instability_of_rounds(items: Sequence[Sequence[Answers]]) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 Kind = Literal["choice", "ocr", "kie", "caption"]
 Method = Literal["generation", "likelihood"]
@@ -54,6 +54,7 @@ class DataSet:
         dataset_name: value required in the file; empty: not checked.
         boxes: ``xywh N`` or ``xyxy N``: draw boxes of this format, with lines N pixels wide;
             ``crop``: crop the image to its box; empty: ignore boxes.
+        max_tokens: number of new tokens as published.
     """
 
     name: str
@@ -69,6 +70,7 @@ class DataSet:
     variant: str
     dataset_name: str
     boxes: str
+    max_tokens: int
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -84,10 +86,11 @@ class DataSet:
 @cache
 def data_sets() -> Mapping[str, DataSet]:
     """All sets by name, in the order of the published table."""
-    return {row["name"]: DataSet(**cast(Any, row)) for row in rows_of("sets.csv")}
+    rows: list[dict[str, Any]] = rows_of("sets.csv")
+    return {row["name"]: DataSet(**row | {"max_tokens": int(row["max_tokens"])}) for row in rows}
 
 
-def rows_of(name: str) -> list[dict[str, str]]:
+def rows_of(name: str) -> list[dict[str, Any]]:
     """The rows of a table in this folder."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as rows:
         return list(csv.DictReader(rows))

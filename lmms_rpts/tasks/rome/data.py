@@ -16,7 +16,6 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
-from loguru import logger
 from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
@@ -312,9 +311,6 @@ def check_rome(*subtasks: str) -> None:
 
     Saved responses (``--model replay``) need no images.
 
-    Args:
-        subtasks: without any, all that the data have; one warning lists the others.
-
     Raises:
         DataError: listing the first faults, each with its question, and the remedy.
         JudgeConfigurationError: if answers need a judge and no suitable judge is set.
@@ -323,15 +319,12 @@ def check_rome(*subtasks: str) -> None:
     from lmms_rpts.filters.grading import needed_judge
     from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 
-    RomeAnswerFilter()  # filters check their settings when created
-    found = load_annotations()
-    there = _by_subtask(found)
-    if there and not subtasks and (missing := _missing(tuple(there))):
-        _warn(f"ROME in {found.place} is not complete: {missing}")
-    subtasks = subtasks or tuple(there) or SUBTASKS
     rome = RomeSettings.load()
     if any(map(rome.asks_judge, subtasks)):
         needed_judge(load_settings(), rome, "consistency")
+    RomeAnswerFilter()  # filters check their settings when created
+    found = load_annotations()
+    there = _by_subtask(found)
     asked = [each for each in found.questions if each.task in subtasks]
     faults = found.faults_of(*subtasks)
     faults += (
@@ -354,16 +347,6 @@ def check_rome(*subtasks: str) -> None:
         store(there[subtask], "ROME", "questions")
 
 
-def _missing(there: Sequence[str]) -> str:
-    """The subtasks without questions, as a clause; empty if there are none."""
-    missing = ", ".join(f"rome_{each}" for each in SUBTASKS if each not in there)
-    rest = f"no questions of {missing}. The group rome runs the other {len(there)} subtasks"
-    return rest if missing else ""
-
-
-_warn = cache(logger.warning)  # the command line and the evaluator both check the group
-
-
 def examine() -> list[Check]:
     """Check ROME_PATH; no checks if it is not set."""
     return [examined("ROME", _describe)] if RomeSettings.load().path else []
@@ -373,17 +356,12 @@ def _describe() -> str:
     found = load_annotations()
     there = tuple(_by_subtask(found))
     check_rome(*there or SUBTASKS)
-    missing = f"; {_missing(there)}" if _missing(there) else ""
-    return f"{len(found.questions):,} questions, all images, in {found.place}{missing}"
-
-
-def parts(group: str) -> Sequence[str] | None:
-    """The tasks of the group ``rome`` that can run; None for any other name."""
-    there = _by_subtask(load_annotations()) if group == "rome" else None
-    return None if there is None else [f"rome_{each}" for each in there]
+    missing = ", ".join(each for each in SUBTASKS if each not in there)
+    told = f"; no questions of: {missing}" if missing else ""
+    return f"{len(found.questions):,} questions, all images, in {found.place}{told}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {
-    "rome": check_rome,
+    "rome": partial(check_rome, *SUBTASKS),
     **{f"rome_{subtask}": partial(check_rome, subtask) for subtask in SUBTASKS},
 }

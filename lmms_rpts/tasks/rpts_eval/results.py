@@ -48,7 +48,10 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     document = _identity(doc)
     if document is None:
         return means
-    return {name: None if each is None else Value(each, document) for name, each in means.items()}
+    return {
+        name: None if each is None else Value(each, document=document)
+        for name, each in means.items()
+    }
 
 
 def _identity(doc: Mapping[str, Any]) -> str | None:
