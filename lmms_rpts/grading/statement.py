@@ -57,7 +57,8 @@ _LABEL = re.compile(
 )  # fmt: skip
 # "### 最终答案" above the answer
 _HEADING = re.compile(
-    r"^[#*_\s【\[]{0,8}(?:final\s{1,3}answer|answer|最终答案|答案|结论)[*_】\]]{0,3}[ \t]{0,8}$",
+    r"^[#*_\s【\[]{0,8}(?:(?:the\s)?(?:final\s{1,3}|correct\s)?answer(?:\sis)?|最终答案|答案|结论)"
+    r"[*_】\]]{0,3}[ \t]{0,8}$",
     re.IGNORECASE | re.MULTILINE,
 )
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
@@ -155,7 +156,7 @@ class Statement:
     def said(self) -> str:
         """The answer in plain characters; empty if there is none."""
         said = plain(self.raw).strip(" \t:,;，。；：")
-        return "" if not self.marked and _LABEL_ALONE.fullmatch(said) else said
+        return "" if not self.marked and _HEADING.fullmatch(said) else said
 
     @cached_property
     def end(self) -> str:
@@ -466,9 +467,6 @@ _OPENS_AGAIN = re.compile(
     r"^[\s\W]{0,8}(?:or|but|however|unless|if|although|though|maybe|perhaps|possibly|except|no)\b"
     r"|^[\s\W]{0,8}(?:或|但|不过|除非|如果)",
     re.IGNORECASE,
-)
-_LABEL_ALONE = re.compile(
-    r"(?:(?:the\s)?(?:final\s|correct\s)?answer(?:\sis)?|最终答案|答案)", re.IGNORECASE
 )
 # Broken bytes and control characters: "\x0e\ufffd\tB\x0fB"
 _UNREADABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
