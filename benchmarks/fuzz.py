@@ -37,7 +37,9 @@ from loguru import logger
 from tqdm import tqdm
 
 from benchmarks.fuzz_responses import make_response
-from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging.isolation import FAULT
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.grading import FAILED

@@ -69,14 +69,7 @@ def mask_images(text: str) -> str:
 def mask_key(text: str, secrets: str) -> str:
     """``text`` without the keys in ``secrets``, and without runs of 8 of their characters."""
     runs = _runs(secrets)
-    kept: list[str] = []
-    end = 0
-    for found in runs.finditer(text) if runs else ():
-        start, stop = found.span(1)
-        if start > end or not kept:
-            kept += [text[end:start], MASK]
-        end = max(end, stop)
-    return "".join([*kept, text[end:]])
+    return runs.sub(MASK, text) if runs else text
 
 
 def is_secret(name: str, value: str = "") -> bool:
@@ -88,9 +81,13 @@ def is_secret(name: str, value: str = "") -> bool:
 @lru_cache(maxsize=64)
 def _runs(secrets: str) -> re.Pattern[str] | None:
     keys = [key for key in secrets.split() if len(key) > _PLACEHOLDER]
-    runs = {key[at : at + RUN] for key in keys for at in range(max(1, len(key) - RUN + 1))}
-    # A lookahead also finds runs that overlap.
-    return re.compile(f"(?=({'|'.join(map(re.escape, runs))}))", re.I) if runs else None
+    parts = []
+    for key in keys:
+        size = min(RUN, len(key))
+        runs = {re.escape(key[at : at + size]) for at in range(len(key) - size + 1)}
+        # Runs that overlap: all places where one starts, and the rest of the last one.
+        parts.append(f"(?:(?={'|'.join(runs)}).)+.{{{size - 1}}}")
+    return re.compile(f"(?:{'|'.join(parts)})+", re.I | re.S) if keys else None
 
 
 def _assigned(found: re.Match[str]) -> str:

@@ -170,9 +170,8 @@ def _initialize_tasks(
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
-    from lmms_rpts.tasks.own.files import name_files, refuse_shadowed
+    from lmms_rpts.tasks.own.files import refuse_shadowed
 
-    name_files(manager, task_list)
     _add_wrapped(manager, task_list)
     matched = original(manager, task_list)
     refuse_shadowed(manager, matched)
@@ -210,9 +209,7 @@ def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
 
     config, asked = original(manager, name), wrapped_name(manager, name)
     if asked is None:
-        from lmms_rpts.tasks.task_index import without_missing
-
-        return without_missing(config, name)
+        return config
     from lmms_rpts.settings import load_settings
     from lmms_rpts.tasks.any_task.host import wrapped_config
 
@@ -302,8 +299,8 @@ def _check_filters_documents(task: Any) -> None:
         return
     if any(_is_ours(each, "RptsFilter") for each in filters) and hasattr(task, "task_docs"):
         from lmms_rpts.filters.aligned_documents import without_media
+        from lmms_rpts.tasks.images import task_images
         from lmms_rpts.tasks.own_tasks import check_task
-        from lmms_rpts.tasks.visuals import task_images
 
         for each in filters:
             if _is_ours(each, "RptsFilter"):

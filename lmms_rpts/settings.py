@@ -341,11 +341,9 @@ def _content(table: type[Table]) -> dict[str, Any]:
 
 def _beside(table: type[Table], name: str, value: Any) -> Any:
     """A value in the file; relative paths are relative to the file."""
-    path = "'path'" in str(_schema(table)[name])
-    if not isinstance(value, str) or value == OFF or not (path or name == "path"):
+    if not isinstance(value, str) or value == OFF or "'path'" not in str(_schema(table)[name]):
         return value
-    place = Path(str(config_file())).parent / os.path.expanduser(value)
-    return str(place) if path or place.exists() else value  # or the name of a data set
+    return str(Path(str(config_file())).parent / os.path.expanduser(value))
 
 
 def _as_set(table: type[Table], name: str) -> str:

@@ -143,7 +143,7 @@ def test_every_name_of_the_analysis_is_there() -> None:
         analysis.no_such_name  # noqa: B018
 
 
-@table("package", "analysis", "filters", "judging", "reasoning")
+@table("package", "analysis", "judging", "reasoning")
 def test_names_that_are_imported_late_are_listed(package: str) -> None:
     """``help()`` and completion ask for the names before their first use."""
     code = (

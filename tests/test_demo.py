@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from lmms_rpts.reasoning import build_tree, parse_chain
-from lmms_rpts.tasks.rpts_eval.source_format import check_folder
+from lmms_rpts.tasks.rpts_eval.data import check_folder
 from tests.support.demo_images.draw import BUNDLED, draw_all
 from tests.support.lmms import Run, run
 

@@ -24,11 +24,11 @@ def test_a_failed_download(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ConnectionError
 
     monkeypatch.delenv("RPTS_PATH", raising=False)
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", refuse)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", refuse)
     done = CliRunner().invoke(app, ["estimate", "rpts_eval_en"])
     assert done.exit_code == 1
     assert "texts_en.json could not be downloaded" in done.output
-    assert "Set RPTS_PATH to a local folder with it" in " ".join(done.output.split())
+    assert "Set RPTS_PATH to a folder with" in " ".join(done.output.split())
 
 
 @table("task", "rome", "rome_geo", "cmmath", "reform_a_okvqa")

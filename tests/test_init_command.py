@@ -86,8 +86,6 @@ def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) 
     ("romeo", "names that begin with rome"),
     ("my_rpts", "this suffix is reserved for tasks that RPTS wraps"),
     ("my_rpts_steps", "this suffix is reserved for tasks that RPTS wraps"),
-    ("mme", "lmms-eval has a task of this name"),
-    ("mmmu_val", "lmms-eval has a task of this name"),
 )
 def test_names_that_would_be_others(name: str, said: str) -> None:
     code, found = init(name)
@@ -194,7 +192,6 @@ def test_what_is_not_found_is_mapped() -> None:
     (("--map", "qestion=ask"), "unknown field qestion in the task. Did you mean question?"),
     (("--map", "question=asc"), "unknown field asc in my.jsonl. Did you mean ask?"),
     (("--map", "question=zzz"), "unknown field zzz in my.jsonl. Fields: ask, say"),
-    (("--images", "nowhere"), "--images: nowhere is not a folder"),
 )
 def test_a_missing_field_is_one_message_with_all(options: tuple[str, ...], said: str) -> None:
     code, found = init("shop", "--from", save("my.jsonl", [{"ask": "?", "say": "x"}]), *options)

@@ -29,13 +29,12 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(ROOT / "examples" / "own_benchmark", folder))
 
 
-def evaluated(folder: Path, output: Path, tasks: str, *more: str, processes: int = 1) -> Run:
+def evaluated(folder: Path, output: Path, tasks: str) -> Run:
     return run_lmms_eval(
         output,
         *("--model", "replay", "--model_args", f"samples={folder}/responses.jsonl"),
-        *("--include_path", str(folder), "--tasks", tasks, *more),
+        *("--include_path", str(folder), "--tasks", tasks),
         env=OFFLINE,
-        processes=processes,
     )
 
 
@@ -53,21 +52,6 @@ def test_the_example_runs(whole: Run) -> None:
     assert [records[at]["instance"]["language"] for at in range(3)] == ["en", "en", "zh"]
     assert records[0]["instance"]["id"] == "bars-0"
     assert {each["answer"]["by"] for each in whole.records("own_counts").values()} == {"function"}
-
-
-def test_its_second_half_alone(example: Path, tmp_path: Path, whole: Run) -> None:
-    """Responses stay with their own documents."""
-    half = evaluated(
-        *(example, tmp_path, str(example / "own_benchmark.yaml")),
-        *("--offset", "1", "--limit", "2"),
-    )
-    found, all_of_them = half.records("own_benchmark"), whole.records("own_benchmark")
-    assert found == {at: all_of_them[at] for at in (1, 2)}
-
-
-def test_on_two_processes(example: Path, tmp_path: Path, whole: Run) -> None:
-    shared = evaluated(example, tmp_path, "own_benchmark", processes=2)
-    assert shared.records("own_benchmark") == whole.records("own_benchmark")
 
 
 def test_its_report(example: Path, tmp_path: Path, whole: Run) -> None:

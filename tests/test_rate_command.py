@@ -67,7 +67,6 @@ def test_the_seed_decides_alone(command: Command, run: Path, tmp_path: Path) -> 
 @table(
     "arguments, message",
     (["{run}", "-o", "{folder}/rate.txt"], "use a file name that ends in .html, .htm"),
-    (["{run}", "--images", "{folder}/none", "-o", "{folder}/r.html"], "is not a folder"),
     (["{folder}/none", "-o", "{folder}/r.html"], "does not exist"),
     (["{empty}", "-o", "{folder}/r.html"], "no judged step"),
     (["{run}", "-o", "{folder}/file/r.html"], "Cannot write to"),

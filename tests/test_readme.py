@@ -16,7 +16,7 @@ import pytest
 from lmms_rpts.doctor.judge import VALID
 from lmms_rpts.judging import BACKENDS
 from lmms_rpts.settings import CONFIG, Settings
-from lmms_rpts.tasks.rpts_eval.checks import CHECKS
+from lmms_rpts.tasks.rpts_eval.data import CHECKS
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.judge_server import JudgeServer

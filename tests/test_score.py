@@ -29,16 +29,16 @@ from lmms_rpts.analysis.rescoring import (
     guess_name,
     plan_parts,
     plan_rescoring,
+    plan_score,
     safe_name,
     write_responses,
 )
 from lmms_rpts.cli import app
 from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command
-from lmms_rpts.commands.score import _plan
 from lmms_rpts.models import responses
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.runs.reading import model_name
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.environment import VARIABLES, write_config
@@ -377,7 +377,7 @@ def test_each_file_is_read_once(
         return rows(path)
 
     monkeypatch.setattr(responses, "read_rows", counted)
-    _plan([file], host, None, None)
+    plan_score([file], host)
     assert read == [file]
 
 

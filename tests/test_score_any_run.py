@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis.any_run import plan_any_run
+from lmms_rpts.analysis.rescoring import plan_any_run
 from lmms_rpts.models.responses import ResponsesError
 from tests.support.foreign_task import (
     OWN_FILTERS,
@@ -203,33 +202,6 @@ def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
     assert "contains filtered responses to colours (regex)" in done.output
     assert "--reasoning_tags none" in done.output
     assert "or run colours_rpts" in done.output
-
-
-def test_what_a_filter_left_of_responses_is_replaced_from_the_response_cache(
-    tmp_path: Path,
-) -> None:
-    """Another model and another task have responses in the same cache."""
-    task = write_foreign_task(tmp_path, filters=EXTRACTS)
-    texts = [f"<think>hm</think>{response_to(doc)}" for doc in task.documents]
-    cache = ("--use_cache", str(tmp_path / "cache"))
-    with SeeingJudge().server() as server:
-        env = settings(server)
-        replay(tmp_path / "other", task, env, *cache, name="colours", texts=["A"] * 6)
-        plain = replay(tmp_path / "plain", task, env, *cache, name="colours", texts=texts)
-        ours = replay(tmp_path / "ours", task, env, texts=texts)
-        done = score(plain.folder, task, tmp_path / "out", server)
-        (tmp_path / "cache" / "cache.audit.jsonl").unlink()
-        shutil.rmtree(tmp_path / "cache" / "runs")
-        lost = score(plain.folder, task, tmp_path / "lost", server)
-        shutil.rmtree(tmp_path / "cache")
-        gone = score(plain.folder, task, tmp_path / "gone", server)
-    assert records_of(done) == records_of(ours), done.output
-    assert "taken from lmms-eval's cache" in done.output
-    assert (lost.code, gone.code) == (1, 1)
-    assert "cache has no response, or several, to doc_id 0, 1, 2, 3, 4 and 1 more" in lost.output
-    assert (
-        "(--use_cache) does not exist here. Run the task with --reasoning_tags none" in gone.output
-    )
 
 
 @table(

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from lmms_rpts.analysis.any_run import plan_any_run
-from lmms_rpts.analysis.rescoring import plan_rescoring
+from lmms_rpts.analysis.rescoring import plan_any_run, plan_rescoring, plan_score
 from lmms_rpts.cli import app
 from lmms_rpts.models.responses import LikelihoodError, ResponsesError, read_responses
 from tests.support.lmms import run
@@ -85,24 +84,18 @@ def test_beside_free_text_of_other_tasks_a_task_must_be_chosen(tmp_path: Path) -
     assert said.output.count("\n") == 1, said.output
     assert "arc_easy.jsonl, line 1 holds likelihoods of answer options, not a" in said.output
     assert said.output.endswith("Set --task to one of: colours, shapes\n")
-    assert plan_any_run([tmp_path], "colours").rescoring.passed_over == ("arc_easy", "shapes")
+    assert plan_any_run([tmp_path], "colours").passed_over == ("arc_easy", "shapes")
     chosen = score(tmp_path, "--task", "arc_easy", "-o", tmp_path / "out")
     assert chosen.exit_code == 1
     assert "only free text can be scored" in chosen.output
     assert "--task" not in chosen.output
 
 
-def test_a_chosen_task_is_planned_although_others_hold_likelihoods(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chosen_task_is_planned_although_others_hold_likelihoods(tmp_path: Path) -> None:
     """The command looked into all files for the name of the task."""
     likelihoods(tmp_path)
     free_text(tmp_path)
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
-    from lmms_rpts.commands import score as command
-
-    rescoring, _ = command._plan([tmp_path], "colours", None, None)
-    assert list(rescoring.responses) == ["colours_rpts"]
+    assert list(plan_score([tmp_path], "colours").responses) == ["colours_rpts"]
 
 
 @table(

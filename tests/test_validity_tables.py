@@ -6,8 +6,8 @@ import io
 
 from rich.console import Console
 
+from lmms_rpts.analysis.dataframes import guarded
 from lmms_rpts.commands.blocks import markdown_of, show
-from lmms_rpts.commands.common import csv_of
 from lmms_rpts.commands.validity_tables import FRAME_TYPES, frame_of, validity_blocks
 from lmms_rpts.escaping import columns
 from lmms_rpts.runs.validity import Interval, PublishedFigure, Usage
@@ -127,4 +127,4 @@ def test_the_frame_has_a_row_for_each_set_source_and_metric() -> None:
     assert place["metric"].tolist() == ["auc", "auc_within"]
     assert place["value"].round(3).tolist() == [0.539, 0.519]
     assert frame[frame["source"] == "own"]["metric"].tolist() == ["F1"]
-    assert "'=b,auc,0.811" in csv_of(frame)
+    assert "'=b,auc,0.811" in guarded(frame).to_csv(index=False)

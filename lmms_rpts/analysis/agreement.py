@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from lmms_rpts.analysis.ratings import Ratings
 from lmms_rpts.escaping import count
-from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, Scoring, cluster_of
+from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, cluster_of
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
@@ -44,11 +44,6 @@ class StepPair:
     other: float
     reply: str | None
     other_reply: str | None
-
-    @property
-    def response(self) -> tuple[str, int, int]:
-        """The response that the step belongs to: task, doc_id, repeat."""
-        return (self.task, self.doc_id, self.repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +120,11 @@ def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES
     left, pairs = Counter({UNRATED: rest}), []
     for rated in ratings.steps:
         response = responses[rated.task, rated.doc_id, rated.repeat]
-        step = response.steps[rated.step]
-        reason = _unfit(step, "the judge")
-        if reason or step.score is None:
+        score = response.steps[rated.step].score
+        if (reason := _unfit(response.steps[rated.step], "the judge")) or score is None:
             left[reason] += 1
         else:
-            pairs.append(_pair(response, rated.step, step.score, rated.score, None))
+            pairs.append(_pair(response, rated.step, score, rated.score, None))
     if not pairs:
         raise RunError(f"{ratings.source}: nothing to compare with {run.label}: {_told(left)}")
     raters = count(len(ratings.raters), "rater")
@@ -158,7 +152,26 @@ def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement
     if set(a.files) & set(b.files):
         raise RunError(f"{a.files[0]} was passed twice: pass two runs of the same responses")
     left: Counter[str] = Counter()
-    pairs = list(_matched(a, b, left))
+    pairs: list[StepPair] = []
+    others = {(*each.instance.key, each.repeat): each for each in b.responses}
+    for response in a.responses:
+        other = others.pop((*response.instance.key, response.repeat), None)
+        if other is None:
+            left["response only in the first run"] += len(response.steps)
+            continue
+        if other.instance.statement != response.instance.statement:
+            left["a different document with that number in the second run"] += len(response.steps)
+            continue
+        longer = len(other.steps) - len(response.steps)
+        left[f"step only in the {'second' if longer > 0 else 'first'} run"] += abs(longer)
+        for at, (one, two) in enumerate(zip(response.steps, other.steps, strict=False)):
+            same = one.conclusion.split() == two.conclusion.split()
+            reason = _unfit(one, "the first judge") or _unfit(two, "the second judge")
+            if not same or reason or one.score is None or two.score is None:
+                left[reason if same else DIFFERS] += 1
+            else:
+                pairs.append(_pair(response, at, one.score, two.score, _reply(two)))
+    left["response only in the second run"] += sum(len(each.steps) for each in others.values())
     if not pairs:
         raise RunError(
             f"Nothing to compare between {_described(a)} and {_described(b)}: {_told(left)}. Pass "
@@ -173,34 +186,6 @@ def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement
     )
 
 
-def _matched(a: Run, b: Run, left: Counter[str]) -> Iterator[StepPair]:
-    others = {(*each.instance.key, each.repeat): each for each in b.responses}
-    for response in a.responses:
-        other = others.pop((*response.instance.key, response.repeat), None)
-        if other is None:
-            left["response only in the first run"] += len(response.steps)
-            continue
-        if other.instance.statement != response.instance.statement:
-            left["a different document with that number in the second run"] += len(response.steps)
-            continue
-        longer = len(other.steps) - len(response.steps)
-        left[f"step only in the {'second' if longer > 0 else 'first'} run"] += abs(longer)
-        for at, (one, two) in enumerate(zip(response.steps, other.steps, strict=False)):
-            reason = _unlike(one, two)
-            if reason or one.score is None or two.score is None:
-                left[reason] += 1
-            else:
-                yield _pair(response, at, one.score, two.score, _reply(two))
-    left["response only in the second run"] += sum(len(each.steps) for each in others.values())
-
-
-def _unlike(one: JudgedStep, two: JudgedStep) -> str:
-    """Why two steps cannot be compared; empty if they can."""
-    if one.conclusion.split() != two.conclusion.split():
-        return DIFFERS
-    return _unfit(one, "the first judge") or _unfit(two, "the second judge")
-
-
 def _unfit(step: JudgedStep, judge: str) -> str:
     """Why a step has no score of a judge; empty if it has one."""
     if step.score is None:
@@ -212,19 +197,9 @@ def _pair(
     response: RptsRecord, at: int, score: float, other: float, other_reply: str | None
 ) -> StepPair:
     instance, step = response.instance, response.steps[at]
-    return StepPair(
-        task=instance.task,
-        doc_id=instance.doc_id,
-        id=instance.id,
-        repeat=response.repeat,
-        step=at,
-        modality=step.modality,
-        conclusion=step.conclusion,
-        score=score,
-        other=other,
-        reply=_reply(step),
-        other_reply=other_reply,
-    )
+    place = (instance.task, instance.doc_id, instance.id, response.repeat, at)
+    scores = (score, other, _reply(step), other_reply)
+    return StepPair(*place, step.modality, step.conclusion, *scores)
 
 
 def _reply(step: JudgedStep) -> str | None:
@@ -236,39 +211,33 @@ def _reply(step: JudgedStep) -> str | None:
 
 
 def _groups(pairs: Sequence[StepPair], resamples: int) -> tuple[GroupAgreement, ...]:
-    documents = numbered([cluster_of(pair.task, pair.id) for pair in pairs])
     kinds = np.array([pair.modality for pair in pairs])
     members = {EVERY: np.arange(len(pairs))}
     members |= {kind: np.flatnonzero(kinds == kind) for kind in MODALITIES}
     found = estimate_groups(
         np.array([pair.score for pair in pairs]),
         np.array([pair.other for pair in pairs]),
-        documents,
+        numbered([cluster_of(pair.task, pair.id) for pair in pairs]),
         list(members.values()),
         resamples,
     )
+    responses = [(pair.task, pair.doc_id, pair.repeat) for pair in pairs]
     return tuple(
-        GroupAgreement(
-            group,
-            steps=len(own),
-            responses=len({pairs[each].response for each in own.tolist()}),
-            **estimates,
-        )
+        GroupAgreement(group, len(own), len({responses[at] for at in own.tolist()}), **estimates)
         for (group, own), estimates in zip(members.items(), found, strict=True)
     )
 
 
 def _described(run: Run) -> str:
-    return f"{run.label}, judged by {'; '.join(dict.fromkeys(map(_judged, run.scorings)))}"
-
-
-def _judged(by: Scoring) -> str:
-    replies = "1 reply" if by.judge_samples == 1 else f"{by.judge_samples} replies"
-    comparable = "" if by.comparable else "; not comparable with other judges"
-    return (
-        f"{by.judge} (prompts {by.prompt_version}, {replies} at temperature {by.temperature:g}"
-        f"{comparable})"
-    )
+    judges = []
+    for by in run.scorings:
+        replies = "1 reply" if by.judge_samples == 1 else f"{by.judge_samples} replies"
+        comparable = "" if by.comparable else "; not comparable with other judges"
+        judges.append(
+            f"{by.judge} (prompts {by.prompt_version}, {replies} at temperature "
+            f"{by.temperature:g}{comparable})"
+        )
+    return f"{run.label}, judged by {'; '.join(dict.fromkeys(judges))}"
 
 
 def _told(left: Counter[str]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lmms_rpts.analysis.document_values import document_values
 from lmms_rpts.escaping import count, shorten
 from lmms_rpts.notebook import html_of
 from lmms_rpts.runs.run import AnyRun
@@ -16,6 +16,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
+from lmms_rpts.tasks.aggregation import Metrics
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
@@ -185,6 +186,27 @@ def compare_runs(
     )
 
 
+def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floats]:
+    """The value of each metric for each document, by task and ``doc_id``.
+
+    Without pandas, whose import takes 0.3 s.
+
+    Returns:
+        Arrays of the shape (len(metrics),): means over a document's responses, NaN if there is no
+        value.
+    """
+    of = run.documents()
+    return {
+        key: np.array([_mean(map(value_of, of[key])) for value_of in metrics.values()])
+        for key in sorted(of)
+    }
+
+
+def _mean(values: Iterable[float | None]) -> float:
+    there = [float(each) for each in values if each is not None and not math.isnan(each)]
+    return math.fsum(there) / len(there) if there else math.nan
+
+
 def _differences(
     first: Floats,
     second: Floats,
@@ -193,47 +215,37 @@ def _differences(
     permutations: int,
     grading: Grading,
 ) -> tuple[MetricDifference, ...]:
-    n, m = first.shape
-
-    def difference(weights: Floats) -> tuple[Floats, Floats, Floats]:
+    def means(weights: Floats) -> Floats:
         a, b = (intervals.resampled_means(side, weights) for side in (first, second))
-        return a, b, b - a
+        return np.hstack([a, b, b - a])
 
-    draws = [
-        difference(weights)[2] for weights in intervals.resampled(n, resamples, clusters=clusters)
-    ]
-    drawn = np.vstack([np.empty((0, m)), *draws])
-    observed = np.vstack(difference(np.ones((1, n))))
-    p_values = [
-        None
-        if metric in grading.untested
-        else swap_test(first[:, at], second[:, at], permutations, clusters)
-        for at, metric in enumerate(grading.metrics)
-    ]
-    adjusted, found = holm(p_values), []
-    for at, metric in enumerate(grading.metrics):
-        known_a, known_b = ~np.isnan(first[:, at]), ~np.isnan(second[:, at])
+    observed, drawn = intervals.bootstrap(means, len(first), resamples, clusters=clusters)
+    rows = zip(observed.reshape(3, -1).T, drawn[-first.shape[1] :], first.T, second.T, strict=True)
+    found = []
+    for metric, (whole, draws, one, two) in zip(grading.metrics, rows, strict=True):
+        known_a, known_b = ~np.isnan(one), ~np.isnan(two)
         size = min(len(set(clusters[known].tolist())) for known in (known_a, known_b))
-        low, high = intervals.interval(drawn[:, at], size) if size > 1 else (None, None)
-        if (
-            low is None and size > 1 and grading.kinds.get(metric) != "count"
-        ):  # all resamples are equal
-            low, high = _of_equal_differences(first[:, at], second[:, at], clusters)
-        a, b, change = map(_value, observed[:, at])
-        n_both, n_either = int((known_a & known_b).sum()), int((known_a | known_b).sum())
-        tested = (p_values[at], adjusted[at], n_both, n_either)
-        found.append(MetricDifference(metric, a, b, change, low, high, *tested))
-    return tuple(found)
-
-
-def _of_equal_differences(
-    first: Floats, second: Floats, clusters: Indices
-) -> tuple[float | None, float | None]:
-    """The interval of a mean difference of scores: of a mean in [0, 1], stretched to [-1, 1]."""
-    found = intervals.estimate_mean((second - first + 1) / 2, clusters)
-    if found.low is None or found.high is None:
-        return None, None
-    return 2 * found.low - 1, 2 * found.high - 1
+        low, high = intervals.interval(draws, size) if size > 1 else (None, None)
+        if low is None and size > 1 and grading.kinds.get(metric) != "count":
+            # All resamples are equal: the interval of a mean in [0, 1], stretched to [-1, 1].
+            shifted = intervals.estimate_mean((two - one + 1) / 2, clusters)
+            ends = (shifted.low, shifted.high)
+            low, high = (None if end is None else 2 * end - 1 for end in ends)
+        tested = metric not in grading.untested
+        found.append(
+            MetricDifference(
+                metric,
+                *map(_value, whole),
+                low,
+                high,
+                p=swap_test(one, two, permutations, clusters) if tested else None,
+                p_holm=None,
+                n_both=int((known_a & known_b).sum()),
+                n_either=int((known_a | known_b).sum()),
+            )
+        )
+    adjusted = holm([each.p for each in found])
+    return tuple(replace(each, p_holm=p) for each, p in zip(found, adjusted, strict=True))
 
 
 def _value(number: float) -> float | None:
@@ -243,19 +255,19 @@ def _value(number: float) -> float | None:
 def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tuple[Flip, ...]:
     names = list(grading.metrics)
     scored = "accuracy_rpts" in names
-    columns = [names.index(each) for each in ("accuracy", "rpts", "accuracy_rpts")] if scored else 0
+    columns = (
+        [names.index(each) for each in ("accuracy", "rpts", "accuracy_rpts")] if scored else [0]
+    )
     found = []
-    for key, (ours, theirs), one, other in zip(
-        pairs, pairs.values(), first[:, columns], second[:, columns], strict=True
+    for (key, (ours, theirs)), one, other in zip(
+        pairs.items(), first[:, columns], second[:, columns], strict=True
     ):
         question = grading.display.question(ours[0])
         a, b = (
-            _side(
-                [grading.display.answer(each).final for each in responses], *np.atleast_1d(values)
-            )
+            _side([grading.display.answer(each).final for each in responses], *values)
             for responses, values in ((ours, one), (theirs, other))
         )
-        size = float(np.nansum(np.abs(np.atleast_1d(other - one))[:2]))
+        size = float(np.nansum(np.abs(other - one)[:2]))
         asked = (*key, str(ours[0].instance.id), question.text, " | ".join(question.gold))
         flip = Flip(*asked, a, b, size)
         if a.category != b.category or flip.to_right is not None:
@@ -282,11 +294,7 @@ def _side(answers: Sequence[str | None], right: float, *reasoned: float) -> Side
 
 
 def _count_changed(pairs: Pairs, grading: Grading) -> int:
-    """Number of shared documents whose data differ.
-
-    Raises:
-        RunError: if they are different documents.
-    """
+    """Number of shared documents whose data differ."""
     changed = 0
     for (task, doc_id), (ours, theirs) in pairs.items():
         one, other = (

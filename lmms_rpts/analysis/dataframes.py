@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.analysis.differences import differences_of, in_order
-from lmms_rpts.analysis.document_values import document_values
 from lmms_rpts.escaping import escape_formula, storable
-from lmms_rpts.filters.record import JudgedStep, RptsRecord
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
 from lmms_rpts.runs.run import RunOf
@@ -103,7 +103,7 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
 
     rows = [
         ((run.label, *document), values)
-        for run in each_run(runs)
+        for run in _each_run(runs)
         for document, values in document_values(run, GRADING.metrics).items()
     ]
     first = 1 if isinstance(runs, RunOf) else 0
@@ -118,23 +118,17 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
 
 def responses_frame(runs: Runs) -> pd.DataFrame:
     """One row per response of one run or several; the columns are those of ``RESPONSE_TYPES``."""
-    rows = [_of_response(run, each) for run in each_run(runs) for each in run.responses]
+    rows = [_of_response(run, each) for run in _each_run(runs) for each in run.responses]
     return typed(rows, RESPONSE_TYPES)
 
 
 def steps_frame(runs: Runs) -> pd.DataFrame:
     """One row per step of one run or several; the columns are those of ``STEP_TYPES``."""
-    rows = [
-        row
-        for run in each_run(runs)
-        for response in run.responses
-        for row in _of_steps(run, response)
-    ]
-    return typed(rows, STEP_TYPES)
+    responses = [(run, each) for run in _each_run(runs) for each in run.responses]
+    return typed([row for pair in responses for row in _of_steps(*pair)], STEP_TYPES)
 
 
-def each_run(runs: Runs) -> Iterable[Run]:
-    """The runs of a frame, one or several."""
+def _each_run(runs: Runs) -> Iterable[Run]:
     return [runs] if isinstance(runs, RunOf) else runs
 
 
@@ -166,19 +160,14 @@ def guarded(frame: pd.DataFrame) -> pd.DataFrame:
     return clean
 
 
-def cited(step: JudgedStep) -> str:
-    """The premises of a step: ``image 0 + conclusion 1``."""
-    return _named(step.premises)
-
-
 def _named(clues: Iterable[Clue]) -> str:
     return " + ".join(
         f"{clue.kind} {clue.index}" if clue.index is not None else clue.kind for clue in clues
     )
 
 
-def place_of(run: Run, response: RptsRecord) -> dict[str, Any]:
-    """The cells of ``PLACE_TYPES``."""
+def _of_both(run: Run, response: RptsRecord) -> dict[str, Any]:
+    """The cells that both frames have: ``PLACE_TYPES``, and those of the whole response."""
     instance = response.instance
     return {
         "run": run.label,
@@ -187,23 +176,23 @@ def place_of(run: Run, response: RptsRecord) -> dict[str, Any]:
         "id": instance.id,
         "repeat": response.repeat,
         "language": instance.language,
+        "relation": instance.relation,
+        "answer": response.answer.value,
+        "correct": response.answer.correct,
+        "judge": response.settings.judge,
     }
 
 
 def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosed
     return {
-        **place_of(run, response),
+        **_of_both(run, response),
         "ability": [storable(each) for each in instance.abilities],
-        "relation": instance.relation,
-        "answer": response.answer.value,
         "gold_answer": instance.answer,
-        "correct": response.answer.correct,
         "first_error_step": error and error.step,
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,
         "tokens": response.tokens,
-        "judge": response.settings.judge,
         "reason": response.reason,
         "restating": len(found.restating),
         "missing_evidence": _named(in_order(found.needed - found.used)),
@@ -217,41 +206,30 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
 def _of_steps(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
     if not response.steps:
         return
-    tree, settings = response.tree(), response.settings
+    tree, settings, error = response.tree(), response.settings, response.first_error
     weights = step_weights(tree, settings.decay, settings.focus_height)
     restating = response.diagnosed.restating
     for at, step in enumerate(response.steps):
+        last = step.questions[-1] if step.questions else None
         yield {
-            **_of_step(run, response, at, step),
+            **_of_both(run, response),
+            "step": at,
+            "premises": _named(step.premises),
+            "conclusion": step.conclusion,
+            "height": step.height,
+            "modality": step.modality,
+            "counts": step.counts,
             "uses": min(tree.uses[at], _MOST),
             "weight": weights[at],
             "restates": at in restating,
+            "score": step.score,
+            "spread": last and last.spread,
+            "first_error": error is not None and error.step == at,
+            "note": step.note,
+            "question": last and last.kind,
+            "evidence": "\n".join(last.evidence) if last else None,
+            "reply": last and last.reply,
+            "error": last and last.error,
+            "rpts": response.rpts,
+            "rpts_guarded": response.guarded,
         }
-
-
-def _of_step(run: Run, response: RptsRecord, at: int, step: JudgedStep) -> dict[str, Any]:
-    instance, error = response.instance, response.first_error
-    last = step.questions[-1] if step.questions else None
-    return {
-        **place_of(run, response),
-        "relation": instance.relation,
-        "step": at,
-        "premises": cited(step),
-        "conclusion": step.conclusion,
-        "height": step.height,
-        "modality": step.modality,
-        "counts": step.counts,
-        "score": step.score,
-        "spread": last and last.spread,
-        "first_error": error is not None and error.step == at,
-        "note": step.note,
-        "question": last and last.kind,
-        "evidence": "\n".join(last.evidence) if last else None,
-        "reply": last and last.reply,
-        "error": last and last.error,
-        "judge": response.settings.judge,
-        "rpts": response.rpts,
-        "rpts_guarded": response.guarded,
-        "answer": response.answer.value,
-        "correct": response.answer.correct,
-    }

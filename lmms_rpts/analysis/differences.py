@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
+from lmms_rpts.escaping import count
 from lmms_rpts.filters.metrics import is_sound
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.reasoning import Clue, InvalidReference
+from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 
 APART = 0.3
@@ -37,17 +38,11 @@ def in_order(clues: Iterable[Clue]) -> list[Clue]:
     return sorted(clues, key=lambda clue: (clue.kind, clue.index or 0))
 
 
-def difference_of(record: RptsRecord) -> float | None:
-    """RPTS minus guarded score; None if one of them is missing."""
-    if record.rpts is None or record.guarded is None:
-        return None
-    return record.rpts - record.guarded
-
-
 def is_apart(record: RptsRecord) -> bool:
-    """Whether the two scores differ by more than ``APART``, beyond rounding."""
-    difference = difference_of(record)
-    return difference is not None and round(abs(difference), 9) > APART
+    """Whether RPTS and guarded score differ by more than ``APART``, beyond rounding."""
+    if record.rpts is None or record.guarded is None:
+        return False
+    return round(abs(record.rpts - record.guarded), 9) > APART
 
 
 def differing_in(records: Sequence[RptsRecord]) -> tuple[Differing, ...]:
@@ -84,13 +79,7 @@ def differences_of(record: RptsRecord) -> list[str]:
     """
     if not record.steps:
         return []
-    reasons = [
-        *_root(record),
-        *_references(record),
-        *_evidence(record),
-        *_restating(record),
-        *_repeated(record),
-    ]
+    reasons = [*_root(record), *_references(record), *_rest(record)]
     if not reasons and is_apart(record):
         # Only the weights are left: RPTS weighs by height, the guarded score does not.
         return [f"one step has {record.diagnosed.heaviest:.0%} of the weight in RPTS"]
@@ -123,47 +112,38 @@ def _root(record: RptsRecord) -> Iterable[str]:
         yield "the question is left open"
 
 
-def _evidence(record: RptsRecord) -> Iterable[str]:
-    found = record.diagnosed
-    missing = in_order(found.needed - found.used)
-    if missing:
+def _references(record: RptsRecord) -> Iterable[str]:
+    """References to evidence and steps that do not exist."""
+    tree = record.tree()
+    faults = list(dict.fromkeys(fault for fault in tree.invalid if tree.uses[fault.step]))
+    for fault in faults[:_MOST_NAMED]:
+        clue, kind = fault.clue, fault.clue.kind
+        if clue.index is None:
+            named = f"{'an' if kind == 'image' else 'a'} {kind} without a number"
+        elif clue.index == fault.step and kind == "conclusion":
+            named = "itself"
+        else:
+            later = kind == "conclusion" and clue.index < len(record.steps)
+            named = f"{clue_label(clue)}, which {'comes later' if later else 'does not exist'}"
+        yield f"Conclusion {fault.step} cites {named}"
+    if len(faults) > _MOST_NAMED:
+        yield f"{len(faults) - _MOST_NAMED} more citations of evidence that does not exist"
+
+
+def _rest(record: RptsRecord) -> Iterable[str]:
+    """Missing evidence, restating steps, and a step that counts several times."""
+    found, tree = record.diagnosed, record.tree()
+    if missing := in_order(found.needed - found.used):
         pieces = "piece" if len(found.needed) == 1 else "pieces"
         verb = "is" if len(missing) == 1 else "are"
         yield (
             f"uses {len(found.used)} of {len(found.needed)} needed {pieces} of evidence: "
             f"{_listed([clue_label(clue) for clue in missing])} {verb} missing"
         )
-
-
-def _restating(record: RptsRecord) -> Iterable[str]:
-    counting = frozenset(at for at, uses in enumerate(record.tree().uses) if uses)
-    idle = len(idle_steps(record) & counting)
-    if idle:
+    counting = frozenset(at for at, uses in enumerate(tree.uses) if uses)
+    if idle := len(idle_steps(record) & counting):
         verb = "restates" if idle == 1 else "restate"
-        yield f"{idle} of {len(counting)} step{'s' * (len(counting) > 1)} only {verb}"
-
-
-def _references(record: RptsRecord) -> Iterable[str]:
-    tree = record.tree()
-    faults = list(dict.fromkeys(fault for fault in tree.invalid if tree.uses[fault.step]))
-    for fault in faults[:_MOST_NAMED]:
-        yield f"Conclusion {fault.step} cites {_named(fault, len(record.steps))}"
-    if len(faults) > _MOST_NAMED:
-        yield f"{len(faults) - _MOST_NAMED} more citations of evidence that does not exist"
-
-
-def _named(fault: InvalidReference, n_steps: int) -> str:
-    clue, kind = fault.clue, fault.clue.kind
-    if clue.index is None:
-        return f"{'an' if kind == 'image' else 'a'} {kind} without a number"
-    if clue.index == fault.step and kind == "conclusion":
-        return "itself"
-    exists = kind == "conclusion" and clue.index < n_steps
-    return f"{clue_label(clue)}, which {'comes later' if exists else 'does not exist'}"
-
-
-def _repeated(record: RptsRecord) -> Iterable[str]:
-    found = record.diagnosed
+        yield f"{idle} of {count(len(counting), 'step')} only {verb}"
     if found.most_uses > 1:
         times = f"{found.most_uses:,}" if found.most_uses < _MANY else "over a million"
         yield f"one step counts {times} times in RPTS"

@@ -112,7 +112,11 @@ def estimate_need(
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
     """
-    gold = [_gold(doc) for doc in docs]
+    gold = []
+    for doc in docs:  # the gold reasoning and answer, written in the requested format
+        answer = _WORDS[doc["language"]].get(doc["answer"], doc["answer"])
+        ending = _ANSWER[doc["language"]].format(answer)
+        gold.append("\n".join([*_typical_chain(doc), ending]))
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
         tally = _Tally(prompts or Prompts(), opinions, evidence, longest)
@@ -174,11 +178,9 @@ class _Tally:
 
     def _hold(self, dialogue: Dialogue[T], doc: Doc) -> T:
         try:
-            request = next(dialogue)
-            first = True
+            request, first = next(dialogue), True
             while True:
-                request = dialogue.send(self._answer(request, doc, first))
-                first = False
+                request, first = dialogue.send(self._answer(request, doc, first)), False
         except StopIteration as end:
             result: T = end.value
             return result
@@ -186,7 +188,7 @@ class _Tally:
     def _answer(self, request: JudgeRequest, doc: Doc, first: bool) -> Verdict:
         for image in request.images:
             with suppress(ImageError):
-                _ = image.size  # once the size is known, the image's tokens are counted
+                _ = image.digest  # once the size is known, the image's tokens are counted
         said = request.most_tokens if self._longest else SAID[request.kind]
         need = Need(1, Usage(guess_input_tokens(request), said))
         self._need += need.times(self._opinions) if request.kind in SCORED else need
@@ -194,19 +196,11 @@ class _Tally:
             return Verdict("", "\n".join(_typical_chain(doc)))
         if request.kind == "answer":
             return Verdict("", doc["answer"])
-        doubted = request.kind == "inference" and first and self._is_doubted()
+        doubted = False
+        if request.kind == "inference" and first:
+            at = next(self._inferences)
+            doubted = self._longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
         return Verdict("", 0.4 if doubted else 1.0)
-
-    def _is_doubted(self) -> bool:
-        at = next(self._inferences)
-        return self._longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
-
-
-def _gold(doc: Doc) -> str:
-    """The gold reasoning and answer, written in the requested format."""
-    language = doc["language"]
-    answer = _WORDS[language].get(doc["answer"], doc["answer"])
-    return "\n".join([*_typical_chain(doc), _ANSWER[language].format(answer)])
 
 
 def _typical_chain(doc: Doc) -> list[str]:

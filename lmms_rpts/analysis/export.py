@@ -10,11 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from lmms_rpts.analysis.dataframes import (
-    STEP_TYPES,
-    guarded,
-    typed,
-)
+from lmms_rpts.analysis.dataframes import STEP_TYPES, guarded, typed
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import GUARD, escape_formula
 from lmms_rpts.files import draft_of
@@ -41,9 +37,6 @@ def write_frame(frame: pd.DataFrame, path: Path) -> int:
 
     An existing file is replaced. In CSV, texts that a spreadsheet would read as formulas start
     with an apostrophe, and NUL is replaced.
-
-    Raises:
-        ExportError: for an unknown suffix, or a file that cannot be written.
     """
     suffix = format_of(path)
     try:
@@ -59,9 +52,6 @@ def read_frame(path: Path) -> pd.DataFrame:
 
     CSV does not distinguish an empty text from a missing one: both are read as missing. An empty
     JSON Lines file gets the columns of ``STEP_TYPES``.
-
-    Raises:
-        ExportError: for a file that cannot be read.
     """
     suffix = format_of(path)
     try:

@@ -59,7 +59,8 @@ def match_steps(tree: ReasoningTree, gold: ReasoningTree) -> tuple[GoldMatch | N
     missing = _below(tree, absent_at)
     matches = []
     for own, absent, step in zip(evidence_sets(tree), missing, tree.chain.steps, strict=True):
-        overlaps = [_jaccard(own, other, len(absent)) for other, _ in theirs]
+        # The Jaccard index; clues that do not exist count in the union.
+        overlaps = [len(own & each) / max(1, len(own | each) + len(absent)) for each, _ in theirs]
         best = max(overlaps, default=0.0)
         alike = [at for at, overlap in enumerate(overlaps) if overlap == best]
         if len(alike) > 1:
@@ -95,9 +96,3 @@ def matched_by(matches: Sequence[GoldMatch | None], n_gold: int) -> tuple[tuple[
         tuple(at for at, match in enumerate(matches) if match and number in match.steps)
         for number in range(n_gold)
     )
-
-
-def _jaccard(one: frozenset[Clue], other: frozenset[Clue], missing: int) -> float:
-    """``missing``: number of clues that do not exist, in the union of the two sets."""
-    either = len(one | other) + missing
-    return len(one & other) / either if either else 0.0

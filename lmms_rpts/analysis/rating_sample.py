@@ -74,7 +74,8 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
 def _in_turn(responses: Sequence[RptsRecord], generator: random.Random) -> Iterator[RptsRecord]:
     strata: dict[tuple[str, str, str], list[RptsRecord]] = {}
     for each in responses:
-        stratum = (each.instance.task, each.instance.language, _verdict(each))
+        verdict = _UNSCORED if each.rpts is None else _BROKEN if each.first_error else _SOUND
+        stratum = (each.instance.task, each.instance.language, verdict)
         strata.setdefault(stratum, []).append(each)
     for listed in strata.values():
         generator.shuffle(listed)
@@ -84,12 +85,6 @@ def _in_turn(responses: Sequence[RptsRecord], generator: random.Random) -> Itera
     last = [strata.get((*task, _UNSCORED), []) for task in tasks]
     rounds = chain(zip_longest(*turns), zip_longest(*last))
     return (each for one in rounds for each in one if each is not None)
-
-
-def _verdict(response: RptsRecord) -> str:
-    if response.rpts is None:
-        return _UNSCORED
-    return _BROKEN if response.first_error else _SOUND
 
 
 def _longest_text(response: RptsRecord) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import BeforeValidator, Field
 
 from lmms_rpts.escaping import did_you_mean, shorten
-from lmms_rpts.filters.record import JudgedStep
+from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.rows import ReadError, read_objects
 from lmms_rpts.runs.rating_file import REMEDY as PAGE_REMEDY
 from lmms_rpts.runs.rating_file import RatedItem, parse_rating_file
@@ -38,8 +38,7 @@ class RatedRow(Model):
     step: _Number
     score: Annotated[float | None, Field(ge=0, le=1)] = None
     rater: str = ""
-    conclusion: ClassVar[str] = ""
-    """Not read: a table is not checked for it."""
+    conclusion: ClassVar[str] = ""  # a table is not checked for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
     ]
     if not paths:
         raise RunError("No rating file was passed")
-    steps_of = {(*each.instance.key, each.repeat): each.steps for each in run.responses}
+    documents = run.documents()
     steps: dict[StepKey, dict[str, float]] = {}
     places: dict[tuple[StepKey, str], str] = {}
     unrated = 0
@@ -118,20 +117,21 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
             found = list(_read(path))
         except ReadError as error:
             raise RunError(str(error)) from None
-        keys = [_key(where, rated, run, steps_of) for where, rated, _ in found]
-        blank = sum(rated.score is None for _, rated, _ in found)
-        if blank == len(found):
-            raise RunError(f"{path}: no step is rated")
-        unrated += blank
-        for key, (where, rated, rater) in zip(keys, found, strict=True):
+        rated_here = 0
+        for where, rated, rater in found:
+            key = _key(where, rated, run, documents)
             if rated.score is None:
                 continue
+            rated_here += 1
             name = rater or ("" if len(paths) == 1 else str(path))
             first = places.setdefault((key, name), where)
             if first != where:
                 by = f" by {shorten(name)!r}" if name else ""
                 raise RunError(f"{where}: this step was already scored{by} in {first}")
             steps.setdefault(key, {})[name] = rated.score
+        if not rated_here:
+            raise RunError(f"{path}: no step is rated")
+        unrated += len(found) - rated_here
     rated_steps = tuple(RatedStep(*key, scores) for key, scores in steps.items())
     return Ratings(tuple(paths), rated_steps, unrated)
 
@@ -164,7 +164,7 @@ def _key(
     where: str,
     rated: RatedRow | RatedItem,
     run: Run,
-    steps_of: Mapping[tuple[str, int, int], Sequence[JudgedStep]],
+    documents: Mapping[tuple[str, int], Sequence[RptsRecord]],
 ) -> StepKey:
     """The step that is rated."""
     task = rated.task or (run.tasks[0] if len(run.tasks) == 1 else "")
@@ -173,29 +173,26 @@ def _key(
         raise RunError(f"{where}: the run has no task {shorten(task)!r}.{hint}")
     doc_id = rated.doc_id
     if doc_id is None:
-        named = {
-            each.instance.doc_id
-            for each in run.responses
-            if (each.instance.task, each.instance.id) == (task, rated.id)
-        }
+        firsts = [each[0].instance for (of, _), each in documents.items() if of == task]
+        named = {each.doc_id for each in firsts if each.id == rated.id}
         if len(named) != 1:
             many = f"{len(named)} documents" if named else "no document"
             said = shorten(str(rated.id))
             raise RunError(f"{where}: the run has {many} of {task} with id {said!r}; use doc_id")
         (doc_id,) = named
-    key = (task, doc_id, rated.repeat)
-    found = steps_of.get(key)
     document, ours = f"document {doc_id} of {task}", f"the run {run.label} has"
-    if found is None:
+    responses = {each.repeat: each for each in documents.get((task, doc_id), ())}
+    if rated.repeat not in responses:
         raise RunError(f"{where}: {ours} no response {rated.repeat} to {document}")
-    if rated.step >= len(found):
+    steps = responses[rated.repeat].steps
+    if rated.step >= len(steps):
         raise RunError(
-            f"{where}: {ours} no step {rated.step} in {document}: it has {len(found)} steps, from 0"
+            f"{where}: {ours} no step {rated.step} in {document}: it has {len(steps)} steps, from 0"
         )
     said = rated.conclusion
-    if said and said.split() != found[rated.step].conclusion.split():
+    if said and said.split() != steps[rated.step].conclusion.split():
         raise RunError(
             f"{where}: step {rated.step} of {document} does not have the conclusion "
             f"“{shorten(said, 60)}”: these ratings belong to another run than {run.label}"
         )
-    return (*key, rated.step)
+    return (task, doc_id, rated.repeat, rated.step)

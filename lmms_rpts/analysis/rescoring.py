@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lmms_rpts.escaping import listed
 from lmms_rpts.models.responses import (
+    LikelihoodError,
     ResponsesError,
     SavedResponse,
     SavedResponses,
     read_responses,
 )
 from lmms_rpts.runs.reading import model_name, read_results
+from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
+from lmms_rpts.schema import shown
+from lmms_rpts.settings import SettingError
+from lmms_rpts.tasks.any_task.correctness import (
+    greatest_value,
+    no_scale,
+    on_scale,
+    parse_criterion,
+    survey,
+)
+from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
+from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.documents import answered_tasks, read_documents, scored_tasks
-from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
+from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _SAMPLES = "_samples_"
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+_INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
+_LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
+"""Filters of lmms-eval that leave a response unchanged, or nearly so."""
 
 ByDocument = Mapping[int, Sequence[SavedResponse]]
 """The responses to the documents of one task, by the document's number."""
@@ -77,6 +95,7 @@ class Rescoring:
         parts: one call of lmms-eval each.
         files: the files that the responses were read from.
         passed_over: tasks with responses that are not scored.
+        grades: for tasks of other packages, the results of their own metrics.
     """
 
     responses: Mapping[str, ByDocument]
@@ -84,6 +103,7 @@ class Rescoring:
     parts: tuple[Part, ...]
     files: tuple[Path, ...]
     passed_over: tuple[str, ...]
+    grades: Mapping[str, Grades] = field(default_factory=dict)
 
     @property
     def needs_judge(self) -> bool:
@@ -97,32 +117,62 @@ class Rescoring:
         return "lexical" if DEMO_TASK in self.responses else "none"
 
 
-def read_own_responses(paths: Sequence[str | Path]) -> SavedResponses:
-    """The saved responses to all built-in tasks that can be scored; see ``read_responses``."""
-    return read_responses(*paths, only=answered_tasks())
+def plan_score(
+    paths: Sequence[str | Path],
+    task: str | None = None,
+    *,
+    own: Sequence[str] = (),
+    correct: str | None = None,
+) -> Rescoring:
+    """Read saved responses to any tasks and plan how lmms-eval scores them.
+
+    Args:
+        paths: files and folders that ``read_responses`` can read.
+        task: the task or group, as the samples name it; None: those in the samples, of built-in
+            tasks if there are any.
+        own: names of custom tasks that RPTS scores directly.
+        correct: the metric that decides whether an answer is correct, for tasks of other packages;
+            see ``parse_criterion``.
+
+    Raises:
+        ResponsesError: if responses are missing, surplus, or do not match a document.
+        DataError: for an unknown task, or one whose documents cannot be read.
+        SettingError: if ``correct`` names no metric of the samples.
+    """
+    known = answered_tasks()
+    if task in known:
+        return plan_rescoring(paths, task)
+    if task is None:
+        # Files of other tasks are not read: they may contain no responses at all.
+        saved = read_responses(*paths, only=known)
+        if saved.tasks:
+            return plan_rescoring(paths, None, saved)
+        return plan_any_run(paths, own=own, correct=correct)
+    # A file without task names may belong to any task.
+    saved = read_responses(*paths, only=[task], default_task=task)
+    if task not in saved.tasks:
+        return plan_rescoring(paths, task)  # fails with a list of known tasks
+    return plan_any_run(paths, task, own=own, correct=correct, saved=saved)
 
 
 def plan_rescoring(
     paths: Sequence[str | Path], task: str | None = None, saved: SavedResponses | None = None
 ) -> Rescoring:
-    """Read saved responses and plan how lmms-eval scores them.
+    """The plan for built-in tasks; see ``plan_score``.
 
     Args:
-        paths: files and folders that ``read_responses`` can read.
+        paths: files and folders.
         task: the task or group; None: those named by the responses.
-        saved: the responses of ``read_own_responses``, if they were read already; for no task.
-
-    Raises:
-        ResponsesError: if responses are missing, surplus, or do not match a document.
-        DataError: for an unknown task, or one whose documents cannot be read.
+        saved: the responses to all built-in tasks, if they were read already; for no task.
     """
     documents = {} if task is None else dict(read_documents(task))
+    members = _members()
     if task is not None:
         single = next(iter(documents)) if len(documents) == 1 else task
-        groups = {name for name, tasks in _members().items() if tasks & {*documents}}
+        groups = {name for name, tasks in members.items() if tasks & {*documents}}
         saved = read_responses(*paths, only={*documents, *groups}, default_task=single)
     elif saved is None:
-        saved = read_own_responses(paths)
+        saved = read_responses(*paths, only=answered_tasks())
     passed_over = tuple(sorted(saved.passed_over))
     if not saved.tasks:
         raise ResponsesError(_nothing(saved, [*documents], passed_over))
@@ -138,12 +188,67 @@ def plan_rescoring(
             f"No responses to {' or '.join(empty)}, only to {' and '.join(there)}: score these "
             f"alone (--task {there[0]})"
         )
+    totals = {name: len(documents[name]) for name in responses}
+    whole = len(responses) == len(documents)
+    return _planned(saved, responses, totals, task if whole else None, passed_over)
+
+
+def plan_any_run(
+    paths: Sequence[str | Path],
+    task: str | None = None,
+    *,
+    own: Sequence[str] = (),
+    correct: str | None = None,
+    saved: SavedResponses | None = None,
+) -> Rescoring:
+    """The plan for tasks of other packages and custom ones, by the names of those that score them.
+
+    Args:
+        paths, task, own, correct: as for ``plan_score``; no task: all without a benchmark here.
+        saved: the responses to ``task``, if they were read already.
+    """
+    if saved is None:
+        try:
+            only = None if task is None else [task]
+            saved = read_responses(*paths, only=only, default_task=task)
+        except LikelihoodError as error:
+            if task is None and error.others:
+                said = f"{error}. Set --task to one of: {listed(error.others)}"
+                raise ResponsesError(said) from None
+            raise
+    tasks = [each for each in saved.tasks if each == task or benchmark_of(each) is None]
+    others = sorted({*saved.tasks, *saved.passed_over} - {*tasks})
+    if not tasks:
+        raise ResponsesError(
+            f"{saved.path} contains no responses to {task or 'a task that can be scored'}; tasks "
+            f"with responses: {', '.join(others) or 'none'}"
+        )
+    results = {file: read_results(file) for file in saved.files}
+    names = {each: _scored_as(each, own) for each in tasks}
+    for each in tasks:
+        _refuse_filtered(results, each)
+    grades = {names[each]: read_task_grades(saved.files, each) for each in tasks if each not in own}
+    _check_correct(correct, grades)
+    responses = {names[each]: _by_number(saved, each) for each in tasks}
+    totals = {names[each]: _total(results.values(), each) for each in tasks}
+    return _planned(saved, responses, totals, ",".join(responses), others, grades)
+
+
+def _planned(
+    saved: SavedResponses,
+    responses: Mapping[str, ByDocument],
+    totals: Mapping[str, int],
+    name: str | None,
+    passed_over: Sequence[str],
+    grades: Mapping[str, Grades] | None = None,
+) -> Rescoring:
     extents = tuple(
-        find_extent(name, {at: len(each) for at, each in found.items()}, len(documents[name]))
-        for name, found in responses.items()
+        find_extent(task, {at: len(each) for at, each in found.items()}, totals[task])
+        for task, found in responses.items()
     )
-    parts = plan_parts(extents, task if len(responses) == len(documents) else None)
-    return Rescoring(responses, extents, parts, tuple(saved.files), passed_over)
+    parts = plan_parts(extents, name)
+    files = tuple(saved.files)
+    return Rescoring(responses, extents, parts, files, tuple(passed_over), grades or {})
 
 
 def _members() -> dict[str, set[str]]:
@@ -157,11 +262,7 @@ def _members() -> dict[str, set[str]]:
 def _check_groups(
     saved: SavedResponses, documents: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> bool:
-    """Whether responses name a group.
-
-    Raises:
-        ResponsesError: if one does so by ``doc_id``, or its id is in none of the tasks.
-    """
+    """Whether responses name a group."""
     numbered = sorted({name for name, _ in saved.by_doc_id if name not in documents})
     if numbered:
         raise ResponsesError(
@@ -200,12 +301,7 @@ def _nothing(saved: SavedResponses, tasks: Sequence[str], passed_over: Sequence[
 def by_document(
     saved: SavedResponses, task: str, documents: Sequence[Mapping[str, Any]]
 ) -> dict[int, list[SavedResponse]]:
-    """The responses to the documents of a task, by number.
-
-    Raises:
-        ResponsesError: for a response to an unknown document, or if one document's responses are
-            under two names.
-    """
+    """The responses to the documents of a task, by number."""
     own_ids = [str(doc["id"]) for doc in documents]
     known = {"doc_id": {str(at) for at in range(len(documents))}, "id": set(own_ids)}
     tables = {"doc_id": saved.by_doc_id, "id": saved.by_id}
@@ -244,9 +340,6 @@ def find_extent(task: str, counts: Mapping[int, int], total: int) -> Extent:
         task: the task of the documents.
         counts: responses by document; not empty.
         total: documents of the task.
-
-    Raises:
-        ResponsesError: if the range has gaps, or documents have different numbers of responses.
     """
     start, stop = min(counts), max(counts) + 1
     missing = stop - start - len(counts)
@@ -299,12 +392,7 @@ def write_responses(path: Path, responses: Mapping[str, ByDocument]) -> None:
 
 
 def guess_name(files: Sequence[Path]) -> str:
-    """Name of the model, from the results next to the files, otherwise from the file names.
-
-    Raises:
-        ResponsesError: if the results name several models.
-        RunError: if results cannot be read.
-    """
+    """Name of the model, from the results next to the files, otherwise from the file names."""
     names = dict.fromkeys(model_name(read_results(file)) for file in files)
     models = [name for name in names if name]
     if len(models) > 1:
@@ -323,3 +411,95 @@ def safe_name(name: str) -> str:
     """A name that lmms-eval accepts in --model_args, which it splits at commas and "="."""
     kept = [each if each.isprintable() and each not in ",={}[]\"'" else " " for each in name]
     return " ".join("".join(kept).split()) or "model"
+
+
+# --- tasks of other packages
+
+
+def _scored_as(task: str, own: Sequence[str]) -> str:
+    """The name under which lmms-eval scores the responses."""
+    name = task if task in own or split_name(task) else f"{task}{SUFFIX}"
+    if not _NAME.fullmatch(name):
+        raise ResponsesError(
+            f"{shown(task)} is not a valid task name: use letters, digits, _ . and -"
+        )
+    if Path(name).is_file():
+        raise ResponsesError(
+            f"A file called {name!r} exists in this folder, and lmms-eval would take it for the "
+            "task: run the command in another folder"
+        )
+    return name
+
+
+def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
+    """Check that the samples have a metric of that name before any judge call."""
+    for found in grades.values() if correct is not None else ():
+        criterion = parse_criterion(str(correct), metric_names(found))
+        if criterion is None:
+            continue
+        # Without the task's aggregations: their result is not known here.
+        greatest = greatest_value([survey(list(found.values()), {}, correct)], criterion)
+        if greatest is None and criterion.field is not None:
+            raise SettingError(
+                f"No response has a number in the field {criterion.field!r} of "
+                f"{criterion.metric!r} (--correct)"
+            )
+        if greatest is not None and on_scale(criterion, greatest) is None:
+            raise SettingError(no_scale(criterion, greatest))
+
+
+def _refuse_filtered(results: Mapping[Path, Mapping[str, Any]], task: str) -> None:
+    """Raise if lmms-eval saved what the task's filters left of the responses.
+
+    It does if it strips reasoning tags, its default.
+    """
+    if split_name(task):
+        return
+    for file, found in results.items():
+        # As lmms-eval does: the task's own value takes precedence.
+        tags = _at(found, "configs", task, "reasoning_tags")
+        if tags is None:
+            tags = _at(found, "config", "resolved_cli_args", "reasoning_tags")
+        chains = [_at(each, "filter") for each in _list(_at(found, "configs", task, "filter_list"))]
+        filters = {str(_at(each, "function")) for chain in chains for each in _list(chain)}
+        if (cut := sorted(filters - _LEAVE_WHOLE)) and tags not in (None, False, "none"):
+            raise ResponsesError(
+                f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
+                "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
+                f"output (with --use_cache, from the cache of that run), or run {task}{SUFFIX}"
+            )
+
+
+def _at(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _by_number(saved: SavedResponses, task: str) -> ByDocument:
+    by_id = [own_id for of, own_id in saved.by_id if of == task]
+    if by_id:
+        raise ResponsesError(
+            f'{task}: a response identifies its document by "id" ({by_id[0]}); use "doc_id", '
+            "the index in the task's data from 0"
+        )
+    found = {name: each for (of, name), each in saved.by_doc_id.items() if of == task}
+    wrong = [name for name in found if not _INDEX.fullmatch(name)]
+    if wrong:
+        raise ResponsesError(
+            f'{task}: {shown(wrong[0])} is not a valid "doc_id": use an index from 0'
+        )
+    return {int(name): found[name] for name in sorted(found, key=int)}
+
+
+def _total(results: Iterable[Mapping[str, Any]], task: str) -> int:
+    """Number of documents of the task, from the results next to the samples; 0: unknown."""
+    for each in results:
+        total = _at(each, "n-samples", task, "original")
+        if type(total) is int and total > 0:
+            return total
+    return 0

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from lmms_rpts.errors import UserError
 from lmms_rpts.filters.metrics import RIGHT_REASON, is_sound
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.reasoning import ReasoningTree, rpts_score
+from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.aggregation import mean_of_scored
@@ -42,6 +42,23 @@ FOCUS_HEIGHTS = (1, 2, 3, 4)
 QUANTITIES = ("rpts", "filtered_accuracy", "accuracy_passing", "share_filtered")
 _HIGHEST = 1000
 """No tree is this high, and the time to score grows with the focus height."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    """The means of a run under one decay and focus height; NaN if there is no value.
+
+    Attributes:
+        own: whether the run was scored with these settings.
+    """
+
+    decay: float
+    focus_height: int
+    rpts: float
+    filtered_accuracy: float
+    accuracy_passing: float
+    share_filtered: float
+    own: bool
 
 
 def sweep(
@@ -85,27 +102,19 @@ def sweep_rows(
     focus_heights: Sequence[int] = FOCUS_HEIGHTS,
     threshold: float = RIGHT_REASON,
 ) -> tuple[SweepRow, ...]:
-    """The rows of ``sweep``, without pandas.
-
-    Raises:
-        UserError: for settings out of range.
-        RunError: if nothing in the run was scored.
-    """
+    """The rows of ``sweep``, without pandas."""
     check_settings(decays, focus_heights, threshold)
-    scored = [_Scored.of(each) for each in run.responses if each.rpts is not None]
+    scored = [each for each in run.responses if each.rpts is not None]
     if not scored:
         raise RunError(
             f"{run.label}: no response was scored, so there is nothing to recompute. Score the "
             "responses first: lmms-rpts score"
         )
-    own = {each.settings for each in scored}
+    own = {(each.settings.decay, each.settings.focus_height) for each in scored}
     check_settings([decay for decay, _ in own], [height for _, height in own], threshold)
     return tuple(
         SweepRow(
-            decay=decay,
-            focus_height=height,
-            **_means(scored, decay, height, threshold),
-            own=(decay, height) in own,
+            decay, height, *_means(scored, decay, height, threshold), own=(decay, height) in own
         )
         for decay in sorted({*map(float, decays), *(decay for decay, _ in own)})
         for height in sorted({*map(int, focus_heights), *(height for _, height in own)})
@@ -114,8 +123,7 @@ def sweep_rows(
 
 def guarded_mean(run: Run) -> float | None:
     """The mean guarded score of a run, the same under all settings; None if there is none."""
-    scores = ((each.instance.key, each.guarded) for each in run.responses)
-    mean = mean_of_scored(document_means(scores))
+    mean = _mean(run.responses, [each.guarded for each in run.responses])
     return None if math.isnan(mean) else mean
 
 
@@ -129,76 +137,39 @@ def check_settings(
     """
     if not decays or not focus_heights:
         raise UserError("At least one decay and one focus height are needed")
-    for decay in decays:
-        if not 0.0 <= decay <= 1.0:
-            raise UserError(f"Decay must be between 0 and 1, not {decay}")
     for height in focus_heights:
         if not isinstance(height, Integral) or isinstance(height, bool):
             raise UserError(f"Focus height must be an integer, not {height}")
-        if not 0 <= height <= _HIGHEST:
-            raise UserError(f"Focus height must be between 0 and {_HIGHEST}, not {height}")
-    if not 0.0 <= threshold <= 1.0:
-        raise UserError(f"Threshold must be between 0 and 1, not {threshold}")
-
-
-@dataclass(frozen=True, slots=True)
-class SweepRow:
-    """The means of a run under one decay and focus height; NaN if there is no value.
-
-    Attributes:
-        own: whether the run was scored with these settings.
-    """
-
-    decay: float
-    focus_height: int
-    rpts: float
-    filtered_accuracy: float
-    accuracy_passing: float
-    share_filtered: float
-    own: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """The parts of a scored response that do not depend on the settings."""
-
-    document: tuple[str, int]
-    settings: tuple[float, int]
-    correct: float | None
-    tree: ReasoningTree
-    scores: tuple[float, ...]
-
-    @staticmethod
-    def of(response: RptsRecord) -> _Scored:
-        return _Scored(
-            document=response.instance.key,
-            settings=(response.settings.decay, response.settings.focus_height),
-            correct=None if response.answer.correct is None else float(response.answer.correct),
-            tree=response.tree(),
-            # A record with an RPTS has a score for each step: RptsRecord checks this.
-            scores=tuple(math.nan if step.score is None else step.score for step in response.steps),
-        )
+    for name, values, most in (
+        ("Decay", decays, 1),
+        ("Focus height", focus_heights, _HIGHEST),
+        ("Threshold", [threshold], 1),
+    ):
+        for value in values:
+            if not 0 <= value <= most:
+                raise UserError(f"{name} must be between 0 and {most}, not {value}")
 
 
 def _means(
-    scored: Sequence[_Scored], decay: float, height: int, threshold: float
-) -> dict[str, float]:
-    values = [rpts_score(each.tree, each.scores, decay, height) for each in scored]
-    passes = [is_sound(value, threshold) for value in values]
-    right = [each.correct for each in scored]
-    both = [
-        None if correct is None else correct * passed
-        for correct, passed in zip(right, passes, strict=True)
+    scored: Sequence[RptsRecord], decay: float, height: int, threshold: float
+) -> list[float]:
+    """The means in the order of ``QUANTITIES``."""
+    # A record with an RPTS has a score for each step: RptsRecord checks this.
+    scores = [[each.score or 0.0 for each in response.steps] for response in scored]
+    values = [
+        rpts_score(response.tree(), own, decay, height)
+        for response, own in zip(scored, scores, strict=True)
     ]
-    passing = [correct if passed else None for correct, passed in zip(right, passes, strict=True)]
+    passes = [is_sound(value, threshold) for value in values]
+    right = [each.answer.correct for each in scored]
+    both, passing = [], []
+    for correct, passed in zip(right, passes, strict=True):
+        both.append(None if correct is None else float(correct and passed))
+        passing.append(None if correct is None or not passed else float(correct))
+    filtered = [float(not passed) for passed in passes]
+    return [_mean(scored, each) for each in (values, both, passing, filtered)]
 
-    def mean(of: Sequence[float | None]) -> float:
-        documents = (each.document for each in scored)
-        return mean_of_scored(document_means(zip(documents, of, strict=True)))
 
-    return {
-        "rpts": mean(values),
-        "filtered_accuracy": mean(both),
-        "accuracy_passing": mean(passing),
-        "share_filtered": mean([float(not passed) for passed in passes]),
-    }
+def _mean(responses: Sequence[RptsRecord], values: Sequence[float | None]) -> float:
+    documents = (each.instance.key for each in responses)
+    return mean_of_scored(document_means(zip(documents, values, strict=True)))

@@ -10,20 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmms_rpts.escaping import shorten
+from lmms_rpts.escaping import interval, shorten
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.runs.validity import (
-    Judging,
-    ValidatedSet,
-    ValidityFile,
-    decimal,
-    doubt_of,
-    figure_of,
-    percent,
-    set_title,
-    validity_in,
-)
+from lmms_rpts.runs.validity import Judging, ValidatedSet, ValidityFile, set_title, validity_in
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.prevalence import THRESHOLD, Corrected, Rates, Tally, corrected, rates, tally
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -44,7 +34,6 @@ class SetNote:
     """Figures of a judge on one set of labelled steps; None if the file has no such figure.
 
     Attributes:
-        name: name of the data set.
         n_steps: number of labelled steps.
         blind: whether the judge did not see the images of the questions.
         auc: how well it separates sound steps from wrong ones; 0.5 is chance.
@@ -157,12 +146,11 @@ def _notes(
 def _called_wrong(responses: Iterable[RptsRecord]) -> Tally:
     """Inference steps by document, and which of them scored below 0.5 in the first call."""
     asked = [
-        (response.instance.cluster, step.questions[0].score < THRESHOLD)
+        (response.instance.cluster, first.score < THRESHOLD)
         for response in responses
         for step in response.steps
-        if step.questions
-        and step.questions[0].kind == "inference"
-        and step.questions[0].score is not None
+        for first in step.questions[:1]
+        if first.kind == "inference" and first.score is not None
     ]
     return tally([cluster for cluster, _ in asked], [wrong for _, wrong in asked])
 
@@ -170,23 +158,23 @@ def _called_wrong(responses: Iterable[RptsRecord]) -> Tally:
 def _set_note(
     found: ValidatedSet, called: Tally, key: tuple[str, int], known: dict[tuple[str, int], Rates]
 ) -> SetNote:
-    sensitivity, specificity = (figure_of(found, name) for name in ("sensitivity", "specificity"))
+    sensitivity, specificity = map(found.figure, ("sensitivity", "specificity"))
     share = None
     if sensitivity and specificity:
-        if found.chains and key not in known:
-            known[key] = _rates(found)
-        share = (
-            corrected(called, known[key]) if key in known else Corrected(None, refused=_NO_CHAINS)
-        )
+        share = Corrected(None, refused=_NO_CHAINS)
+        if found.chains:
+            if key not in known:
+                known[key] = _rates(found)
+            share = corrected(called, known[key])
     return SetNote(
         name=found.name,
         n_steps=found.n_steps,
         blind=found.blind,
-        auc=figure_of(found, "auc"),
+        auc=found.figure("auc"),
         missed=_complement(sensitivity),
         false_alarms=_complement(specificity),
         corrected=share,
-        doubt=doubt_of(found),
+        doubt=found.doubt,
     )
 
 
@@ -197,8 +185,7 @@ def _rates(found: ValidatedSet) -> Rates:
         for label, score in zip(chain.labels, chain.scores, strict=True)
         if label is not None and score is not None
     ]
-    questions, labels, scores = zip(*steps, strict=True) if steps else ((), (), ())
-    return rates(questions, labels, scores)
+    return rates(*zip(*steps, strict=True)) if steps else rates((), (), ())
 
 
 def _complement(share: Estimate | None) -> Estimate | None:
@@ -214,16 +201,18 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
         yield f"{said}: the error rates of the judge of {note.run} are unknown"
     created = f", {shorten(note.created, 20)}" if note.created else ""
     for each in note.sets:
-        doubt = f", {each.doubt}" if each.doubt else ""
-        figures = {
-            f"scores {percent(each.missed)} of the wrong steps as sound": each.missed,
-            f"scores {percent(each.false_alarms)} of the sound steps as wrong": each.false_alarms,
-            f"AUC {decimal(each.auc)}{doubt}": each.auc,
-        }
-        if told := "; ".join(said for said, figure in figures.items() if figure):
+        told = []
+        if each.missed:
+            told.append(f"scores {interval(each.missed, '.1%')} of the wrong steps as sound")
+        if each.false_alarms:
+            told.append(f"scores {interval(each.false_alarms, '.1%')} of the sound steps as wrong")
+        if each.auc:
+            doubt = f", {each.doubt}" if each.doubt else ""
+            told.append(f"AUC {interval(each.auc, '.2f')}{doubt}")
+        if told:
             name = set_title(shorten(each.name, _LONGEST), each.blind)
             source = f"{each.n_steps:,} labelled steps; {note.file}{created}"
-            yield f"{judge} on {name} ({source}): {told}"
+            yield f"{judge} on {name} ({source}): {'; '.join(told)}"
 
 
 def _share_line(note: ValidityNote) -> str | None:
@@ -234,7 +223,7 @@ def _share_line(note: ValidityNote) -> str | None:
         if share is not None and share.refused:
             told.append(f"not corrected by {name} ({share.refused})")
         elif share is not None:
-            told.append(f"corrected by {name} {percent(share)}")
+            told.append(f"corrected by {name} {interval(share, '.1%')}")
     if not told or note.called_wrong is None:
         return None
     return (

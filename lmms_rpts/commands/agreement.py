@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from lmms_rpts.commands.blocks import Block, Line, show, write_files
-from lmms_rpts.commands.common import OneRun, check_suffixes, fail, spare, told
-from lmms_rpts.escaping import shorten
-from lmms_rpts.runs.rounds import NONE
+from lmms_rpts.commands.blocks import Block, Line, Output
+from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, spare
+from lmms_rpts.escaping import NONE, figure, interval, shorten
 from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair
-    from lmms_rpts.stats.intervals import Estimate
 
 _SUFFIXES = (".csv", ".json", ".md")
 _CONCLUSION, _REPLY = 80, 120
@@ -31,10 +28,8 @@ def agreement(
         str | None,
         typer.Argument(
             metavar="OTHER",
-            help=(
-                "Human scores (a file saved by the page of lmms-rpts rate, or a CSV file with "
-                "doc_id or id, step, score or human), or another run of the same responses."
-            ),
+            help="Human scores (a file saved by the page of lmms-rpts rate, or a CSV file with "
+            "doc_id or id, step, score or human), or another run of the same responses.",
             show_default=False,
         ),
     ] = None,
@@ -51,10 +46,7 @@ def agreement(
             "--worst", min=0, help="Number of steps with the strongest disagreement to show."
         ),
     ] = 5,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", help="Write a .csv, .json or .md file. May be repeated."),
-    ] = None,
+    output: Annotated[list[Path] | None, outputs("Write a .csv, .json or .md file.")] = None,
 ) -> None:
     """Measure how well a judge's step scores agree with human ratings or with another judge.
 
@@ -63,11 +55,8 @@ def agreement(
     lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
     """
     files = check_suffixes(output, _SUFFIXES)
-    with told():
-        found = _compared(run, other, human or [], files)
-    blocks = _blocks(found, worst)
-    show(blocks, Console())
-    write_files(files, blocks, found.frame, lambda: _plain(found, worst))
+    found = _compared(run, other, human or [], files)
+    Output(_blocks(found, worst), found.frame, lambda: _plain(found, worst)).deliver(files)
 
 
 def _compared(
@@ -84,14 +73,14 @@ def _compared(
             "FILE"
         )
     judged = read_run(run)
-    spare([judged], files, *(each.expanduser() for each in human or [Path(str(other))]))
-    rated = [Path(other)] if other is not None and _holds_ratings(other) else human
-    if rated:
+    rated = human or [Path(str(other))]
+    spare([judged], files, *(each.expanduser() for each in rated))
+    if human or _holds_ratings(rated[0].expanduser()):
         return agreement_with_humans(judged, read_ratings(rated, judged))
     try:
         second = read_run(str(other))
     except RunError:
-        if Path(str(other)).suffix.lower() != ".json":
+        if rated[0].suffix.lower() != ".json":
             raise
         fail(
             f"{other} contains neither human scores nor a run: pass a rating sheet (.csv), a file "
@@ -101,16 +90,17 @@ def _compared(
     return agreement_of_judges(judged, second)
 
 
-def _holds_ratings(other: str) -> bool:
+def _holds_ratings(path: Path) -> bool:
     """Whether OTHER holds human scores rather than a run."""
     from lmms_rpts.runs.rating_file import holds_rating_file
 
-    path = Path(other).expanduser()
-    if path.suffix.lower() == ".json":
-        return holds_rating_file(path)
-    return path.suffix.lower() in (".csv", ".tsv", ".parquet") or (
-        path.suffix.lower() == ".jsonl" and "_samples_" not in path.name
-    )
+    match path.suffix.lower():
+        case ".json":
+            return holds_rating_file(path)
+        case ".jsonl":
+            return "_samples_" not in path.name
+        case suffix:
+            return suffix in (".csv", ".tsv", ".parquet")
 
 
 def _blocks(found: Agreement, worst: int) -> list[Block]:
@@ -127,8 +117,8 @@ def _blocks(found: Agreement, worst: int) -> list[Block]:
             each.group,
             f"{each.steps:,}",
             f"{each.responses:,}",
-            *map(_cell, (each.mae, each.spearman, each.kappa)),
-            _cell(each.bias, sign="+"),
+            *(interval(one, ".3f", ".2f") for one in (each.mae, each.spearman, each.kappa)),
+            interval(each.bias, "+.3f", "+.2f"),
         ]
         for each in found.groups
     ]
@@ -139,28 +129,13 @@ def _blocks(found: Agreement, worst: int) -> list[Block]:
     ]
     if pairs := found.worst(worst):
         heads = ["id", "conclusion", "judge's reply", "step", *found.names]
-        steps = [_worst_row(found, pair) for pair in pairs]
+        steps = [_worst_row(pair) for pair in pairs]
         tasks = len({pair.task for pair in found.pairs}) > 1
         if tasks:
             heads = ["task", *heads]
             steps = [[pair.task, *row] for pair, row in zip(pairs, steps, strict=True)]
         blocks.append(Sheet("strongest disagreement", heads, 3 + tasks, [steps]))
     return blocks
-
-
-def _cell(estimate: Estimate, sign: str = "") -> str:
-    """The value with its interval."""
-    if estimate.value is None:
-        return NONE
-    value = _figure(estimate.value, 3, sign)
-    if estimate.low is None or estimate.high is None:
-        return value
-    return f"{value} [{_figure(estimate.low, 2, sign)}, {_figure(estimate.high, 2, sign)}]"
-
-
-def _figure(value: float, digits: int, sign: str) -> str:
-    # Adding 0.0 makes zero of a negative zero.
-    return f"{round(value, digits) + 0.0:{sign}.{digits}f}"
 
 
 def _remarks(found: Agreement) -> list[str]:
@@ -177,16 +152,15 @@ def _remarks(found: Agreement) -> list[str]:
         lines.append(f"Steps left out ({sum(found.left_out.values()):,}): {reasons}.")
     raters = found.reliability
     if raters is not None:
-        alpha = NONE if raters.alpha is None else f"{raters.alpha:.3f}"
         lines.append(
             f"Agreement between the {raters.raters} raters on {raters.steps:,} shared "
             f"step{'s' * (raters.steps != 1)}: mean pairwise MAE {raters.mae:.3f}, Krippendorff's "
-            f"alpha (interval; Krippendorff 2004) {alpha}."
+            f"alpha (interval; Krippendorff 2004) {figure(raters.alpha)}."
         )
     return lines
 
 
-def _worst_row(found: Agreement, pair: StepPair) -> list[str]:
+def _worst_row(pair: StepPair) -> list[str]:
     repeat = f" (repeat {pair.repeat})" if pair.repeat else ""
     reply = shorten(pair.reply or "", _REPLY) or NONE
     if pair.other_reply is not None:

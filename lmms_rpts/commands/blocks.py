@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.commands.common import csv_of, write_text
+from lmms_rpts.commands.common import PLOTS, write_file
 from lmms_rpts.escaping import escape_latex, escape_markdown, markdown_table, printable
 from lmms_rpts.sheet import Sheet
 
@@ -113,24 +113,49 @@ def _parts(sheet: Sheet, width: int, roomy: bool) -> Iterator[list[int]]:
     yield part
 
 
-def write_files(
-    files: Iterable[Path],
-    blocks: Sequence[Block],
-    frame: Callable[[], pd.DataFrame],
-    plain: Callable[[], Any],
-) -> None:
-    """Write blocks to .md and .tex files, the frame to .csv and the plain values to .json files."""
-    for path in files:
-        match path.suffix.lower():
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command found, in each form in which it is shown or written.
+
+    Attributes:
+        blocks: texts and tables for the terminal, .md and .tex files.
+        frame: the table of .csv files.
+        plain: the value of .json files.
+        draw: draws a plot, given its format.
+        details: further blocks, for the terminal only.
+    """
+
+    blocks: Sequence[Block]
+    frame: Callable[[], pd.DataFrame]
+    plain: Callable[[], Any]
+    draw: Callable[[str], bytes] | None = None
+    details: Sequence[Block] = ()
+
+    def deliver(self, files: Iterable[Path]) -> None:
+        """Write the files, then show everything.
+
+        Printing is last, since a pipe may be closed (| head). Plots are written after the tables,
+        which a failing plot must not prevent.
+        """
+        for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
+            write_file(path, self._content(path.suffix.lower()))
+        show([*self.blocks, *self.details], Console())
+
+    def _content(self, suffix: str) -> str | bytes:
+        match suffix:
             case ".md":
-                write_text(path, markdown_of(blocks))
+                return markdown_of(self.blocks)
             case ".tex":
-                write_text(path, latex_of(blocks))
+                return latex_of(self.blocks)
             case ".csv":
-                write_text(path, csv_of(frame()))
-            case _:
-                text = json.dumps(plain(), ensure_ascii=False, indent=2, allow_nan=False)
-                write_text(path, text + "\n")
+                from lmms_rpts.analysis.dataframes import guarded  # imports pandas
+
+                return str(guarded(self.frame()).to_csv(index=False))
+            case ".json":
+                plain = self.plain()
+                return json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        assert self.draw is not None, suffix
+        return self.draw(suffix[1:])
 
 
 def markdown_of(blocks: Iterable[Block]) -> str:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.commands.common import fail, told, with_settings
+from lmms_rpts.commands.common import fail, with_settings
 from lmms_rpts.escaping import visible
 from lmms_rpts.settings import load_settings
 
@@ -144,8 +144,7 @@ def _place(folder: Path | None) -> Path:
         if not folder.expanduser().is_dir():
             fail(f"--folder: {folder} is not a folder")
         return folder.expanduser()
-    with told():
-        found = load_settings().cache
+    found = load_settings().cache
     if found is None:
         fail("LMMS_RPTS_CACHE is off: set the folder with --folder")
     return found

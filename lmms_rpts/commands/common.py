@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -17,8 +16,6 @@ from lmms_rpts.escaping import visible
 from lmms_rpts.files import check_writable, draft_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.runs.validity import ValidityFile
 
@@ -35,11 +32,9 @@ Validities = Annotated[
     list[Path] | None,
     typer.Option(
         "--validity",
-        help=(
-            "Result file of lmms-rpts validate -o, to show the error rates of the judge. May be "
-            "repeated; each run is matched with the file of its judge. Default: "
-            "LMMS_RPTS_VALIDITY."
-        ),
+        help="Result file of lmms-rpts validate -o, to show the error rates of the judge. May be "
+        "repeated; each run is matched with the file of its judge. Default: "
+        "LMMS_RPTS_VALIDITY.",
     ),
 ]
 OneRun = Annotated[
@@ -56,7 +51,14 @@ Images = Annotated[
         "--images",
         help="Folder of the images. Default: the place that the setting for the data (such as "
         "RPTS_PATH) names, or where the run read them.",
+        exists=True,
+        file_okay=False,
+        show_default=False,
     ),
+]
+ImageSize = Annotated[
+    int,
+    typer.Option("--image-size", min=32, max=4096, help="Longer side of the images, in pixels."),
 ]
 IncludePath = Annotated[
     Path | None,
@@ -82,19 +84,11 @@ PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""
 
 
-@contextmanager
-def told() -> Iterator[None]:
-    """Exit with status 1 and one message for errors that the user can fix."""
-    try:
-        yield
-    except UserError as error:
-        fail(error)
-
-
 def with_settings(command: Callable[..., None], *, refuse: bool = True) -> Callable[..., None]:
     """A command with the option --config, which first refuses misspelt settings.
 
-    ``--help`` works with any settings. The demo does not need this: it uses none.
+    Errors that the user can fix are one message, with status 1. ``--help`` works with any settings.
+    The demo does not need this: it uses none.
     """
 
     @functools.wraps(command)
@@ -103,10 +97,12 @@ def with_settings(command: Callable[..., None], *, refuse: bool = True) -> Calla
         from lmms_rpts.tasks.benchmark import refuse_unknown_settings
 
         with options_given(config):
-            if refuse:
-                with told():
+            try:
+                if refuse:
                     refuse_unknown_settings()
-            command(*args, **options)
+                command(*args, **options)
+            except UserError as error:
+                fail(error)
 
     own = inspect.signature(command, eval_str=True)
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -115,6 +111,11 @@ def with_settings(command: Callable[..., None], *, refuse: bool = True) -> Calla
     checked.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     checked.__annotations__ = {each.name: each.annotation for each in parameters}
     return checked
+
+
+def outputs(what: str) -> Any:
+    """The option -o of a command that writes several files; ``what`` it writes."""
+    return typer.Option("--output", "-o", help=f"{what} May be repeated.")
 
 
 def paragraphs(docstring: str | None) -> str:
@@ -140,7 +141,7 @@ def complain(reason: object) -> None:
 
 
 def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
-    """The validity files that were passed, else that of the setting; call it within ``told``."""
+    """The validity files that were passed, else that of the setting."""
     from lmms_rpts.runs.validity import read_validity_files
     from lmms_rpts.settings import load_settings
 
@@ -151,7 +152,7 @@ def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
 def check_suffixes(
     paths: Sequence[Path] | None, allowed: tuple[str, ...], plotted: tuple[str, ...] = PLOTS
 ) -> Sequence[Path]:
-    """The files to write; fails before any work if one of them cannot be written.
+    """The files to write; fails before any work if one of them has a suffix that is not allowed.
 
     ``plotted``: suffixes of files that matplotlib draws.
     """
@@ -163,65 +164,56 @@ def check_suffixes(
     return paths or []
 
 
+def fail_to_write(path: Path, error: Exception) -> NoReturn:
+    """Exit with the message that a file or folder cannot be written."""
+    fail(f"Cannot write to {path}: {getattr(error, 'strerror', None) or error}")
+
+
 def check_outputs(paths: Iterable[Path]) -> None:
     """Fail if a file cannot be written; to be called before any judge call."""
     for path in paths:
         try:
             check_writable(path)
-        except (OSError, RuntimeError) as error:  # RuntimeError: "~" of an unknown user
-            fail(f"Cannot write to {path}: {getattr(error, 'strerror', None) or error}")
+        except OSError as error:
+            fail_to_write(path, error)
 
 
-def spare(inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path) -> None:
-    """Fail if an output file is one of the input files."""
+def spare(
+    inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path, page_of: str = ""
+) -> None:
+    """Fail if an output file is one of the input files, or a page of another program.
+
+    ``page_of``: the command that writes pages to ``outputs``; it may overwrite only its own.
+    """
+    from lmms_rpts.report.written_by import may_overwrite
     from lmms_rpts.runs.reading import results_beside
 
     samples = [file for run in inputs for file in run.files]
     read = {path.resolve() for path in (*samples, *map(results_beside, samples), *others)}
     for output in outputs:
-        try:
-            place = output.expanduser().resolve()
-        except (OSError, RuntimeError) as error:  # "~" of an unknown user, a loop of links
-            fail(f"Cannot write to {output}: {getattr(error, 'strerror', None) or error}")
-        if place in read:
+        place = output.expanduser()
+        if place.resolve() in read:
             fail(f"{output} is one of the input files: choose another name with -o")
-
-
-def spare_pages(command: str, pages: Iterable[Path]) -> None:
-    """Fail if a page exists that this command did not write."""
-    from lmms_rpts.report.written_by import may_overwrite
-
-    for page in pages:
         try:
-            own = may_overwrite(page.expanduser(), command)
-        except (OSError, RuntimeError) as error:  # RuntimeError: "~" of an unknown user
-            fail(f"Cannot read {page}: {getattr(error, 'strerror', None) or error}")
+            own = not page_of or may_overwrite(place, page_of)
+        except OSError as error:
+            fail(f"Cannot read {output}: {error.strerror}")
         if not own:
             fail(
-                f"{page} was not written by lmms-rpts {command}: use another file name, or delete "
-                "it first"
+                f"{output} was not written by lmms-rpts {page_of}: use another file name, or "
+                "delete it first"
             )
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically, create its folder, and report its name."""
-    write_bytes(path, text.encode("utf-8", errors="replace"))
-
-
-def csv_of(frame: pd.DataFrame) -> str:
-    """A frame as CSV; texts that a spreadsheet would read as formulas start with an apostrophe."""
-    from lmms_rpts.analysis.dataframes import guarded
-
-    return str(guarded(frame).to_csv(index=False))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     """Write a file atomically, create its folder, and report its name."""
+    if isinstance(content, str):
+        content = content.encode("utf-8", errors="replace")
     try:
         with draft_of(path) as draft:
             draft.write_bytes(content)
     except OSError as error:
-        fail(f"Cannot write to {path}: {error.strerror}")
+        fail_to_write(path, error)
     typer.echo(f"Written: {path}", err=True)
 
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, replace
-from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.blocks import Block, Line, show, write_files
+from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import (
     Validities,
     check_suffixes,
     fail,
+    outputs,
     read_validities,
     spare,
-    told,
 )
-from lmms_rpts.escaping import printable, shorten
+from lmms_rpts.escaping import figure, printable, shorten
 from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference, Side
+    from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference
     from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.tasks.grade_types import Grading
 
@@ -38,10 +38,8 @@ def compare(
         str,
         typer.Argument(
             metavar="RUN_A",
-            help=(
-                "Folder that lmms-eval wrote with --log_samples --output_path, or a samples file. "
-                "NAME=FOLDER sets the name of the run."
-            ),
+            help="Folder that lmms-eval wrote with --log_samples --output_path, or a samples file. "
+            "NAME=FOLDER sets the name of the run.",
             show_default=False,
         ),
     ],
@@ -49,8 +47,7 @@ def compare(
         str, typer.Argument(metavar="RUN_B", help="The other run.", show_default=False)
     ],
     benchmark: Annotated[
-        str | None,
-        typer.Option("--benchmark", help="The benchmark, if the runs have several."),
+        str | None, typer.Option("--benchmark", help="The benchmark, if the runs have several.")
     ] = None,
     task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
     flips: Annotated[
@@ -58,13 +55,8 @@ def compare(
     ] = 10,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help=(
-                "Write the metrics to a .csv, .json, .md or .tex file; .json also holds all flips. "
-                "May be repeated."
-            ),
+        outputs(
+            "Write the metrics to a .csv, .json, .md or .tex file; .json also holds all flips."
         ),
     ] = None,
     validity: Validities = None,
@@ -80,35 +72,35 @@ def compare(
     from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
     files = check_suffixes(output, SUFFIXES)
-    with told():
-        with Console(stderr=True).status("Reading and comparing the runs ..."):
-            grading, *pair = _read(run_a, run_b, benchmark, task)
-            a, b = _told_apart(*pair)
-            known = read_validities(validity)
-            spare([a, b], files, *(each.path for each in known))
-            comparison = compare_runs(a, b, grading=grading)
-            judges = validity_notes([a, b], known) if grading is GRADING else []
-        warnings = [
-            *_same_run(a, b),
-            *_other_settings(a, b, grading.settings),
-            *_judges_to_doubt(a, b),
-            *_other_data(comparison),
-        ]
-    blocks: list[Block] = [
-        *map(Line, _heading(comparison)),
-        _metrics(comparison, grading),
-        Line(_explained(comparison, grading)),
-        *(Line(each, "Warning") for each in warnings),
-        *(Line(each, "Judge") for each in validity_lines(judges)),
-    ]
-
-    def plain() -> dict[str, Any]:
-        notes = {"validity": [asdict(note) for note in judges]} if judges else {}
-        return {**asdict(comparison), "warnings": warnings, **notes}
-
-    # Written before anything is printed: a pipe may be closed (| head).
-    write_files(files, blocks, comparison.frame, plain)
-    show([*blocks, *_flips(comparison, flips)], Console())
+    with Console(stderr=True).status("Reading and comparing the runs ..."):
+        grading, *pair = _read(run_a, run_b, benchmark, task)
+        a, b = _told_apart(*pair)
+        known = read_validities(validity)
+        spare([a, b], files, *(each.path for each in known))
+        found = compare_runs(a, b, grading=grading)
+        judges = validity_notes([a, b], known) if grading is GRADING else []
+    differences = {each.metric: _figures(each) for each in found.metrics}
+    groups = [[each.head for each in columns] for columns in grading.groups.values()]
+    sections = [[differences[name] for name in names] for names in groups or [list(differences)]]
+    warnings = list(_warnings(a, b, found, grading))
+    notes = {"validity": [asdict(note) for note in judges]} if judges else {}
+    Output(
+        [
+            Line(f"A: {found.label_a}"),
+            Line(f"B: {found.label_b}"),
+            Line(
+                f"{found.documents} shared documents, {found.only_a} only in A, {found.only_b} "
+                "only in B"
+            ),
+            Sheet("", _COLUMNS, 1, sections),
+            Line(_explained(found, grading)),
+            *(Line(each, "Warning") for each in warnings),
+            *(Line(each, "Judge") for each in validity_lines(judges)),
+        ],
+        found.frame,
+        lambda: {**asdict(found), "warnings": warnings, **notes},
+        details=list(_flips(found, flips)),
+    ).deliver(files)
 
 
 def _read(
@@ -146,37 +138,29 @@ def _told_apart(a: AnyRun, b: AnyRun) -> tuple[AnyRun, AnyRun]:
     """The runs with distinct labels: equal labels become the parts of the paths that differ."""
     if a.label != b.label:
         return a, b
-    files = [run.files[0].resolve() for run in (a, b)]
-    folders = [file.parent.parts for file in files]
+    folders = [run.files[0].resolve().parent for run in (a, b)]
     if folders[0] == folders[1]:
-        labels = [file.stem for file in files]
+        labels = [run.files[0].stem for run in (a, b)]
     else:
-        pairs = zip(*folders, strict=False)
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        common = Path(os.path.commonpath(folders))
         # A folder that holds the other one keeps its own name.
-        start = min(shared, min(map(len, folders)) - 1)
-        labels = ["/".join(parts[start:]) for parts in folders]
+        base = common.parent if common in folders else common
+        labels = [folder.relative_to(base).as_posix() for folder in folders]
     return replace(a, label=labels[0]), replace(b, label=labels[1])
 
 
-def _other_settings(a: AnyRun, b: AnyRun, names: Sequence[str]) -> Iterator[str]:
-    ours, theirs = a.documents(), b.documents()
-    shared = set(ours) & set(theirs)
-    parts = []
-    for name in names:
-        used = [
-            {key: {getattr(each.scoring, name) for each in found[key]} for key in shared}
-            for found in (ours, theirs)
-        ]
-        other = sum(used[0][key] != used[1][key] for key in shared)
-        if other:
-            lists = [" and ".join(sorted(map(repr, set().union(*each.values())))) for each in used]
-            where = "" if other == len(shared) else f" (in {other} of {len(shared)} documents)"
-            parts.append(f"{name.replace('_', ' ')} {lists[0]} in A, {lists[1]} in B{where}")
-    if parts:
+def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, grading: Grading) -> Iterator[str]:
+    """Reasons other than the models why the runs may differ."""
+    from lmms_rpts.runs.rounds import differing_settings
+
+    if {file.resolve() for file in a.files} == {file.resolve() for file in b.files}:
+        yield "both runs are the same files: the run is compared with itself."
+    yield from differing_settings([replace(a, label="A"), replace(b, label="B")], grading.settings)
+    yield from _judges_to_doubt(a, b)
+    if comparison.changed:
         yield (
-            f"the runs were scored with different settings: {'; '.join(parts)}. The differences "
-            "are not due to the models alone."
+            f"the data changed between the runs: {comparison.changed} of {comparison.documents} "
+            "shared documents have other data, such as the clues or the gold answer."
         )
 
 
@@ -199,51 +183,17 @@ def _judges_to_doubt(a: AnyRun, b: AnyRun) -> Iterator[str]:
             )
 
 
-def _same_run(a: AnyRun, b: AnyRun) -> Iterator[str]:
-    if {file.resolve() for file in a.files} == {file.resolve() for file in b.files}:
-        yield "both runs are the same files: the run is compared with itself."
-
-
-def _other_data(comparison: Comparison) -> Iterator[str]:
-    if comparison.changed:
-        yield (
-            f"the data changed between the runs: {comparison.changed} of {comparison.documents} "
-            "shared documents have other data, such as the clues or the gold answer."
-        )
-
-
-def _metrics(comparison: Comparison, grading: Grading) -> Sheet:
-    found = {metric.metric: metric for metric in comparison.metrics}
-    groups = [[each.head for each in columns] for columns in grading.groups.values()]
-    sections = [[_figures(found[name]) for name in names] for names in groups or [list(found)]]
-    return Sheet("", _COLUMNS, 1, sections)
-
-
-def _heading(comparison: Comparison) -> Iterator[str]:
-    yield f"A: {comparison.label_a}"
-    yield f"B: {comparison.label_b}"
-    yield (
-        f"{comparison.documents} shared documents, {comparison.only_a} only in A, "
-        f"{comparison.only_b} only in B"
-    )
-
-
 def _figures(metric: MetricDifference) -> list[str]:
-    difference = _number(metric.difference, "+.3f")
+    difference = figure(metric.difference, "+.3f")
     if metric.low is not None and metric.high is not None:
-        difference += f" [{metric.low:+.3f}, {metric.high:+.3f}]"
+        difference += f" [{figure(metric.low, '+.3f')}, {figure(metric.high, '+.3f')}]"
     return [
         metric.metric,
-        *(_number(each, ".3f") for each in (metric.a, metric.b)),
+        *map(figure, (metric.a, metric.b)),
         difference,
-        *(_number(each, ".4f") for each in (metric.p, metric.p_holm)),
+        *(figure(each, ".4f") for each in (metric.p, metric.p_holm)),
         f"{metric.n_both}/{metric.n_either}",
     ]
-
-
-def _number(value: float | None, form: str) -> str:
-    # Rounded first, to avoid "-0.000" for values that differ from 0 only in the last bit.
-    return "-" if value is None else format(round(value, 9) + 0.0, form)
 
 
 def _explained(comparison: Comparison, grading: Grading) -> str:
@@ -283,18 +233,11 @@ def _rows(flip: Flip) -> Iterator[list[str]]:
     names = (printable(f"{flip.task} {flip.doc_id}"), own)
     statements = (shorten(flip.statement, 60), "")
     for run, side, name, statement in zip("AB", (flip.a, flip.b), names, statements, strict=True):
-        said = (name, statement, run, _answers(side), _category(side))
-        yield [*said, _number(side.rpts, ".2f")]
-
-
-def _answers(side: Side) -> str:
-    counts = Counter(shorten(answer or "unknown", 40) for answer in side.answers)
-    if len(side.answers) == 1:
-        return next(iter(counts))
-    return ", ".join(f"{count} {answer}" for answer, count in counts.most_common())
-
-
-def _category(side: Side) -> str:
-    if side.category != "unscored" or side.right is None:
-        return side.category
-    return f"{'right' if side.right else 'wrong'}, unscored"
+        counts = Counter(shorten(answer or "unknown", 40) for answer in side.answers)
+        answers = ", ".join(f"{count} {answer}" for answer, count in counts.most_common())
+        if len(side.answers) == 1:
+            answers = next(iter(counts))
+        category = str(side.category)
+        if category == "unscored" and side.right is not None:
+            category = f"{'right' if side.right else 'wrong'}, unscored"
+        yield [name, statement, run, answers, category, figure(side.rpts, ".2f")]

@@ -14,10 +14,11 @@ from rich.markup import escape
 from rich.text import Text
 
 from lmms_rpts.commands.common import Judge, fail
+from lmms_rpts.escaping import count
 
 if TYPE_CHECKING:
     from lmms_rpts.doctor.examination import Stage
-    from lmms_rpts.tasks.data_checks import Check
+    from lmms_rpts.tasks.data import Check
 
 _STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
 _STATE, _NAME = 13, 14
@@ -32,20 +33,15 @@ def doctor(
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick",
-            help="Skip the slow checks, which import torch and lmms-eval.",
-        ),
+        typer.Option("--quick", help="Skip the slow checks, which import torch and lmms-eval."),
     ] = False,
     include_path: Annotated[
         Path | None,
         typer.Option(
             "--include_path",
             "--include-path",
-            help=(
-                "Folder with your own tasks. Only these, their data and images, and the judge "
-                "are checked."
-            ),
+            help="Folder with your own tasks. Only these, their data and images, and the judge "
+            "are checked.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
@@ -78,17 +74,15 @@ def doctor(
     if as_json:
         typer.echo(json.dumps([asdict(check) for check in checks], indent=2, ensure_ascii=False))
     else:
-        console.print(_summary(problems, sum(check.state == "not checked" for check in checks)))
+        unchecked = sum(check.state == "not checked" for check in checks)
+        verdict = count(problems, "problem") if problems else "No problem found"
+        console.print(f"\n{verdict}{f'; {unchecked} not checked' if unchecked else ''}.")
     if problems:
         raise typer.Exit(1)
 
 
 def _plan(
-    offline: bool,
-    load: bool,
-    quick: bool,
-    include_path: Path | None,
-    tell: Callable[[str], None],
+    offline: bool, load: bool, quick: bool, include_path: Path | None, tell: Callable[[str], None]
 ) -> list[Stage]:
     try:
         from lmms_rpts.doctor.examination import plan
@@ -115,10 +109,3 @@ def _line(check: Check) -> Text:
         text.append(f"{check.name:<{_NAME}} ", style="bold")
     text.append(said.replace("\n", "\n" + " " * _STATE), style="default not bold")
     return text
-
-
-def _summary(problems: int, unchecked: int) -> str:
-    rest = f"; {unchecked} not checked" if unchecked else ""
-    if not problems:
-        return f"\nNo problem found{rest}."
-    return f"\n{problems} problem{'s' if problems > 1 else ''}{rest}."

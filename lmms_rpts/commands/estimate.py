@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.commands.common import IncludePath, Judge, told
-from lmms_rpts.escaping import did_you_mean
+from lmms_rpts.commands.common import IncludePath, Judge
+from lmms_rpts.escaping import cost, did_you_mean
 from lmms_rpts.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -45,9 +45,8 @@ def estimate(
 
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT (prices per million tokens) to see the cost as well.
     """
-    with told():
-        settings = load_settings(judge=judge)
-        _show(_gather(tasks, samples, limit, include_path), settings)
+    settings = load_settings(judge=judge)
+    _show(_gather(tasks, samples, limit, include_path), settings)
 
 
 Found = dict[str, tuple[list[Mapping[str, Any]], list[str] | None]]
@@ -75,15 +74,11 @@ def _gather(
 
 
 def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The documents of a task or of the tasks of a group.
-
-    Raises:
-        DataError: also for a task whose steps no judge scores.
-    """
+    """The documents of a task or of the tasks of a group."""
     from lmms_rpts.tasks.any_task.documents import documents_of
     from lmms_rpts.tasks.any_task.names import split_name
     from lmms_rpts.tasks.benchmark import benchmark_of
-    from lmms_rpts.tasks.data_errors import DataError
+    from lmms_rpts.tasks.data import DataError
     from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
     known, benchmark = scored_tasks(), benchmark_of(name)
@@ -123,7 +118,7 @@ def _saved(
 
 def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
-    from lmms_rpts.judging import count_paid
+    from lmms_rpts.judging import backends_of
     from lmms_rpts.judging.prompts import Prompts
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
@@ -133,7 +128,7 @@ def _show(found: Found, settings: Settings) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     mode = settings.transform or "auto"
     # No request is sent, so no API key is needed.
-    judges = count_paid(settings.judge) if settings.judge else 1
+    judges = sum(each.kept for each in backends_of(settings.judge)) if settings.judge else 1
     if not judges:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return
@@ -175,8 +170,6 @@ def _figures(need: Any, settings: Settings) -> list[str]:
     from lmms_rpts.judging.budget import shared_cost
 
     usage = need.usage
-    figures = [f"{need.calls:,}", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"]
-    cost = shared_cost(usage, settings.prices)
-    if cost is not None:
-        figures.append(f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}")
-    return figures
+    price = shared_cost(usage, settings.prices)
+    counts = [f"{each:,}" for each in (need.calls, usage.input_tokens, usage.output_tokens)]
+    return counts if price is None else [*counts, cost(price)]

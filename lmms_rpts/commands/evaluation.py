@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from lmms_rpts.escaping import visible
 
 ENTRY = "lmms_rpts.models.evaluate"
 _LINES = 15
-_PATIENCE = ((None, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
+_PATIENCE = ((0, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # "2026-11-23 02:00:00 | WARNING | lmms_rpts.settings:f:1 - The message."
@@ -98,25 +99,18 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None
     try:
         return process.wait()
     except BaseException:
-        _stop(process)
-        raise
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process as gently as possible; a second Ctrl-C kills it."""
-    try:
-        for number, seconds in _PATIENCE:
-            if number is not None:
-                process.send_signal(number)
-            try:
-                process.wait(seconds)
-                return
-            except subprocess.TimeoutExpired:
-                continue
-    finally:
-        if process.poll() is None:
+        # As gently as possible; a second Ctrl-C kills it.
+        try:
+            for number, seconds in _PATIENCE:
+                if number:
+                    process.send_signal(number)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(seconds)
+                    break
+        finally:
             process.kill()
             process.wait()
+        raise
 
 
 def read_log(log: Path) -> str:
@@ -135,12 +129,12 @@ def results_table(said: str) -> str:
 def own_warnings(said: str) -> list[str]:
     """The warnings and errors of this package in a log, each once, with their further lines."""
     found = [warned[1] for entry in _ENTRY.split(said) if (warned := _WARNED.match(entry))]
-    return list(dict.fromkeys(map(_shortened, found)))
-
-
-def _shortened(message: str) -> str:
-    lines = [line.rstrip("\r")[:_LONGEST_LINE] for line in message.strip().split("\n")]
-    return "\n".join(map(visible, lines[:_MOST_LINES]))
+    shortened = (message.strip().split("\n")[:_MOST_LINES] for message in found)
+    texts = (
+        "\n".join(visible(line.rstrip("\r")[:_LONGEST_LINE]) for line in lines)
+        for lines in shortened
+    )
+    return list(dict.fromkeys(texts))
 
 
 def find_written(output: Path, code: int, said: str = "") -> Written:

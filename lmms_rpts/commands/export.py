@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Runs, spare, told
+from lmms_rpts.commands.common import Runs, spare
 
 
 def export(
@@ -20,23 +20,17 @@ def export(
     ],
 ) -> None:
     """Write all steps of runs, one row per step. docs/export.md describes the columns."""
-    with told():
-        from lmms_rpts.analysis.dataframes import steps_frame
-        from lmms_rpts.analysis.export import format_of, write_frame
-        from lmms_rpts.tasks.rpts_eval.runs import read_runs
+    from lmms_rpts.analysis.dataframes import steps_frame
+    from lmms_rpts.analysis.export import format_of, write_frame
+    from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
-        format_of(output)
-        found = read_runs(runs)
-        spare(found, [output])
-        frame = steps_frame(found)
-        size = write_frame(frame, output)
+    format_of(output)
+    found = read_runs(runs)
+    spare(found, [output])
+    frame = steps_frame(found)
+    size = write_frame(frame, output)
     responses = sum(len(run.responses) for run in found)
     typer.echo(
-        f"{len(frame):,} steps of {responses:,} responses written to {output} ({_size(size)})"
+        f"{len(frame):,} steps of {responses:,} responses written to {output} "
+        f"({size / 1e3:,.1f} kB)"
     )
-
-
-def _size(number: int) -> str:
-    if number < 1000:
-        return f"{number} bytes"
-    return f"{number / 1e3:,.1f} kB" if number < 1e6 else f"{number / 1e6:,.1f} MB"

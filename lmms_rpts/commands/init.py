@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+import string
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import fail, told
+from lmms_rpts.commands.common import fail, fail_to_write
 from lmms_rpts.escaping import did_you_mean, listed, visible
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".t
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
 _SHOWN_NAMES = 40
 _IMAGE_REMEDY = "Fix the names of the images, or set --images to their folder."
-_PLACE = re.compile(r"(?:line|row) ([0-9]{1,15})\b")
+_PLACE = re.compile(r"(?:(?:line|row) ([0-9]{1,15})\b)?")
 
 
 def init(
@@ -47,16 +48,16 @@ def init(
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option("--images", help="Folder that contains your images."),
+        typer.Option(
+            "--images", help="Folder that contains your images.", exists=True, file_okay=False
+        ),
     ] = None,
     answer: Annotated[
         str | None,
         typer.Option(
             "--answer",
-            help=(
-                "Form of the answers: agree, choice, number, text, mixed or none. Default: "
-                "detected; choice for the example."
-            ),
+            help="Form of the answers: agree, choice, number, text, mixed or none. Default: "
+            "detected; choice for the example.",
         ),
     ] = None,
     language: Annotated[
@@ -73,24 +74,23 @@ def init(
 
       lmms-rpts init my_task --from my.jsonl --map question=prompt
     """
-    with told():
-        from lmms_rpts.tasks.own.starting import check_name, example, write_start
+    from lmms_rpts.tasks.own.starting import check_name, example, write_start
 
-        _check_choices(answer, language)
-        check_name(name)
-        folder = output or Path(name)
-        if source is None:
-            for option, value in {"--map": pairs, "--images": images}.items():
-                if value:
-                    fail(f"{option} needs your instances: use --from FILE")
-            start = example(name, answer or "choice", language)
-        else:
-            start = _from_file(name, source, pairs or [], images, answer, language)
-        commands = _commands(start, folder)
-        try:
-            write_start(start, folder, commands)
-        except (OSError, ValueError) as error:
-            fail(f"Cannot write to {folder}: {getattr(error, 'strerror', None) or error}")
+    _check_choices(answer, language)
+    check_name(name)
+    folder = output or Path(name)
+    if source is None:
+        for option, value in {"--map": pairs, "--images": images}.items():
+            if value:
+                fail(f"{option} needs your instances: use --from FILE")
+        start = example(name, answer or "choice", language)
+    else:
+        start = _from_file(name, source, pairs or [], images, answer, language)
+    commands = _commands(start, folder)
+    try:
+        write_start(start, folder, commands)
+    except (OSError, ValueError) as error:
+        fail_to_write(folder, error)
     _tell(start, folder, commands)
 
 
@@ -110,16 +110,11 @@ def _check_choices(answer: str | None, language: str) -> None:
 
 
 def _from_file(
-    name: str,
-    source: str,
-    pairs: list[str],
-    images: Path | None,
-    answer: str | None,
-    language: str,
+    name: str, source: str, pairs: list[str], images: Path | None, answer: str | None, language: str
 ) -> Start:
     """The user's instances with the task's fields, checked with their images."""
     from lmms_rpts.rows import QUOTING
-    from lmms_rpts.tasks.data_errors import raise_faults
+    from lmms_rpts.tasks.data import raise_faults
     from lmms_rpts.tasks.own.convert import (
         collect_images,
         infer_form,
@@ -131,34 +126,38 @@ def _from_file(
     from lmms_rpts.tasks.own.data import REMEDY, check_instances
     from lmms_rpts.tasks.own.starting import Start
 
-    if images is not None and not images.is_dir():
-        fail(f"--images: {images} is not a folder")
     table = read_table(source)
     mapping = map_names(table.names, _chosen(pairs, table))
-    _check_mapping(mapping, table, answer)
+    optional = {"answer"} if answer == "none" else set()
+    if needed := [each for each in ("question", "answer") if each not in {*mapping, *optional}]:
+        options = " ".join(f"--map {each}=YOURS" for each in needed)
+        none = ", or --answer none if there are no answers" if "answer" in needed else ""
+        fail(
+            f"{table.place}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
+            f"{_names(table.names)}. Use {options}{none}"
+        )
     rows = map_rows(table, mapping)
     form = answer or infer_form(rows)
     if form == "agree":
         rows = plain_stances(rows)
-    _tell_mapping(mapping, form, given=answer is not None)
+    changed = [f"{ours} = your {visible(theirs)}" for ours, theirs in mapping.items()]
+    typer.echo(f"Fields: {listed(changed, '; ')}.")
+    reason = "detected; --answer changes it" if answer is None else "set with --answer"
+    typer.echo(f"Form of the answers: {form} ({reason}).")
     _tell_left_out(table, mapping)
     rows, pictures = collect_images(table, rows, images)
     _, faults = check_instances(rows, form, mapping)
     remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(pictures.faults)
     if any(row.cells for row in rows):
         remedies.append(f"In CSV, {QUOTING}, and separate the items of a list with |.")
-    raise_faults(source, sorted([*faults, *pictures.faults], key=_number_of), " ".join(remedies))
+    # By their line or row, if they name one.
+    every = sorted([*faults, *pictures.faults], key=lambda said: int(_PLACE.findall(said)[0] or 0))
+    raise_faults(source, every, " ".join(remedies))
     if pictures.outside:
         first = visible(str(pictures.outside[0]))
         typer.echo(f"Images from other folders: {len(pictures.outside)}, such as {first}.")
     instances = [dict(row.fields) for row in rows]
     return Start(name, form, language, instances, pictures.found)
-
-
-def _number_of(fault: str) -> int:
-    """The line or row that a fault names at its beginning; 0 if it names none."""
-    named = _PLACE.match(fault)
-    return int(named[1]) if named else 0
 
 
 def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
@@ -171,10 +170,7 @@ def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
         ours = "question" if ours == "statement" else ours
         if not equals or not theirs:
             fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
-        for name, known, what in (
-            (ours, TARGETS, "the task"),
-            (theirs, table.names, table.place),
-        ):
+        for name, known, what in ((ours, TARGETS, "the task"), (theirs, table.names, table.place)):
             if name not in known:
                 hint = did_you_mean(name, known) or f" Fields: {_names(known)}"
                 fail(f"--map {pair}: unknown field {name} in {what}.{hint}")
@@ -182,45 +178,19 @@ def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
     return chosen
 
 
-def _check_mapping(mapping: Mapping[str, str], table: Table, answer: str | None) -> None:
-    """Fail with advice if a field is missing in the mapping."""
-    needed = [
-        name
-        for name in ("question", "answer")
-        if name not in mapping and not (name == "answer" and answer == "none")
-    ]
-    if needed:
-        options = " ".join(f"--map {name}=YOURS" for name in needed)
-        none = ", or --answer none if there are no answers" if "answer" in needed else ""
-        fail(
-            f"{table.place}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
-            f"{_names(table.names)}. Use {options}{none}"
-        )
-
-
-def _names(names: tuple[str, ...]) -> str:
-    shown = [visible(name) for name in names[:_SHOWN_NAMES]]
+def _names(names: Sequence[str]) -> str:
     more = len(names) - _SHOWN_NAMES
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
-def _tell_mapping(mapping: Mapping[str, str], form: str, given: bool) -> None:
-    changed = [f"{ours} = your {visible(theirs)}" for ours, theirs in mapping.items()]
-    typer.echo(f"Fields: {listed(changed, '; ')}.")
-    reason = "set with --answer" if given else "detected; --answer changes it"
-    typer.echo(f"Form of the answers: {form} ({reason}).")
+    shown = ", ".join(map(visible, names[:_SHOWN_NAMES]))
+    return shown + (f" and {more} more" if more > 0 else "")
 
 
 def _tell_left_out(table: Table, mapping: Mapping[str, str]) -> None:
     """Print the unused fields of the user, and those among them that may be images."""
-    columns = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    unused = [name for name in table.names if name not in (*mapping.values(), *columns)]
-    if not unused:
-        return
-    typer.echo(f"Unused fields: {visible(listed(unused))}. To use one: --map FIELD=YOURS.")
-    if "images" in mapping:
-        return
-    for name in unused:
+    used = {*mapping.values(), *string.ascii_uppercase}  # options may be in columns A, B, ...
+    unused = [name for name in table.names if name not in used]
+    if unused:
+        typer.echo(f"Unused fields: {visible(listed(unused))}. To use one: --map FIELD=YOURS.")
+    for name in unused if "images" not in mapping else ():
         found = next((each.fields[name] for each in table.rows if each.fields.get(name)), "")
         if str(found[0] if isinstance(found, list) else found).lower().endswith(_IMAGE_SUFFIXES):
             typer.echo(f"Are these images? --map images={shlex.quote(name)}")

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lmms_rpts.commands.common import (
     Images,
+    ImageSize,
     IncludePath,
     OneRun,
     check_suffixes,
-    fail,
     image_advice,
     spare,
-    spare_pages,
-    told,
 )
-
-if TYPE_CHECKING:
-    from lmms_rpts.analysis.rating_sample import RatingSample
-    from lmms_rpts.report.rating import WrittenRatingPage
 
 
 def rate(
@@ -41,61 +35,48 @@ def rate(
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the sample.")] = 0,
     images: Images = None,
     include_path: IncludePath = None,
-    image_size: Annotated[
-        int,
-        typer.Option("--image-size", min=32, max=4096, help="Longer side of the images in pixels."),
-    ] = 800,
+    image_size: ImageSize = 800,
 ) -> None:
     """Collect human ratings for a sample of steps, to measure how far a judge can be trusted.
 
     The page opens from disk and needs no network. It contains neither the judge's scores nor
-    the
-    model's name. Send it to each rater; agreement and validate read the files that it saves.
+    the model's name. Send it to each rater; agreement and validate read the files that it saves.
 
       lmms-rpts rate results/small -o rate.html
 
       lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
     """
     check_suffixes([output], (".html", ".htm"))
-    with told():
-        from lmms_rpts.analysis.rating_sample import draw_sample
-        from lmms_rpts.report.rating import write_rating_page
-        from lmms_rpts.runs.reading import recorded_images
-        from lmms_rpts.tasks.rpts_eval.runs import read_run
+    from lmms_rpts.analysis.rating_sample import draw_sample
+    from lmms_rpts.report.rating import write_rating_page
+    from lmms_rpts.runs.reading import recorded_images
+    from lmms_rpts.tasks.rpts_eval.runs import read_run
 
-        if images is not None and not images.is_dir():
-            fail(f"--images: {images} is not a folder")
-        found = read_run(run)
-        spare([found], [output])
-        spare_pages("rate", [output])
-        sample = draw_sample(found, steps, seed)
-        recorded = recorded_images([found])
-        written = write_rating_page(
-            sample,
-            output,
-            images=images,
-            include_path=include_path,
-            longest_side=image_size,
-            recorded=recorded,
-        )
-    _tell(written, sample, steps, image_advice(found.tasks, include_path, recorded))
-
-
-def _tell(written: WrittenRatingPage, sample: RatingSample, wanted: int, advice: str) -> None:
+    found = read_run(run)
+    spare([found], [output], page_of="rate")
+    sample = draw_sample(found, steps, seed)
+    recorded = recorded_images([found])
+    written = write_rating_page(
+        sample,
+        output,
+        images=images,
+        include_path=include_path,
+        longest_side=image_size,
+        recorded=recorded,
+    )
     typer.echo(
         f"{written.path}: {written.steps} steps of {written.responses} responses, "
         f"{written.images} images, {written.size / 1e6:,.1f} MB"
     )
-    if written.steps < wanted:
+    if written.steps < steps:
         typer.echo("These are all judged steps of the run.", err=True)
     if sample.too_long:
         typer.echo(
-            f"Responses left out because a text is too long to read: {sample.too_long}.",
-            err=True,
+            f"Responses left out because a text is too long to read: {sample.too_long}.", err=True
         )
     if missing := written.images_wanted - written.images:
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read, and "
-            f"raters need them: {advice}.",
+            f"raters need them: {image_advice(found.tasks, include_path, recorded)}.",
             err=True,
         )

@@ -9,6 +9,7 @@ import typer
 
 from lmms_rpts.commands.common import (
     Images,
+    ImageSize,
     IncludePath,
     Runs,
     Validities,
@@ -16,8 +17,6 @@ from lmms_rpts.commands.common import (
     image_advice,
     read_validities,
     spare,
-    spare_pages,
-    told,
 )
 from lmms_rpts.escaping import count, printable
 
@@ -29,33 +28,21 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help=(
-                "FILE.html: one file. Anything else: a folder with one page per instance, for "
-                "large runs."
-            ),
+            help="FILE.html: one file. Anything else: a folder with one page per instance, for "
+            "large runs.",
         ),
     ] = Path("report.html"),
     images: Images = None,
     include_path: IncludePath = None,
     no_images: Annotated[bool, typer.Option("--no-images", help="Leave out the images.")] = False,
-    image_size: Annotated[
-        int,
-        typer.Option(
-            "--image-size",
-            min=32,
-            max=4096,
-            help="Longer side of images in the pages, in pixels.",
-        ),
-    ] = 480,
+    image_size: ImageSize = 480,
     limit: Annotated[
         int | None,
         typer.Option(
             "--limit",
             min=0,
-            help=(
-                "Maximum number of instances per benchmark without RPTS scores, those with wrong "
-                "answers first; 0: all. Default: 1000 in a file, 5000 in a folder."
-            ),
+            help="Maximum number of instances per benchmark without RPTS scores, those with wrong "
+            "answers first; 0: all. Default: 1000 in a file, 5000 in a folder.",
             show_default=False,
         ),
     ] = None,
@@ -82,43 +69,36 @@ def report(
 
       lmms-rpts report small=results/a large=results/b -o report.html
     """
-    with told():
-        from lmms_rpts.report.writing import write_report
-        from lmms_rpts.runs.reading import recorded_images
-        from lmms_rpts.tasks.all_runs import read_all_runs
+    from lmms_rpts.report.writing import write_report
+    from lmms_rpts.runs.reading import recorded_images
+    from lmms_rpts.tasks.all_runs import read_all_runs
 
-        if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
-            fail(
-                f"Cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To "
-                "get a PDF, print the page from a browser"
-            )
-        if images is not None and not images.is_dir():
-            fail(f"--images: {images} is not a folder")
-        files = read_validities(validity)
-        found = read_all_runs(runs).every
-        spare(found, [output], *(each.path for each in files))
-        spare_pages("report", [output])
-        output = output.expanduser()
-        written = write_report(
-            found,
-            output,
-            title=title,
-            with_images=not no_images,
-            images=images,
-            include_path=include_path,
-            longest_side=image_size,
-            zoom_side=zoom_size,
-            validity=files,
-            limit=limit,
+    if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
+        fail(
+            f"Cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To get "
+            "a PDF, print the page from a browser"
         )
+    files = read_validities(validity)
+    found = read_all_runs(runs).every
+    spare(found, [output], *(each.path for each in files), page_of="report")
+    written = write_report(
+        found,
+        output.expanduser(),
+        title=title,
+        with_images=not no_images,
+        images=images,
+        include_path=include_path,
+        longest_side=image_size,
+        zoom_side=zoom_size,
+        validity=files,
+        limit=limit,
+    )
     typer.echo(
         f"{written.path}: {count(written.instances, 'instance')}, "
         f"{count(written.images, 'image')}, {written.size / 1e6:,.1f} MB"
     )
-    for said in written.mismatches:
+    for said in (*written.mismatches, *(f"{each}." for each in written.left_out)):
         typer.echo(f"Note: {printable(said)}", err=True)
-    for said in written.left_out:
-        typer.echo(f"Note: {printable(said)}.", err=True)
     missing = written.images_wanted - written.images
     if missing and not no_images:
         tasks = {task for run in found for task in run.tasks}

@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import IncludePath, Judge, fail, told
-from lmms_rpts.files import check_writable
+from lmms_rpts.commands.common import IncludePath, Judge, check_outputs, fail, fail_to_write
 from lmms_rpts.settings import environment_without, load_settings, options_given
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Rescoring
     from lmms_rpts.commands.evaluation import Written
-    from lmms_rpts.runs.task_grades import Grades
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -42,18 +40,15 @@ def score(
         ),
     ],
     task: Annotated[
-        str | None,
-        typer.Option("--task", help="Task or group. Default: those in the samples."),
+        str | None, typer.Option("--task", help="Task or group. Default: those in the samples.")
     ] = None,
     judge: Judge = None,
     correct: Annotated[
         str | None,
         typer.Option(
             "--correct",
-            help=(
-                "Metric of the task that decides whether an answer is right: METRIC, METRIC.FIELD, "
-                "METRIC>=0.8, or none. Default: the first suitable one."
-            ),
+            help="Metric of the task that decides whether an answer is right: METRIC, "
+            "METRIC.FIELD, METRIC>=0.8, or none. Default: the first suitable one.",
             show_default=False,
         ),
     ] = None,
@@ -74,7 +69,7 @@ def score(
     results and samples in its formats. The exit status is 1 if judging stopped before its end.
     """
     try:
-        with told(), _terminable():
+        with _terminable():
             _score(samples, task, judge, output, name, include_path, correct, verbose)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
@@ -121,23 +116,41 @@ def _score(
     correct: str | None,
     verbose: bool,
 ) -> None:
-    from lmms_rpts.analysis.rescoring import guess_name, safe_name, write_responses
+    from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.commands.evaluation import replay_command
+    from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
     from lmms_rpts.runs.task_grades import write_task_grades
+    from lmms_rpts.tasks.any_task.names import own_tasks
+    from lmms_rpts.tasks.documents import answered_tasks
 
-    rescoring, grades = _plan(samples, task, include_path, correct)
-    chosen = _check_judge(judge, rescoring)
+    metric = load_settings(correct=correct).correct
+    rescoring = plan_score(samples, task, own=own_tasks(include_path), correct=metric)
+    if correct and answered_tasks().keys() & rescoring.responses.keys():
+        fail(
+            "--correct is only for tasks of other packages: the built-in tasks grade answers "
+            "themselves"
+        )
+    settings = load_settings(judge=judge)
+    chosen = settings.judge  # None: the task's own
+    if chosen:
+        find_judges(chosen, settings)
+    elif rescoring.needs_judge:
+        raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
     model = safe_name(name or guess_name(rescoring.files))
-    _check_output(output, samples)
+    # A folder with two runs of the same documents is no longer a single run.
+    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
+        fail(f"{output} contains the responses themselves: choose another folder with -o")
+    check_outputs([output / "results.json"])
     _announce(rescoring, model, chosen)
     include = ["--include_path", str(include_path)] if include_path else []
     stopped = None
     with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
         merged, graded = (Path(folder) / name for name in ("responses.jsonl", "grades.jsonl"))
         write_responses(merged, rescoring.responses)
-        if grades:
-            write_task_grades(graded, grades)
-        with options_given(judge=chosen, correct=correct, grades=str(graded) if grades else None):
+        if rescoring.grades:
+            write_task_grades(graded, rescoring.grades)
+        place = str(graded) if rescoring.grades else None
+        with options_given(judge=chosen, correct=correct, grades=place):
             environment = environment_without()
         for number, part in enumerate(rescoring.parts):
             place = Path(folder) / str(number)
@@ -151,62 +164,6 @@ def _score(
     typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
     if stopped:
         fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
-
-
-def _plan(
-    samples: list[Path], task: str | None, include_path: Path | None, correct: str | None
-) -> tuple[Rescoring, Mapping[str, Grades]]:
-    """The plan of what to score; for tasks of other packages, with the grades of the responses."""
-    from lmms_rpts.analysis.any_run import plan_any_run
-    from lmms_rpts.analysis.rescoring import plan_rescoring, read_own_responses
-    from lmms_rpts.models.responses import read_responses
-    from lmms_rpts.tasks.documents import answered_tasks
-    from lmms_rpts.tasks.include_path import own_tasks
-
-    ours, saved = task in answered_tasks(), None
-    if task is None:
-        # Files of other tasks are not read: they may contain no responses at all.
-        saved = read_own_responses(samples)
-        ours = bool(saved.tasks)
-        saved = saved if ours else None
-    elif not ours:
-        # A file without task names may belong to any task.
-        saved = read_responses(*samples, only=[task], default_task=task)
-        if task not in saved.tasks:
-            return plan_rescoring(samples, task), {}  # fails with a list of known tasks
-    if ours:
-        if correct:
-            fail(
-                "--correct is only for tasks of other packages: the built-in tasks grade answers "
-                "themselves"
-            )
-        return plan_rescoring(samples, task, saved), {}
-    correct = load_settings(correct=correct).correct
-    own = own_tasks(include_path)
-    run = plan_any_run(samples, task, own=own, correct=correct, saved=saved)
-    return run.rescoring, run.grades
-
-
-def _check_judge(judge: str | None, rescoring: Rescoring) -> str | None:
-    """Check the judge before anything starts, and return it; None: the task's own."""
-    from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
-
-    settings = load_settings(judge=judge)
-    if settings.judge:
-        find_judges(settings.judge, settings)
-    elif rescoring.needs_judge:
-        raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
-    return settings.judge
-
-
-def _check_output(output: Path, samples: list[Path]) -> None:
-    # A folder with two runs of the same documents is no longer a single run.
-    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
-        fail(f"{output} contains the responses themselves: choose another folder with -o")
-    try:
-        check_writable(output / "results.json")
-    except OSError as error:
-        fail(f"Cannot write to {output}: {error.strerror}")
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
@@ -262,4 +219,4 @@ def _keep(written: Written, output: Path) -> Written:
         samples = {task: moved(file) for task, file in written.samples.items()}
         return replace(written, results=moved(written.results), samples=samples)
     except OSError as error:
-        fail(f"Cannot write to {output}: {error.strerror}")
+        fail_to_write(output, error)

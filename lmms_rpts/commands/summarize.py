@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.blocks import Block, Line, show, write_files
+from lmms_rpts.commands.blocks import Line, Output
 from lmms_rpts.commands.common import (
     PLOTS,
     Runs,
     Validities,
     check_suffixes,
     fail,
+    outputs,
     read_validities,
     spare,
-    told,
-    write_bytes,
 )
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.runs.validity import ValidityFile
-    from lmms_rpts.tasks.grade_types import Grading
     from lmms_rpts.tasks.graded import GradeSummary
 
 _SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
-
-
-class _Wanted(NamedTuple):
-    """The options that say what is shown."""
-
-    by: Sequence[str]
-    depth: int
-    lists: dict[str, int]
-    task: str | None
-    metric: str | None
-    columns: Sequence[str]
-    every: bool
 
 
 def summarize(
@@ -102,14 +89,10 @@ def summarize(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help=(
-                "Write a file: .md or .tex (booktabs) with the shown tables, .csv with all "
-                "metrics, .json with everything, or .svg, .png or .pdf with a scatter plot of "
-                "score against tokens (needs matplotlib). May be repeated."
-            ),
+        outputs(
+            "Write a file: .md or .tex (booktabs) with the shown tables, .csv with all metrics, "
+            ".json with everything, or .svg, .png or .pdf with a scatter plot of score against "
+            "tokens (needs matplotlib)."
         ),
     ] = None,
     validity: Validities = None,
@@ -122,86 +105,58 @@ def summarize(
     """
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
+    from lmms_rpts.tasks.graded import summarize_grades
+    from lmms_rpts.tasks.sheets import explanation, listing_sheet, summary_sheets
 
     files = check_suffixes(output, _SUFFIXES)
-    with told(), Console(stderr=True).status("Reading the runs ..."):
+    with Console(stderr=True).status("Reading the runs ..."):
         chosen = get_benchmark(benchmark) if benchmark else None
         known = read_validities(validity)
         found = read_all_runs(runs)
         there = found.by_benchmark
-        all_there = list(map(get_benchmark, there))
-        of = [each for each in all_there if chosen in (None, each)]
         spare(found.every, files, *(each.path for each in known))
+    titles = {name: get_benchmark(name).title for name in there}
+    of = {name: grading_of(name) for name in there if chosen is None or name == chosen.name}
     if chosen and not of:
-        titles = ", ".join(each.title for each in all_there)
-        fail(f"No run of {chosen.title} in {', '.join(runs)}; there are runs of {titles}")
+        said = ", ".join(titles.values())
+        fail(f"No run of {chosen.title} in {', '.join(runs)}; there are runs of {said}")
     if len(of) > 1 and files:
-        names = " or ".join(f"--benchmark {each.name}" for each in of)
+        names = " or ".join(f"--benchmark {name}" for name in of)
         fail(f"There are runs of several benchmarks: for -o, choose one with {names}")
-    wanted = _Wanted(
-        by or (),
-        depth if tree else 0,
-        {"undecided": undecided, "disagreements": disagreements},
-        task,
-        metric,
-        list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(","))))),
-        every,
-    )
-    gradings = {each.name: grading_of(each.name) for each in of}
-    for each in of:
-        if lacking := _lacking(gradings[each.name], wanted):
-            fail(f"{each.title} does not support --{lacking}")
-        if validity and each.grades is not None:
-            fail(f"{each.title} does not support --validity")
-    for each in of:
-        _show(gradings[each.name], there[each.name], wanted, files, known)
-
-
-def _lacking(grading: Grading, wanted: _Wanted) -> str | None:
-    """The option that a benchmark does not have."""
-    if wanted.depth and grading.tree_sheets is None:
-        return "tree"
-    return next(
-        (name for name, most in wanted.lists.items() if most and name not in grading.lists), None
-    )
-
-
-def _show(
-    grading: Grading,
-    runs: Sequence[AnyRun],
-    wanted: _Wanted,
-    files: Sequence[Path],
-    known: Sequence[ValidityFile],
-) -> None:
-    from lmms_rpts.tasks.graded import summarize_grades
-    from lmms_rpts.tasks.sheets import explanation, listing_sheet, summary_sheets
-
-    metric = wanted.metric or next(iter(grading.metrics))
-    if metric not in grading.metrics:
-        fail(f"Unknown metric {metric!r}; metrics: {', '.join(grading.metrics)}")
-    with told(), Console(stderr=True).status("Computing intervals ..."):
-        summary = summarize_grades(grading, runs, wanted.by, wanted.task)
-        sheets = summary_sheets(summary, wanted.columns, wanted.every)
-        notes = [explanation(summary, sheets)]
-        notes += map(grading.sentence, summary.models) if grading.sentence else []
-        judges = _judges(runs, wanted.task, known)
-    if wanted.depth and grading.tree_sheets:
-        sheets += grading.tree_sheets(summary.trees, wanted.depth)
-    blocks: list[Block] = [
-        *sheets,
-        *map(Line, notes),
-        *(Line(each, "Note") for each in summary.warnings),
-        *(Line(each, "Judge") for each in judges),
-    ]
-    # Written before anything is printed: a pipe may be closed (| head). Plots are last: a failing
-    # plot must not prevent the tables.
-    plots = [path for path in files if path.suffix.lower() in PLOTS]
-    tables = [path for path in files if path not in plots]
-    write_files(tables, blocks, summary.frame, summary.to_dict)
-    for path in plots:
-        write_bytes(path, _scatter(summary, metric, path.suffix.lower()[1:]))
-    lists = (listing_sheet(summary, each, most) for each, most in wanted.lists.items() if most)
-    show([*blocks, *(each for each in lists if each)], Console())
+    lists = {"undecided": undecided, "disagreements": disagreements}
+    for name, grading in of.items():
+        options = {
+            "tree": tree and grading.tree_sheets is None,
+            **{each: most and each not in grading.lists for each, most in lists.items()},
+            "validity": validity and get_benchmark(name).grades is not None,
+        }
+        if lacking := [option for option, lacks in options.items() if lacks]:
+            fail(f"{titles[name]} does not support --{lacking[0]}")
+    heads = list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(",")))))
+    for name, grading in of.items():
+        if metric is not None and metric not in grading.metrics:
+            fail(f"Unknown metric {metric!r}; metrics: {', '.join(grading.metrics)}")
+        with Console(stderr=True).status("Computing intervals ..."):
+            summary = summarize_grades(grading, there[name], by or (), task)
+            sheets = summary_sheets(summary, heads, every)
+            notes = [explanation(summary, sheets)]
+            notes += map(grading.sentence, summary.models) if grading.sentence else []
+            judges = _judges(there[name], task, known)
+        if tree and grading.tree_sheets:
+            sheets += grading.tree_sheets(summary.trees, depth)
+        listed = (listing_sheet(summary, each, most) for each, most in lists.items() if most)
+        Output(
+            [
+                *sheets,
+                *map(Line, notes),
+                *(Line(said, "Note") for said in summary.warnings),
+                *(Line(said, "Judge") for said in judges),
+            ],
+            summary.frame,
+            summary.to_dict,
+            draw=partial(_scatter, summary, metric or next(iter(grading.metrics))),
+            details=[sheet for sheet in listed if sheet],
+        ).deliver(files)
 
 
 def _judges(runs: Sequence[AnyRun], task: str | None, known: Sequence[ValidityFile]) -> list[str]:

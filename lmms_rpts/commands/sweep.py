@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.blocks import Block, Line, show, write_files
-from lmms_rpts.commands.common import (
-    PLOTS,
-    Runs,
-    check_suffixes,
-    fail,
-    spare,
-    told,
-    write_bytes,
-)
-from lmms_rpts.escaping import did_you_mean
+from lmms_rpts.commands.blocks import Block, Line, Output
+from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, outputs, spare
+from lmms_rpts.escaping import did_you_mean, figure
 from lmms_rpts.sheet import Best, Sheet
 
 if TYPE_CHECKING:
@@ -42,8 +34,14 @@ _HEADS = {
 }
 _SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
 _Number = TypeVar("_Number", int, float)
-Sweeps = Mapping[str, Sequence["SweepRow"]]
-Means = Mapping[str, float | None]
+
+
+class _Swept(NamedTuple):
+    """The rows of a run, and its mean guarded score."""
+
+    label: str
+    rows: tuple[SweepRow, ...]
+    guarded: float | None
 
 
 def sweep(
@@ -65,13 +63,9 @@ def sweep(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help=(
-                "Write a file: .csv, .json, .md, .tex, or .svg, .png or .pdf for heat maps (needs "
-                "matplotlib). May be repeated."
-            ),
+        outputs(
+            "Write a file: .csv, .json, .md, .tex, or .svg, .png or .pdf for heat maps (needs "
+            "matplotlib)."
         ),
     ] = None,
 ) -> None:
@@ -94,30 +88,33 @@ def sweep(
 
     decays = _numbers(decay, float, "--decay", "a number from 0 to 1, as in 0.5,0.9")
     heights = _numbers(focus_height, int, "--focus-height", "a whole number from 0, as in 1,2")
-    with told():
-        check_settings(decays, heights, threshold)
+    check_settings(decays, heights, threshold)
     files = check_suffixes(output, _SUFFIXES)
-    with told(), Console(stderr=True).status("Reading the run and recomputing scores ..."):
+    with Console(stderr=True).status("Reading the run and recomputing scores ..."):
         found = read_runs(runs)
         spare(found, files)
-        parts = {run.label: _part(run, task) for run in found}
-        sweeps = {
-            label: sweep_rows(part, decays, heights, threshold) for label, part in parts.items()
-        }
-        guarded = {label: guarded_mean(part) for label, part in parts.items()}
-        plots = [path for path in files if path.suffix.lower() in PLOTS]
-        drawn = {path: _drawn(path.suffix.lower()[1:], sweeps, threshold) for path in plots}
-    blocks = list(_blocks(sweeps, guarded, threshold))
-    # Written before anything is printed: a pipe may be closed (| head).
-    write_files(
-        [path for path in files if path not in drawn],
-        blocks,
+        parts = [_part(run, task) for run in found]
+        sweeps = [
+            _Swept(part.label, sweep_rows(part, decays, heights, threshold), guarded_mean(part))
+            for part in parts
+        ]
+    Output(
+        list(_blocks(sweeps, threshold)),
         lambda: _frame(sweeps, threshold),
-        lambda: _plain(sweeps, guarded, threshold),
-    )
-    for path, content in drawn.items():
-        write_bytes(path, content)
-    show(blocks, Console())
+        lambda: [
+            {
+                "run": each.label,
+                "threshold": threshold,
+                "rpts_guarded": each.guarded,
+                "settings": [
+                    {name: _known(value) for name, value in asdict(row).items()}
+                    for row in each.rows
+                ],
+            }
+            for each in sweeps
+        ],
+        draw=lambda kind: _drawn(kind, sweeps, threshold),
+    ).deliver(files)
 
 
 def _numbers(text: str, kind: Callable[[str], _Number], option: str, what: str) -> list[_Number]:
@@ -141,8 +138,8 @@ def _part(run: Run, task: str | None) -> Run:
     return part
 
 
-def _blocks(sweeps: Sweeps, guarded: Means, threshold: float) -> Iterator[Block]:
-    for label, rows in sweeps.items():
+def _blocks(sweeps: list[_Swept], threshold: float) -> Iterator[Block]:
+    for label, rows, guarded in sweeps:
         sections = [
             [list(map(Best if row.own else str, _cells(row))) for row in part]
             for _, part in groupby(rows, attrgetter("decay"))
@@ -153,65 +150,42 @@ def _blocks(sweeps: Sweeps, guarded: Means, threshold: float) -> Iterator[Block]
                 "This run was scored under several settings, so no single setting reproduces its "
                 "numbers"
             )
-        yield Line(_note(guarded[label]))
-    yield Line(_legend(threshold))
-
-
-def _legend(threshold: float) -> str:
-    return (
+        if guarded is None:
+            yield Line("The guarded score does not depend on these settings; this run has none.")
+        else:
+            yield Line(f"The guarded score is {guarded:.3f} under all settings.")
+    yield Line(
         f"* the run's own setting. Filtered accuracy: share of all responses that are correct and "
         f"have an RPTS of at least {threshold:g}, as published. Accuracy, passing: accuracy among "
         "the responses with this RPTS. Share filtered: share of the scored responses below it."
     )
 
 
-def _note(guarded: float | None) -> str:
-    if guarded is None:
-        return "The guarded score does not depend on these settings; this run has none."
-    return f"The guarded score is {guarded:.3f} under all settings."
-
-
 def _cells(row: SweepRow) -> list[str]:
     mark = "* " if row.own else ""
-    values = [getattr(row, name) for name in list(_HEADS)[2:]]
-    shown = ["–" if _is_nan(value) else f"{value:.3f}" for value in values]
-    return [f"{mark}{row.decay:g}", str(row.focus_height), *shown]
+    values = [figure(_known(getattr(row, name))) for name in list(_HEADS)[2:]]
+    return [f"{mark}{row.decay:g}", str(row.focus_height), *values]
 
 
-def _drawn(kind: str, sweeps: Sweeps, threshold: float) -> bytes:
+def _drawn(kind: str, sweeps: list[_Swept], threshold: float) -> bytes:
     from lmms_rpts.analysis.sweeping import frame_of
     from lmms_rpts.report.plots import draw_heatmaps
 
-    frames = {label: frame_of(rows) for label, rows in sweeps.items()}
-    return draw_heatmaps(frames, threshold, kind)
+    return draw_heatmaps({each.label: frame_of(each.rows) for each in sweeps}, threshold, kind)
 
 
-def _frame(sweeps: Sweeps, threshold: float) -> pd.DataFrame:
+def _frame(sweeps: list[_Swept], threshold: float) -> pd.DataFrame:
     """One row per setting. The guarded score is the same for all settings, and not included."""
     import pandas as pd
 
     from lmms_rpts.analysis.sweeping import frame_of
 
-    frames = [frame_of(rows).assign(threshold=threshold) for rows in sweeps.values()]
-    whole = pd.concat(frames, keys=list(sweeps), names=["run", None]).droplevel(1)
+    frames = [frame_of(each.rows).assign(threshold=threshold) for each in sweeps]
+    labels = [each.label for each in sweeps]
+    whole = pd.concat(frames, keys=labels, names=["run", None]).droplevel(1)
     frame: pd.DataFrame = whole.reset_index()
     return frame
 
 
-def _plain(sweeps: Sweeps, guarded: Means, threshold: float) -> list[dict[str, Any]]:
-    return [
-        {
-            "run": label,
-            "threshold": threshold,
-            "rpts_guarded": guarded[label],
-            "settings": [
-                {key: None if _is_nan(value) else value for key, value in asdict(row).items()}
-                for row in rows
-            ],
-        }
-        for label, rows in sweeps.items()
-    ]
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmms_rpts.commands.common import (
-    Runs,
-    check_outputs,
-    check_suffixes,
-    fail,
-    spare,
-    told,
-    write_text,
-)
+from lmms_rpts.commands.common import Runs, check_outputs, check_suffixes, fail, spare, write_file
 from lmms_rpts.escaping import count, did_you_mean, listed, shorten
 
 if TYPE_CHECKING:
@@ -30,8 +22,7 @@ if TYPE_CHECKING:
 def tree(
     runs: Runs,
     instance: Annotated[
-        str,
-        typer.Option("--id", metavar="ID", help="Id of the instance.", show_default=False),
+        str, typer.Option("--id", metavar="ID", help="Id of the instance.", show_default=False)
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="SVG file to write.")] = Path(
         "tree.svg"
@@ -80,23 +71,21 @@ def tree(
 
       lmms-rpts tree results --id 7 --gold -o gold.svg
     """
+    from lmms_rpts.report.layout import Sizes
+    from lmms_rpts.tasks.rpts_eval.runs import read_runs
+
     check_suffixes([output], (".svg",), plotted=())
     check_outputs([output])
-    with told():
-        from lmms_rpts.tasks.rpts_eval.runs import read_runs
-
-        found = read_runs(runs)
+    found = read_runs(runs)
     spare(found, [output])
     name = _task(found, instance, task)
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
-    from lmms_rpts.report.layout import Sizes
     from lmms_rpts.report.trees import figure_svg
 
     sizes = Sizes(node=node_width, lines=lines)
     trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)
     title = f"{'Gold reasoning' if gold else 'Reasoning'}: {name} {instance}"
-    drawn = figure_svg(trees, title, legend=legend, background=not transparent)
-    write_text(output, drawn)
+    write_file(output, figure_svg(trees, title, legend=legend, background=not transparent))
 
 
 def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:
@@ -110,7 +99,10 @@ def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:
     if len(having) > 1:
         fail(f"The id {instance} is in several tasks. Set --task to one of: {', '.join(having)}")
     if not having:
-        known = sorted({own for name, own in keys if task in (None, name)}, key=_by_number)
+        # By length first, so that 2 comes before 10.
+        known = sorted(
+            {own for name, own in keys if task in (None, name)}, key=lambda own: (len(own), own)
+        )
         fail(f"Unknown instance id {instance}. {_known_ids(instance, known)}")
     return having[0]
 
@@ -124,51 +116,35 @@ def _known_ids(instance: str, known: Sequence[str]) -> str:
     return f"Did you mean {near[0]}?" if near else f"The ids are: {listed(known)}"
 
 
-def _by_number(own: str) -> tuple[int, str]:
-    """Ids by length first, so that 2 comes before 10."""
-    return len(own), own
-
-
 def _response(run: Run, instance: str, task: str, doc_id: int | None, repeat: int) -> RptsRecord:
     """The response to draw; ends with a message where there is none, or several documents."""
-    found = _documents(run, instance, task)
+    found: dict[int, list[RptsRecord]] = {}
+    for each in run.responses:
+        if (each.instance.task, each.instance.id) == (task, instance):
+            found.setdefault(each.instance.doc_id, []).append(each)
     if not found:
         fail(f"{run.label} has no response to instance {instance} of {task}")
     if doc_id is not None and doc_id not in found:
         fail(
             f"{run.label} has no document {doc_id} with the id {instance} in {task}. --doc-id can "
-            f"be: {listed([str(each) for each in found])}"
+            f"be: {listed(map(str, found))}"
         )
     if doc_id is None and len(found) > 1:
-        fail(_several_documents(run, instance, task, found))
+        firsts = ((number, each[0].instance) for number, each in found.items())
+        choices = [
+            f"--doc-id {number}: {shorten(first.statement or first.context, 70)}"
+            for number, first in firsts
+        ]
+        fail(
+            f"{run.label} has {len(found)} documents with the id {instance} in {task}. Use one "
+            "of:\n  " + listed(choices, "\n  ")
+        )
     responses = found[next(iter(found)) if doc_id is None else doc_id]
     for each in responses:
         if each.repeat == repeat - 1:
             return each
     there = count(len(responses), "response")
     fail(f"{run.label} has {there} to instance {instance}: there is no repeat {repeat}")
-
-
-def _documents(run: Run, instance: str, task: str) -> dict[int, list[RptsRecord]]:
-    """The responses to the documents of this id, by the number of the document."""
-    found: dict[int, list[RptsRecord]] = {}
-    for each in run.responses:
-        if (each.instance.task, each.instance.id) == (task, instance):
-            found.setdefault(each.instance.doc_id, []).append(each)
-    return found
-
-
-def _several_documents(
-    run: Run, instance: str, task: str, found: Mapping[int, Sequence[RptsRecord]]
-) -> str:
-    choices = [
-        f"--doc-id {doc_id}: {shorten(first.statement or first.context, 70)}"
-        for doc_id, first in ((doc_id, each[0].instance) for doc_id, each in found.items())
-    ]
-    return (
-        f"{run.label} has {len(found)} documents with the id {instance} in {task}. Use one of:\n  "
-        + listed(choices, "\n  ")
-    )
 
 
 def _trees(chosen: Sequence[tuple[Run, RptsRecord]], sizes: Sizes) -> list[tuple[str, TreePicture]]:

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.commands.blocks import Block, Line
-from lmms_rpts.escaping import count, cut_middle, listed, printable, shorten
-from lmms_rpts.runs.validity import BUILT_IN, Figures, Interval, Usage, ValidatedSet, Validity
+from lmms_rpts.commands.blocks import Block, Line, Output
+from lmms_rpts.escaping import NONE, cost, count, cut_middle, figure, listed, printable, shorten
+from lmms_rpts.runs.validity import BUILT_IN, Interval, ValidatedSet, Validity
 from lmms_rpts.sheet import Sheet
 from lmms_rpts.validation import terms
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmms_rpts.validation.comparison import JudgeComparison, SetComparison
+    from lmms_rpts.validation.figures import JudgeComparison, SetComparison
     from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
 
@@ -36,7 +36,6 @@ _SHOWN = (
 _BASELINES = ("shortness", "place", "lexical")
 _HEADS = ("metric", "judge", "95% interval", *_BASELINES)
 _NAME, _TITLE = 40, 90
-_ANCHORS = 5
 _NOTES = (
     "AUC: chance that a sound step scores higher than a wrong one; 0.5 is a guess. Compare it "
     "with the baselines shortness (shorter steps score higher), place (earlier steps score higher) "
@@ -53,11 +52,25 @@ _OURS = (BUILT_IN, "ratings")
 
 def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Block]:
     """The metrics of all data sets next to the baselines, with warnings."""
-    blocks: list[Block] = [Line(_heading(validity))]
+    settings = {
+        "prompts": validity.prompt_version,
+        "replies per request": str(validity.judge_samples) * (validity.judge_samples != 1),
+        "date": validity.created,
+        "seed": str(validity.seed),
+    }
+    said = ", ".join(f"{name} {value}" for name, value in settings.items() if value)
+    blocks: list[Block] = [Line(f"Judge {validity.judge} ({said})")]
     if stopped is not None:
         blocks.append(Line(f"Judging stopped early: {stopped}", "Warning"))
     for each in validity.sets:
-        blocks += [Line(shorten(each.name, _TITLE), "title"), Line(_about(each))]
+        about = {
+            terms.counted(each): True,
+            f"sampled from {each.available:,} chains": each.available > each.n_chains,
+            "premises of the data set": each.premises == "given",
+            "text-only: without its images": each.blind,
+        }
+        blocks.append(Line(shorten(each.name, _TITLE), "title"))
+        blocks.append(Line("; ".join(part for part, there in about.items() if there)))
         blocks += [Sheet("", _HEADS, 1, [_rows(each)]), *map(Line, _below(each))]
         blocks += [Line(doubt, "Warning") for doubt in terms.doubts(each)]
     notes: Sequence[str] = _NOTES if validity.sets else ["No data set was validated."]
@@ -70,38 +83,16 @@ def frame_of(validity: Validity) -> pd.DataFrame:
     from lmms_rpts.analysis.dataframes import typed
 
     rows = [
-        {"set": each.name, "metric": metric, "source": source} | figure.model_dump()
+        {"set": each.name, "metric": metric, "source": source} | found.model_dump()
         for each in validity.sets
         for source, figures in {
             "judge": each.metrics,
             "own": each.own_metrics,
             **each.baselines,
         }.items()
-        for metric, figure in figures.items()
+        for metric, found in figures.items()
     ]
     return typed(rows, FRAME_TYPES)
-
-
-def _heading(validity: Validity) -> str:
-    parts = {
-        "prompts": validity.prompt_version,
-        "replies per request": str(validity.judge_samples) * (validity.judge_samples != 1),
-        "date": validity.created,
-        "seed": str(validity.seed),
-    }
-    said = ", ".join(f"{name} {value}" for name, value in parts.items() if value)
-    return f"Judge {validity.judge} ({said})"
-
-
-def _about(found: ValidatedSet) -> str:
-    """What the judge was asked about a data set, and what was left out."""
-    parts = {
-        terms.counted(found): True,
-        f"sampled from {found.available:,} chains": found.available > found.n_chains,
-        "premises of the data set": found.premises == "given",
-        "text-only: without its images": found.blind,
-    }
-    return "; ".join(part for part, there in parts.items() if there)
 
 
 def _rows(found: ValidatedSet) -> list[tuple[str, ...]]:
@@ -110,59 +101,44 @@ def _rows(found: ValidatedSet) -> list[tuple[str, ...]]:
     rows = []
     for name in _SHOWN:
         if name in found.metrics:
-            beside = [_value(each, name) for each in baselines]
+            beside = [figure(each[name].value) if name in each else "" for each in baselines]
             rows.append((*_judged(name, terms.title_of(name), found.metrics[name], found), *beside))
-    for name, figure in found.own_metrics.items():
+    for name, own in found.own_metrics.items():
         title = f"{cut_middle(printable(name), _NAME)} (its authors')"
-        rows.append((*_judged(name, title, figure, found), "", "", ""))
+        rows.append((*_judged(name, title, own, found), "", "", ""))
     return rows
 
 
-def _judged(name: str, title: str, figure: Interval, found: ValidatedSet) -> tuple[str, str, str]:
+def _judged(name: str, title: str, given: Interval, found: ValidatedSet) -> tuple[str, str, str]:
     """Cells of the judge; a metric without a value shows why."""
-    if figure.value is None:
+    if given.value is None:
         reason = terms.why_missing(name, found)
-        return f"{title}: {reason}" if reason else title, terms.NONE, ""
-    interval = ""
-    if figure.low is not None and figure.high is not None:
-        interval = f"{terms.number(figure.low, 2)} to {terms.number(figure.high, 2)}"
-    return title, terms.number(figure.value), interval
-
-
-def _value(figures: Figures, name: str) -> str:
-    return terms.number(figures[name].value) if name in figures else ""
+        return f"{title}: {reason}" if reason else title, NONE, ""
+    ends = (given.low, given.high)
+    bounds = "" if None in ends else " to ".join(figure(end, ".2f") for end in ends)
+    return title, figure(given.value), bounds
 
 
 def _below(found: ValidatedSet) -> Iterator[str]:
     """Notes below a table: usage, published figures, rows that were not used."""
-    if found.usage is not None:
-        yield _used(found.usage)
+    if (usage := found.usage) is not None:
+        calls = f"{usage.calls:,} call{'s' * (usage.calls != 1)}"
+        tokens = f"{usage.input_tokens:,} input tokens, {usage.output_tokens:,} output tokens"
+        price = f"; cost {cost(usage.cost)}" if usage.cost is not None else ""
+        cached = f"; {usage.found:,} replies from the cache" if usage.found else ""
+        yield f"Usage: {calls}; {tokens}{price}{cached}."
     if found.published:
         said = [
-            f"{cut_middle(each.judge, _NAME)} {cut_middle(each.metric, _NAME)} "
-            f"{terms.number(each.value)}"
+            f"{cut_middle(each.judge, _NAME)} {cut_middle(each.metric, _NAME)} {figure(each.value)}"
             for each in found.published
         ]
-        more = f" and {len(said) - _ANCHORS} more" * (len(said) > _ANCHORS)
-        yield f"Published by others with another protocol: {'; '.join(said[:_ANCHORS])}{more}."
+        yield f"Published by others with another protocol: {listed(said, '; ')}."
     for what, counts in (("are invalid", found.skipped), ("were left out", found.left_out)):
         if counts:
             reasons = [f"{cut_middle(each, 60)} ({n:,})" for each, n in counts.items()]
             yield f"Rows that {what} ({sum(counts.values()):,}): {listed(reasons)}."
     if found.shortened:
         yield f"Requests whose oldest premises were left out for length: {found.shortened:,}."
-
-
-def _used(usage: Usage) -> str:
-    parts = [
-        f"{usage.calls:,} call{'s' * (usage.calls != 1)}",
-        f"{usage.input_tokens:,} input tokens, {usage.output_tokens:,} output tokens",
-    ]
-    if usage.cost is not None:
-        parts.append(f"cost {terms.cost(usage.cost)}")
-    if usage.found:
-        parts.append(f"{usage.found:,} replies from the cache")
-    return f"Usage: {'; '.join(parts)}."
 
 
 # --- two judges on the same steps
@@ -175,22 +151,34 @@ _NOTE = (
 )
 
 
-def differences_blocks(compared: JudgeComparison) -> list[Block]:
+def compared_output(compared: JudgeComparison) -> Output:
     """The paired differences of two judges for each data set."""
-    first, second = (shorten(each.judge, 60) for each in (compared.first, compared.second))
+    import pandas as pd
+
+    first, second = (shorten(each, 60) for each in compared.judges)
+    rows = {each.name: _difference_rows(each) for each in compared.sets}
+    flat = [row for each in rows.values() for row in each]
     blocks: list[Block] = [Line(f"Differences: {second} minus {first}")]
     for each in compared.sets:
         steps = f"{each.found.steps:,} steps scored by both judges, {each.chains:,} chains"
+        cells = [_difference_cells(row) for row in rows[each.name] if row["difference"] is not None]
         blocks.append(Line(f"{shorten(each.name, 60)}: {steps}", "title"))
-        blocks.append(Sheet("", _DIFFERENCES, 1, [list(_difference_rows(each))]))
+        blocks.append(Sheet("", _DIFFERENCES, 1, [cells]))
         blocks.append(Line(_verdict(each, (first, second))))
-    return [*blocks, Line(_NOTE), *(Line(note, "Note") for note in notes_of(compared))]
+    return Output(
+        [*blocks, Line(_NOTE), *(Line(note, "Note") for note in compared.notes)],
+        lambda: pd.DataFrame(flat),
+        lambda: {
+            "judges": compared.judges,
+            "steps": {each.name: each.found.steps for each in compared.sets},
+            "differences": flat,
+            "notes": compared.notes,
+        },
+    )
 
 
-def difference_rows(compared: JudgeComparison) -> list[dict[str, Any]]:
-    """One row per data set and metric: ``set``, ``metric``, ``difference``, ``low``, ``high``,
-    ``p``.
-    """
+def _difference_rows(each: SetComparison) -> list[dict[str, Any]]:
+    """One row per metric: ``set``, ``metric``, ``difference``, ``low``, ``high``, ``p``."""
     return [
         {
             "set": each.name,
@@ -200,34 +188,15 @@ def difference_rows(compared: JudgeComparison) -> list[dict[str, Any]]:
             "high": estimate.high,
             "p": each.found.p.get(name),
         }
-        for each in compared.sets
         for name, estimate in each.found.differences.items()
     ]
 
 
-def differences_plain(compared: JudgeComparison) -> dict[str, Any]:
-    """The same as plain values, with the notes."""
-    return {
-        "judges": [compared.first.judge, compared.second.judge],
-        "steps": {each.name: each.found.steps for each in compared.sets},
-        "differences": difference_rows(compared),
-        "notes": notes_of(compared),
-    }
-
-
-def notes_of(compared: JudgeComparison) -> list[str]:
-    """Notes on the two files."""
-    notes = [f"{each.name}: {note}" for each in compared.sets for note in each.notes]
-    notes += [
-        f"{each.name}: {each.only:,} chains are in only one file and are left out"
-        for each in compared.sets
-        if each.only
-    ]
-    if compared.missing:
-        notes.append(f"data sets that are in only one of the files: {', '.join(compared.missing)}")
-    if compared.first.judge == compared.second.judge:
-        notes.append("both files are from the same judge")
-    return list(map(printable, notes))
+def _difference_cells(row: Mapping[str, Any]) -> list[str]:
+    ends, p = (row["low"], row["high"]), row["p"]
+    bounds = NONE if None in ends else " to ".join(figure(end, "+.3f") for end in ends)
+    tested = "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    return [terms.title_of(row["metric"]), figure(row["difference"], "+.3f"), bounds, tested]
 
 
 def _verdict(each: SetComparison, judges: tuple[str, str]) -> str:
@@ -240,18 +209,6 @@ def _verdict(each: SetComparison, judges: tuple[str, str]) -> str:
     return f"AUC differs by {auc.value:+.3f}: {judges[auc.value > 0]} ranks steps better."
 
 
-def _difference_rows(each: SetComparison) -> Iterator[tuple[str, ...]]:
-    for name, estimate in each.found.differences.items():
-        if estimate.value is None:
-            continue
-        bounds = terms.NONE
-        if estimate.low is not None and estimate.high is not None:
-            bounds = f"{estimate.low:+.3f} to {estimate.high:+.3f}"
-        p = each.found.p.get(name)
-        tested = "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
-        yield terms.title_of(name), f"{estimate.value + 0.0:+.3f}", bounds, tested
-
-
 # --- the known data sets
 
 
@@ -259,9 +216,12 @@ def known_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet]) -> list[Blo
     """Each known set with licence and source; ``sets``: only the data at the given paths."""
     blocks: list[Block] = []
     for layout in layouts:
-        if sets and not any(each.layout is layout for each in sets):
+        own = [each for each in sets if each.layout is layout]
+        if sets and not own:
             continue
-        about = layout.about
+        about, place = layout.about, layout.about.path
+        if clone := re.match(r"git clone \S+/(\S+)", about.source):
+            place = f"{clone[1]}/{place}"
         lines = {
             f"Labels: {about.meaning}": True,
             f"Licence: {about.licence}": True,
@@ -269,27 +229,19 @@ def known_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet]) -> list[Blo
                 bool(layout.images)
             ),
             f"Get it: {about.source}": True,
-            f"Then: --data {layout.name}={place_of(layout)}": bool(about.path),
+            f"Then: --data {layout.name}={place}": bool(about.path),
         }
         blocks.append(Line(f"{layout.name}: {about.title}", "title"))
         blocks += [Line(line) for line, there in lines.items() if there]
-        blocks += [Line(_found(each)) for each in sets if each.layout is layout]
+        for each in own:
+            labels = [label for chain in each.chains for label in chain.labels if label is not None]
+            said = (
+                f"Found as {each.name}: {len(each.chains):,} chains, {len(labels):,} labelled "
+                f"steps, {labels.count(False):,} of them wrong, in "
+                f"{count(len(each.sha256), 'file')}"
+            )
+            blocks.append(Line("; ".join([said, *uncounted(each)])))
     return blocks
-
-
-def place_of(layout: Layout) -> str:
-    """The place of the data after the ``git clone`` of the layout."""
-    clone = re.match(r"git clone \S+/(\S+)", layout.about.source)
-    return f"{clone[1]}/{layout.about.path}" if clone else layout.about.path
-
-
-def _found(found: LoadedSet) -> str:
-    labels = [label for chain in found.chains for label in chain.labels if label is not None]
-    said = (
-        f"Found as {found.name}: {len(found.chains):,} chains, {len(labels):,} labelled steps, "
-        f"{labels.count(False):,} of them wrong, in {count(len(found.sha256), 'file')}"
-    )
-    return "; ".join([said, *uncounted(found)])
 
 
 def uncounted(found: LoadedSet) -> list[str]:

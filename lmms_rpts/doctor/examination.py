@@ -14,24 +14,14 @@ from pathlib import Path
 
 from lmms_rpts.doctor import installation
 from lmms_rpts.doctor.judge import check_judges
-from lmms_rpts.escaping import shorten, visible
+from lmms_rpts.escaping import interval, shorten, visible
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.masking import mask
-from lmms_rpts.runs.validity import (
-    Judging,
-    Validity,
-    ValidityError,
-    decimal,
-    doubt_of,
-    figure_of,
-    read_validity_file,
-    set_title,
-)
+from lmms_rpts.runs.validity import Judging, ValidityError, read_validity_file, set_title
 from lmms_rpts.settings import (
     FILE,
     SettingError,
-    Settings,
     config_file,
     environment_without,
     load_settings,
@@ -43,7 +33,7 @@ from lmms_rpts.tasks.benchmark import (
     refuse_unknown_settings,
     settings_tables,
 )
-from lmms_rpts.tasks.data_checks import Check, problem
+from lmms_rpts.tasks.data import Check, problem
 
 _SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
 _VALIDATE = "lmms-rpts validate --judge {} -o validity.json"
@@ -62,6 +52,8 @@ class Stage:
         """The checks, without secrets; one that crashes is a problem."""
         try:
             checks = list(self.work())
+        except SettingError:  # the stage of the settings reports it
+            checks = [Check(self.name, "not checked", "fix the settings first")]
         except Exception as error:  # the boundary: the other stages must still run
             checks = [
                 problem(
@@ -101,47 +93,33 @@ def plan(
         quick: skip slow checks: those that import torch and lmms-eval.
         tell: called with a note on each judge before it is asked.
     """
-    judges = partial(
-        check_judges,
-        offline=offline,
-        load=load,
-        tell=lambda note: tell(_shown(note)),
-        needed=folder is None,
+    from lmms_rpts.tasks.own.files import examine_folder
+
+    judge = Stage(
+        "judge",
+        "asking the judge",
+        lambda: check_judges(
+            load_settings(),
+            offline=offline,
+            load=load,
+            tell=lambda note: tell(_shown(note)),
+            needed=folder is None,
+        ),
     )
-    judge = ("judge", "asking the judge", judges)
     if folder is not None:
-        own = partial(_check_own_tasks, folder)
-        return [Stage("own tasks", "checking tasks, data and images", own), _with_settings(*judge)]
+        own = partial(examine_folder, folder)
+        return [Stage("own tasks", "checking tasks, data and images", own), judge]
     return [
         Stage("installation", "checking installed packages", installation.check_packages),
         Stage("torch", "detecting devices with torch", lambda: installation.check_torch(quick)),
         Stage("plugin", "looking for the entry point", installation.check_entry_point),
         Stage("tasks", "listing lmms-eval's tasks", lambda: installation.check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
-        _with_settings(*judge),
-        _with_settings("validity", "reading the judge's validity", _check_validity),
+        judge,
+        Stage("validity", "reading the judge's validity", _check_validity),
         *_data_stages(),
-        _with_settings("cached replies", "counting cached replies", _check_cache),
+        Stage("cached replies", "counting cached replies", _check_cache),
     ]
-
-
-def _with_settings(name: str, doing: str, work: Callable[[Settings], Sequence[Check]]) -> Stage:
-    """A stage that needs the settings."""
-
-    def checks() -> Sequence[Check]:
-        try:
-            settings = load_settings()
-        except SettingError:
-            return [Check(name, "not checked", "fix the settings first")]
-        return work(settings)
-
-    return Stage(name, doing, checks)
-
-
-def _check_own_tasks(folder: Path) -> Sequence[Check]:
-    from lmms_rpts.tasks.own.files import examine_folder
-
-    return examine_folder(folder)
 
 
 def check_settings() -> list[Check]:
@@ -163,12 +141,12 @@ def check_settings() -> list[Check]:
     return [Check("settings", "ok", f"{order}; set:{''.join(found) or ' nothing'}")]
 
 
-def _check_validity(settings: Settings) -> list[Check]:
+def _check_validity() -> list[Check]:
     """The judge's figures on labelled steps; nothing without a judge.
 
     A file about another judge, or one that cannot be read, is a problem.
     """
-    name = "validity"
+    name, settings = "validity", load_settings()
     if not settings.judge or settings.judge == NO_JUDGE:
         return []
     try:
@@ -189,57 +167,56 @@ def _check_validity(settings: Settings) -> list[Check]:
     if fault:
         remedy = f"measure this judge ({command}), or unset LMMS_RPTS_VALIDITY"
         return [problem(name, fault, remedy)]
-    return [Check(name, "ok", _figures(file.validity))]
-
-
-def _figures(validity: Validity) -> str:
+    validity = file.validity
     on = f" on {shorten(validity.created, _LONGEST)}" if validity.created else ""
     sets = [
-        f"{set_title(shorten(each.name, _LONGEST), each.blind)} AUC {decimal(auc)}"
-        + (f" ({doubt})" if (doubt := doubt_of(each)) else "")
+        f"{set_title(shorten(each.name, _LONGEST), each.blind)} AUC {interval(auc, '.2f')}"
+        + (f" ({each.doubt})" if each.doubt else "")
         for each in validity.sets
-        if (auc := figure_of(each, "auc"))
+        if (auc := each.figure("auc"))
     ]
-    return f"validated{on}: {', '.join(sets) or 'no set has an AUC'}"
+    said = f"validated{on}: {', '.join(sets) or 'no set has an AUC'}"
+    return [Check(name, "ok", said)]
 
 
 def _data_stages() -> Iterator[Stage]:
     """A stage for the data of each benchmark."""
+    known: list[Benchmark] = []
     try:
-        known = [*benchmarks().values()]
+        known += benchmarks().values()
         broken = [
             problem("benchmarks", each, "fix that package, or uninstall it")
             for each in broken_benchmarks()
         ]
     except SettingError as error:
-        known, broken = [], [problem("benchmarks", error)]
+        broken = [problem("benchmarks", error)]
     if broken:
         yield Stage("benchmarks", "listing benchmarks", lambda: broken)
     for each in known:
-        yield _with_settings(each.title, "checking data and images", partial(_examine, each))
+        yield Stage(each.title, "checking data and images", partial(_examine, each))
 
 
-def _examine(benchmark: Benchmark, settings: Settings) -> Sequence[Check]:
-    try:
-        if benchmark.settings:
-            benchmark.settings.load()
-    except SettingError:
-        return [Check(benchmark.title, "not checked", "fix the settings first")]
+def _examine(benchmark: Benchmark) -> Sequence[Check]:
+    load_settings()
+    if benchmark.settings:
+        benchmark.settings.load()
     return benchmark.data_checks()
 
 
-def _check_cache(settings: Settings) -> list[Check]:
+def _check_cache() -> list[Check]:
     """Whether the cache of judges' answers is writable, and how many answers it has."""
     from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, open_answers
 
-    name, folder = "cached replies", settings.cache
+    name, folder = "cached replies", load_settings().cache
     if folder is None:
         said = "LMMS_RPTS_CACHE is off: an interrupted run pays for its replies again"
         return [Check(name, "ok", said)]
-    fault = _unwritable(folder)
-    if fault:
+    # The folder, or the parent in which it would be created. os.path: also False below a file.
+    there = next(each for each in (folder, *folder.absolute().parents) if os.path.exists(each))
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        fault = "cannot be written" if there.is_dir() else "is not a folder"
         remedy = "get write permission there, or set LMMS_RPTS_CACHE to another folder"
-        return [problem(name, f"cannot cache replies in {folder}: {fault}", remedy)]
+        return [problem(name, f"cannot cache replies in {folder}: {there} {fault}", remedy)]
     if not (folder / FILE).exists():
         return [Check(name, "ok", f"none yet, in {folder}")]
     try:
@@ -251,12 +228,3 @@ def _check_cache(settings: Settings) -> list[Check]:
     except CacheError as error:
         remedy = f"move {folder / FILE}, or set LMMS_RPTS_CACHE to another folder"
         return [problem(name, error, remedy)]
-
-
-def _unwritable(folder: Path) -> str | None:
-    """Why no file can be written to a folder, or to the parent in which it would be created."""
-    # os.path: also False below a file, or without permission.
-    there = next(each for each in (folder, *folder.absolute().parents) if os.path.exists(each))
-    if not there.is_dir():
-        return f"{there} is not a folder"
-    return None if os.access(there, os.W_OK) else f"{there} cannot be written"

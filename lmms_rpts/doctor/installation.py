@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.escaping import listed
-from lmms_rpts.tasks.data_checks import Check, problem
+from lmms_rpts.tasks.data import Check, problem
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -178,11 +178,7 @@ def _wanted(name: str) -> str:
 
 
 def _ask_python(code: str, seconds: float) -> Any:
-    """The value of ``found`` after ``code``, run in a new Python process.
-
-    Raises:
-        ProbeError: with the reason why there is no value.
-    """
+    """The value of ``found`` after ``code``, run in a new Python process."""
     end = f"\nprint({_MARK!r} + json.dumps(found), flush=True)"
     try:
         done = subprocess.run(  # noqa: S603 - our own code, no shell

@@ -22,10 +22,9 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import image_request, inference_request
-from lmms_rpts.judging.registry import ChosenJudge, prices_of
-from lmms_rpts.settings import Price, Settings
-from lmms_rpts.tasks.data_checks import Check, problem
+from lmms_rpts.judging.registry import ChosenJudge
+from lmms_rpts.settings import Settings
+from lmms_rpts.tasks.data import Check, problem
 
 # An obviously valid inference, and an obviously invalid one.
 SITUATION = "Anna wants to buy bread in the village shop."
@@ -41,15 +40,6 @@ _SIDE = 224
 
 PASSED = 0.5
 _SHOWN = 160
-_COMPARES_WORDS = (
-    "compares words and calls no model; for testing only. Its scores are not comparable with those "
-    "of other judges; "
-)
-_JUDGES_NOTHING = (
-    "no step is judged: responses are saved and can be scored later (`lmms-rpts score`)"
-)
-_NOT_COMPARABLE = "; its scores are not comparable with other judges'"
-
 _KEY = "check the key (OPENAI_API_KEY), and that it belongs to the server in OPENAI_BASE_URL"
 _ACCOUNT = "check the credit and the limits of your account"
 _STATE = "check the server's state, or increase LMMS_RPTS_TIMEOUT"
@@ -104,9 +94,9 @@ def check_judges(
     except JudgeConfigurationError as error:
         return [problem("judge", error)]
     checks = []
-    for each, price in zip(chosen, prices_of(chosen, settings), strict=True):
+    for each in chosen:
         check = _unasked(each, settings, offline=offline, load=load)
-        checks += [check] if check else _ask(each, price, settings, prompts, tell)
+        checks += [check] if check else _ask(each, settings, prompts, tell)
     return checks
 
 
@@ -114,12 +104,17 @@ def _unasked(chosen: ChosenJudge, settings: Settings, *, offline: bool, load: bo
     """The check of a judge that is not called; None if it is to be called."""
     name, backend = f"judge {chosen.name}", chosen.backend
     if backend is BACKENDS[NO_JUDGE]:
-        return Check(name, "ok", _JUDGES_NOTHING)
-    if _shows(settings) and not backend.sees(chosen.model, settings):
+        said = "no step is judged: responses are saved and can be scored later (`lmms-rpts score`)"
+        return Check(name, "ok", said)
+    if _shows(settings) and not chosen.sees:
         said = f"it has no vision, but LMMS_RPTS_EVIDENCE={settings.evidence} needs it"
         return problem(name, said, _BLIND)
     if backend is BACKENDS["lexical"]:
-        return Check(name, "ok", _COMPARES_WORDS + backend.caveat)
+        said = (
+            "compares words and calls no model; for testing only. Its scores are not comparable "
+            f"with those of other judges; {backend.caveat}"
+        )
+        return Check(name, "ok", said)
     if offline:
         return Check(name, "not checked", "its settings are valid; not called (--offline)")
     if backend is BACKENDS["hf"] and not load:
@@ -133,23 +128,23 @@ def _shows(settings: Settings) -> bool:
 
 
 def _ask(
-    chosen: ChosenJudge,
-    price: Price | None,
-    settings: Settings,
-    prompts: Prompts,
-    tell: Callable[[str], None],
+    chosen: ChosenJudge, settings: Settings, prompts: Prompts, tell: Callable[[str], None]
 ) -> list[Check]:
     name, budget = f"judge {chosen.name}", open_budget(settings)
     limit = None if chosen.backend is BACKENDS["hf"] else settings.timeout
     questions = [
-        inference_request(prompts, "en", SITUATION, PREMISES, each) for each in (VALID, INVALID)
+        prompts.request("inference", "en", context=SITUATION, premises=PREMISES, conclusion=each)
+        for each in (VALID, INVALID)
     ]
     if _shows(settings):
         image = JudgeImage("Image 0", _drawn, settings.image_size)
-        questions += [image_request(prompts, "en", (), each, (image,)) for each in (SEEN, UNSEEN)]
+        questions += [
+            prompts.request("image", "en", images=(image,), facts=(), conclusion=each)
+            for each in (SEEN, UNSEEN)
+        ]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
     tell(f"Waiting for {len(questions)} replies of {chosen.name}{most} ...")
-    member, started = chosen.member(settings, price), time.monotonic()
+    member, started = chosen.open(settings), time.monotonic()
     verdicts = _verdicts(member, questions, budget, limit)
     took = f"{time.monotonic() - started:.1f} s"
     # llama.cpp accepts any name and serves its only model.
@@ -173,43 +168,38 @@ def _verdicts(
 ) -> list[Verdict]:
     """The verdicts of one judge; errors after ``limit`` seconds per question, including retries.
 
-    Does not use ``open_engine``, which would repeat questions as set in LMMS_RPTS_JUDGE_SAMPLES,
-    and require one price per judge.
+    Does not use ``open_engine``, which would repeat questions as set in LMMS_RPTS_JUDGE_SAMPLES.
     """
-    late = threading.Event()
+    most = limit * len(questions) if limit else threading.TIMEOUT_MAX
     with JudgeEngine(
         [member], name=member.name, concurrency=1, progress=False, budget=budget
     ) as engine:
-
-        def stop() -> None:
-            late.set()
-            engine.close()
-
-        watch = threading.Timer(limit * len(questions) if limit else threading.TIMEOUT_MAX, stop)
+        watch = threading.Timer(most, engine.close)
         watch.daemon = True
         watch.start()
         try:
             return engine.run(questions)
-        except RuntimeError:
-            if not late.is_set():
-                raise
+        except RuntimeError:  # it was closed
             unanswered = Verdict(None, error=f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)")
             return [unanswered] * len(questions)
         finally:
             watch.cancel()
 
 
-def _failed(verdicts: Sequence[Verdict]) -> Verdict | None:
-    return next((verdict for verdict in verdicts if not isinstance(verdict.value, float)), None)
+def _scores(verdicts: Sequence[Verdict]) -> tuple[Verdict | None, bool, list[str]]:
+    """The first failure, whether the scores are right and wrong as they should be, and both."""
+    failed = next((each for each in verdicts if not isinstance(each.value, float)), None)
+    good, bad = (each.value if isinstance(each.value, float) else 0.0 for each in verdicts)
+    return failed, good >= PASSED > bad, [f"{good:g}", f"{bad:g}"]
 
 
 def _read_seen(name: str, verdicts: Sequence[Verdict]) -> Check:
     """The result of the questions about the drawn image."""
-    if failed := _failed(verdicts):
+    failed, passed, (granted, other) = _scores(verdicts)
+    if failed:
         return problem(name, f"it cannot judge by images: {failed.error}", _BLIND)
-    granted, other = (float(verdict.value or 0) for verdict in verdicts)
-    said = f"scores {granted:g} for what a drawn image shows, {other:g} for what it does not"
-    if granted >= PASSED > other:
+    said = f"scores {granted} for what a drawn image shows, {other} for what it does not"
+    if passed:
         return Check(name, "ok", f"it has vision: {said}")
     return problem(name, f"it does not see the image: {said}", _BLIND)
 
@@ -218,26 +208,28 @@ def _read(
     name: str, chosen: ChosenJudge, verdicts: Sequence[Verdict], used: str, took: str
 ) -> Check:
     """The result of the questions about a valid and an invalid step."""
-    failed = _failed(verdicts)
+    failed, passed, (valid, invalid) = _scores(verdicts)
     reply = ((failed or verdicts[0]).text or "").strip()
     quoted = f"\nits reply: {reply[:_SHOWN]!r}" if reply else ""
-    if failed is not None:
+    if failed:
         error = str(failed.error)
         remedy = next(remedy for words, remedy in _REMEDIES.items() if words in error)
         return problem(name, f"{error}{used}{quoted}", remedy)
-    valid, invalid = (float(verdict.value or 0) for verdict in verdicts)
     said = (
-        f"answered in {took}; scores {valid:g} for a plainly valid step, {invalid:g} for a plainly "
+        f"answered in {took}; scores {valid} for a plainly valid step, {invalid} for a plainly "
         f"invalid one{used}"
     )
-    if not valid >= PASSED > invalid:
+    if not passed:
         return problem(
             name,
             f"{said}{quoted}",
             "it misunderstands the question, or is too weak: choose another judge, or "
             f"measure it: lmms-rpts validate --judge {chosen.name} (docs/validation.md)",
         )
-    return Check(name, "ok", said + ("" if chosen.backend.comparable else _NOT_COMPARABLE))
+    alone = (
+        "" if chosen.backend.comparable else "; its scores are not comparable with other judges'"
+    )
+    return Check(name, "ok", said + alone)
 
 
 def _used(budget: Budget) -> str:

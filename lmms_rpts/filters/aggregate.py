@@ -24,7 +24,7 @@ from lmms_rpts.filters.record import (
     Scoring,
 )
 from lmms_rpts.filters.responses import READ_BY_RULES, REQUEST_FAILED, Doc, ScoredResponse
-from lmms_rpts.judging import NO_JUDGE, caveats, comparable
+from lmms_rpts.judging import NO_JUDGE, backends_of
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
@@ -100,7 +100,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
         return
     total, judge = len(responses), responses[0].judge
     if judge != NO_JUDGE and not _comparable(judge):
-        found = caveats(judge)
+        found = "; ".join({each.caveat: None for each in backends_of(judge) if each.caveat})
         logger.warning(
             "Judge {!r}: its scores cannot be compared with those of others{}",
             judge,
@@ -212,7 +212,7 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
 
 @lru_cache(maxsize=8)
 def _comparable(judge: str) -> bool:
-    return comparable(judge)
+    return all(each.comparable for each in backends_of(judge))
 
 
 def _step(tree: ReasoningTree, at: int, scored: Judged) -> JudgedStep:

@@ -10,7 +10,7 @@ from lmms_eval.api.filter import Filter
 from loguru import logger
 
 from lmms_rpts.filters.aligned_documents import Visuals
-from lmms_rpts.filters.budget import Processes, run_budget, spending_on, tell_spending
+from lmms_rpts.filters.budget import run_budget, tell_spending
 from lmms_rpts.filters.documents import (
     OPTIONAL_FIELDS,
     REASONING_FIELDS,
@@ -23,11 +23,12 @@ from lmms_rpts.judging import (
     NO_JUDGE,
     Dialogue,
     JudgeConfigurationError,
+    backends_of,
     choices,
     find_judges,
     open_engine,
-    writes,
 )
+from lmms_rpts.judging.progress import Board
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.settings import load_settings
 
@@ -140,7 +141,7 @@ class JudgingFilter(RptsFilter):
     @property
     def can_write(self) -> bool:
         """Whether the judge can write text."""
-        return writes(self.judge)
+        return any(each.writes for each in backends_of(self.judge))
 
     def stop_judging(self) -> None:
         """Stop judging, so that unneeded results cost nothing."""
@@ -153,6 +154,7 @@ class JudgingFilter(RptsFilter):
         global _passes
         settings = self.settings
         budget = run_budget(settings)
+        budget.task = self.task
         _passes += 1
         with open_engine(
             self.judge,
@@ -160,11 +162,10 @@ class JudgingFilter(RptsFilter):
             cache_dir=settings.cache,
             progress=settings.rank == 0,
             budget=budget,
-            board=Processes(settings.rank, settings.processes).topic(f"progress/{_passes}"),
+            board=Board(f"progress/{_passes}", settings.rank, settings.processes),
         ) as engine:
             try:
-                with spending_on(self.task, engine):
-                    results = engine.converse(dialogues, label, unit)
+                results = engine.converse(dialogues, label, unit)
             except KeyboardInterrupt:
                 if self.judge != NO_JUDGE and settings.cache is not None:
                     logger.warning(

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from loguru import logger
-from tqdm import tqdm
 
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import instance_of
@@ -19,12 +18,12 @@ from lmms_rpts.judging import (
     Dialogue,
     JudgeConfigurationError,
     Verdict,
+    backends_of,
     choices,
     find_judges,
-    writes,
 )
 from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.judging.progress import standard_error
+from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
@@ -136,7 +135,8 @@ class GradingFilter(JudgingFilter):
         return instance_of(instance, doc, self.NAMES, **known)
 
     def report(self, records: Sequence[Any]) -> None:
-        """Log warnings that the table of results does not show."""
+        """Log warnings that the table of results does not show: why responses have no score."""
+        report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
 
     def records(self, pairs: Sequence[tuple[str | None, Doc]]) -> list[Record]:
         """The record of each response; an internal error affects one response only."""
@@ -217,12 +217,7 @@ def unanswered(dialogue: Dialogue[T], reason: str) -> T:
 
 def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
     """The items, with a progress bar if there are at least ``MANY``."""
-    place = standard_error() if shown and len(items) >= MANY else None
-    if place is None:
-        yield from items
-        return
-    stream, interval = place
-    yield from tqdm(items, desc=label, dynamic_ncols=True, mininterval=interval, file=stream)
+    return iter(open_bar(shown and len(items) >= MANY, items, desc=label))
 
 
 def report_ungraded(reasons: Iterable[str], total: int) -> None:
@@ -252,27 +247,30 @@ def report_failed(entries: Iterable[Any], what: str) -> None:
         logger.warning("{} of {} {}; first: {}", len(failed), len(asked), what, failed[0])
 
 
-def needed_judge(settings: Settings, need: str, without: str, default: str | None = None) -> str:
+def needed_judge(settings: Settings, table: Any, extra: str, default: str | None = None) -> str:
     """The configured judge, after a check that it can write text.
 
     ``none`` is allowed: responses are then ungraded and can be graded later.
 
     Args:
         settings: settings of the run.
-        need: the setting that requires a judge, such as ROME_GRADER=llm.
-        without: the settings that need none.
+        table: settings of the benchmark that require a judge: ``grader`` other than ``rule``, or
+            a flag.
+        extra: name of this flag.
         default: the judge if LMMS_RPTS_JUDGE is not set.
 
     Raises:
         JudgeConfigurationError: the message says what to set.
     """
+    grader, flag = f"{table.TABLE.upper()}_GRADER=", f"[{table.TABLE}] {extra} = "
+    need = f"{flag}true" if getattr(table, extra) else f"{grader}{table.grader}"
     judge = settings.judge or default
     if judge is None:
         raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
     find_judges(judge, settings)
-    if judge != NO_JUDGE and not writes(judge):
+    if judge != NO_JUDGE and not any(each.writes for each in backends_of(judge)):
         raise JudgeConfigurationError(
             f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
-            f"LMMS_RPTS_JUDGE, or grade answers by rules ({without})"
+            f"LMMS_RPTS_JUDGE, or grade answers by rules ({grader}rule, {flag}false)"
         )
     return judge

@@ -12,7 +12,7 @@ from lmms_rpts.filters.record import Answer
 from lmms_rpts.filters.response_reading import UNDETERMINED, Reading, parse_steps, settled
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import Dialogue, JudgeRequest
-from lmms_rpts.judging.parsers.verdicts import parse_yes_no
+from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.reasoning import Extraction, JudgedText, extract_chain
 from lmms_rpts.reasoning.answer_lines import is_any_answer_line, without_answer
 from lmms_rpts.schema import shown

@@ -16,7 +16,7 @@ from lmms_rpts.filters.responses import (
 )
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging import Dialogue, JudgeRequest
-from lmms_rpts.judging.parsers.scores import strip_thinking
+from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import Answer as Stance
 from lmms_rpts.reasoning import (

@@ -15,12 +15,11 @@ from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.record import Judged, Kind, Question
 from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
-from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, sees
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import image_request, inference_request, root_request
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -66,7 +65,8 @@ class ScoreFilter(JudgingFilter):
         super().__init__(judge)
         chosen = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
         self.evidence = self.settings.evidence or chosen
-        self.sees = self.judge == NO_JUDGE or sees(self.judge, self.settings)
+        judges = find_judges(self.judge, self.settings)
+        self.sees = self.judge == NO_JUDGE or all(each.sees for each in judges)
         if self.evidence not in (None, "facts") and not self.sees:
             raise JudgeConfigurationError(
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
@@ -228,8 +228,17 @@ def ask_about_root(plan: Plan, doc: Doc, prompts: Prompts) -> Dialogue[Judged]:
     if shown is None:
         return _failed("root", UNSEEN)
     said = _ANSWERS.get(language, {}).get(answer, answer)
-    verdict = yield root_request(
-        prompts, language, doc["context"], doc["statement"], said, query, shown
+    verdict = yield prompts.request(
+        "root",
+        language,
+        images=shown,
+        n_images=len(shown),
+        context=doc["context"],
+        statement=doc["statement"],
+        answer=said,
+        known=query.evidence,
+        steps=query.steps,
+        conclusion=query.conclusion,
     )
     return _judged(_asked("root", query.evidence, verdict, query.images))
 
@@ -242,18 +251,24 @@ def ask_about_step(query: StepQuery, doc: Doc, prompts: Prompts) -> Dialogue[Jud
     if shown is None:
         return _failed("image" if isinstance(query, ImageQuery) else "inference", UNSEEN)
     if isinstance(query, ImageQuery):
-        verdict = yield image_request(prompts, language, query.facts, query.conclusion, shown)
+        verdict = yield prompts.request(
+            "image", language, images=shown, facts=query.facts, conclusion=query.conclusion
+        )
         return _judged(_asked("image", query.facts, verdict, query.images))
-    verdict = yield inference_request(
-        prompts, language, query.context, query.premises, query.conclusion, shown
+    ask = partial(
+        prompts.request,
+        "inference",
+        language,
+        images=shown,
+        context=query.context,
+        conclusion=query.conclusion,
     )
+    verdict = yield ask(premises=query.premises)
     first = _asked("inference", query.premises, verdict, query.images)
     if first.score is None or first.score >= SECOND_QUESTION_BELOW:
         return _judged(first)
     evidence = tuple(query.fallback_premises)
-    verdict = yield inference_request(
-        prompts, language, query.context, evidence, query.conclusion, shown
-    )
+    verdict = yield ask(premises=evidence)
     second = _asked("second", evidence, verdict, query.images)
     score = None if second.score is None else combine_answers(first.score, second.score)
     return Judged(score=score, questions=(first, second))

@@ -13,7 +13,7 @@ from lmms_rpts.escaping import visible
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import STANCE, as_texts
 from lmms_rpts.filters.grading import in_sight
-from lmms_rpts.filters.question_reading import ANSWER_FORMS, AnswerForm, Grader, QuestionReading
+from lmms_rpts.filters.question_reading import ANSWER_FORMS, Grader, QuestionReading
 from lmms_rpts.filters.response_reading import (
     MAX_STEPS,
     UNDETERMINED,
@@ -105,9 +105,11 @@ class TransformFilter(JudgingFilter):
             is_valid, wanted = STANCE
             if not is_valid(doc["answer"]):
                 yield f"'answer' should be {wanted}, not {shown(doc['answer'])}{OTHER_FORMS}"
-        elif self.form not in ("none", "mixed"):
-            fault = _ungradable(self.form, doc)
-            if fault:
+        elif self.form in ("choice", "number", "text"):
+            from lmms_rpts.grading.grader import gold_fault
+
+            options = as_texts(doc.get("options"))
+            if fault := gold_fault(self.form, str(doc["answer"]), options):
                 yield f"'answer' cannot be graded as a {self.form}: {fault}"
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
@@ -126,21 +128,12 @@ class TransformFilter(JudgingFilter):
             results, fatal = self.converse(dialogues, "Reading the reasoning")
         if fatal:
             logger.error("Parsing the reasoning stopped: {}", fatal)
-        if type(reading) in (Reading, QuestionReading):  # others have warnings of their own
-            _report_answers(results)
+        _report_answers(results)
         return results
 
     def _tidied(self, dialogue: Dialogue[TransformedResponse]) -> Dialogue[TransformedResponse]:
         result = yield from dialogue
         return tidied(result, self.max_steps)
-
-
-def _ungradable(form: AnswerForm, doc: Doc) -> str | None:
-    from lmms_rpts.grading.grader import gold_fault
-
-    if form not in ("choice", "number", "text"):
-        return None
-    return gold_fault(form, str(doc["answer"]), as_texts(doc.get("options")))
 
 
 def _report_answers(results: Sequence[TransformedResponse]) -> None:

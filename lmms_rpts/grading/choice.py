@@ -14,7 +14,10 @@ from typing import NamedTuple
 from lmms_rpts.grading.options import TOKEN, TOKENS, Masked, Named, Options, plain_lines
 from lmms_rpts.grading.plain_text import LONGEST, plain
 from lmms_rpts.grading.statement import (
+    EXPLAINED,
+    REPORTED,
     TAKEN_BACK,
+    UNSETTLED,
     Statement,
     after_retraction,
     find_statement,
@@ -95,24 +98,9 @@ _CLAUSES = re.compile(
 _SENTENCE = re.compile(
     r"(?<=[.!?。！？])(?<!\bMr\.)(?<!\bDr\.)(?<!\bSt\.)(?:\s+|(?<=[。！？]))|\n+"
 )
-_REASONS = frozenset(
-    ("because", "since", "as", "due to", "while", "whereas", "although", "though", "因为", "由于")
-)
 _REASON = re.compile(
-    rf"\b(?:because|since|as\s(?=it|the|there|shown|we|this|its|his|her|in|{TOKEN})|due\sto"
+    rf"\b(?:because|since|as(?=\s(?:it|the|there|shown|we|this|its|his|her|in|{TOKEN})|$)|due\sto"
     r"|although|though|despite|while|whereas)\b|因为|由于|虽然|尽管",
-    re.IGNORECASE,
-)
-_EXPLAINS = re.compile(
-    r"(?:^|\n)\W{0,6}(?:explanations?|reason(?:ing|s)?|rationale|because|解释|理由|说明|解析|分析|因为)\W{0,4}[:：]",
-    re.IGNORECASE,
-)
-# After an answer, in its sentence: "B, which fails", "B, if it is red", "B, i.e. blue"
-_TAKES_AWAY = re.compile(
-    r"\b(?:if|unless|or|wrong|incorrect|false|neither|nor|either|except|possibly|perhaps|maybe|what|whether"
-    r"|eliminat\w*|rul\w+\s(?:it\s)?out|reject\w*|exclud\w*|fail\w*|discard\w*|dismiss\w*|removed|dropped"
-    r"|crossed|struck|hardly|never|unlikely|not|no|i\.e|e\.g|could|might|may|also|out|worse|worst|least)\b|n't"
-    r"|排除|淘汰|舍|错|不|如果|或|也|~~|^\W*(?:but|however)\b",
     re.IGNORECASE,
 )
 # A line of a list of options, and a verdict on one: "A. 错误", "选项B：正确"
@@ -125,12 +113,6 @@ _WRONG_WORD = re.compile(r"[不错×✗]")
 # "(E)", "E. a dog" if E was not offered
 _FOREIGN = re.compile(
     r"[\W_]{0,6}(?:[(\[【]\s?((?![Ii]\s?[)\]】])[A-Za-z0-9]{1,2})\s?[)\]】]|([B-HJ-Z])[.):](?=\s|$))"
-)
-# Words around the text of an option that may change what it says
-_NOT_QUIET = re.compile(
-    r"\b(?:if|unless|whether|claim\w*|say|said|think|thinks|thought|believes?|used|like|near|replica|no|not"
-    r"|never|would|could|might|may|one|student|everyone|people|some|want|opposite)\b|n't|如果|有人|不|没",
-    re.IGNORECASE,
 )
 _VERB = re.compile(
     r"(?:^|\s)(?:is|are|was|were|be|costs?)\s?(?:to\s)?(?:an?\s|the\s)?$|[是为有](?:一?[只个张条辆位])?\s?$",
@@ -194,7 +176,7 @@ class Reader:
                 other = self._text(re.split("[,，]", stated.rival.said)[0])
             if other.marks is not None and other.marks != choice.marks:
                 return Choice(None, "two final answers")
-        after = _EXPLAINS.split(stated.after[:LONGEST])[0]
+        after = EXPLAINED.split(stated.after[:LONGEST])[0]
         for sentence in _SENTENCE.split(after)[:40]:
             masked = self.options.mask(_REASON.split(sentence)[0])
             others = _union(each.marks for each in masked.named(self._undenied(masked)))
@@ -277,10 +259,11 @@ class Reader:
         unclear, explains, follows = "", False, False
         for clause, joint in _split(self._undenied(masked)):
             named = masked.named(clause)
-            explains = (explains and joint != "new") or (bool(chosen) and joint in _REASONS)
+            reasons = bool(chosen) and _REASON.match(joint) is not None
+            explains = reasons or (explains and joint != "new")
             quiet = all(each.soft for each in named)
             told = bool(chosen) and joint != "new" and not explains
-            if quiet and told and _TAKES_AWAY.search(clause):
+            if quiet and told and UNSETTLED.search(clause):
                 unclear = "text after the letter may contradict it"
             if follows and not named and clause.strip():
                 same = self.options.of_value(clause)
@@ -309,8 +292,6 @@ class Reader:
     def _clause(self, clause: str, named: list[Named]) -> frozenset[str] | str | None:
         """The marks that a clause chooses; a rule if it contradicts itself; None if unclear."""
         kinds, marks = {each.kind for each in named}, {each.marks for each in named}
-        if "clash" in kinds:
-            return "letter contradicts text"
         if "either" in kinds:
             return SEVERAL
         if len(marks) > 1 and not self.several:
@@ -321,11 +302,11 @@ class Reader:
         if plain_head and ends and self._is_head(" ".join(between)):
             return _union(marks)
         first = named[0]
-        if first.kind == "mark" and plain_head and (first.own or (first.bracketed and between)):
+        if first.kind == "mark" and plain_head and between:
             # "B. Paris is the capital of France", "(B) It looks like a dog"
-            return None if _TAKES_AWAY.search(" ".join((*between, tail))) else first.marks
+            return None if UNSETTLED.search(" ".join((*between, tail))) else first.marks
         # "The city is Paris", "It is a dog on a road"
-        if kinds != {"text"} or len(named) > 1 or _NOT_QUIET.search(f"{head} {tail}"):
+        if kinds != {"text"} or len(named) > 1 or _is_unsure(f"{head} {tail}"):
             return None
         leads = _VERB.search(head) or not head.strip(" \"'*(")
         return first.marks if first.long or (leads and _ENDS.match(tail)) else None
@@ -340,7 +321,7 @@ class Reader:
         found = re.match(
             r"\s?(?:[.:：、)]|\s[-–—]\s)\s?(?P<words>\S.*)$|\s(?P<more>\S.*)$", tail, re.S
         )
-        if not found or named.kind not in ("mark", "row") or named.soft or _TAKES_AWAY.search(tail):
+        if not found or named.kind not in ("mark", "row") or named.soft or UNSETTLED.search(tail):
             return False
         words = found["words"] or (found["more"] if named.bracketed else "")
         same = self.options.of_value(words) if words else None
@@ -357,6 +338,11 @@ class Reader:
         if self.wrong_wanted:  # "C is wrong" chooses C
             return re.sub(_WRONG, " ", _CALLED_RIGHT.sub(" ", masked.text))
         return _DENIES.sub(" ", _DENIED_AFTER.sub(" ", masked.text))
+
+
+def _is_unsure(words: str) -> bool:
+    """Whether the words around the text of an option may change what it says."""
+    return UNSETTLED.search(words) is not None or REPORTED.search(words) is not None
 
 
 def _split(text: str) -> list[tuple[str, str]]:

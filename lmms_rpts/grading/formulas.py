@@ -167,7 +167,7 @@ _TOKEN = re.compile(
     r"|(?<![A-Z])[A-Za-z]\d{1,3}(?![\d.,%^(]|\\frac)"
     rf"|(?:[A-Z]{_SUBSCRIPT}){{1,12}}(?![A-Z])"
     rf"|[∠△] ?(?:(?:[A-Z]{_SUBSCRIPT}){{1,8}}|[1-9a-zα-ορ-ω](?![a-z\d]))|△"
-    rf"|[a-zα-ορ-ωΑ-Ωϕϵ]{_SUBSCRIPT})"
+    rf"|[a-zα-ορ-ωΑ-Ω]{_SUBSCRIPT})"
     r"|(?P<sign>[+×*÷/^_()\[\]{}|%°:π-])",
     re.ASCII,
 )
@@ -722,13 +722,12 @@ def same_equation(one: Equation, other: Equation) -> bool | None:
     if any(equal(*sides) is not False for sides in (one, other)):
         return None
     first, second = (_node("sum", left.tree, _minus(right.tree)) for left, right in (one, other))
-    if _is_multiple(first, second):
+    if _is_multiple(first, second) or _is_multiple(*(_whole(*sides) for sides in (one, other))):
         return True
-    whole = [_without_quotient(*sides) for sides in (one, other)]
-    return _is_multiple(*whole) or (False if first.names else None)
+    return False if first.names else None
 
 
-def _without_quotient(left: Expression, right: Expression) -> Tree:
+def _whole(left: Expression, right: Expression) -> Tree:
     """The difference of two sides times their divisors: xy+6 for y=-6/x."""
     difference = _node("sum", left.tree, _minus(right.tree))
     for side in (left.tree, right.tree):
@@ -740,14 +739,15 @@ def _without_quotient(left: Expression, right: Expression) -> Tree:
 
 
 def _is_multiple(first: Tree, second: Tree) -> bool:
-    """Whether F(x)·G(y) = F(y)·G(x) for F = 0 and G = 0, the equations: F/G is then constant."""
-    names = (first.names | second.names) - {"e"}  # which may be the base of a logarithm
-    left = _node("product", first, _renamed(second, names))
-    return _compare(left, _node("product", _renamed(first, names), second)) is True
-
-
-def _renamed(tree: Tree, names: frozenset[str]) -> Tree:
-    if tree.operator == "name":
-        return _name(f"{tree.value}′") if tree.value in names else tree
-    parts = (_renamed(part, names) for part in tree.parts)
-    return _node(tree.operator, *parts) if tree.parts else tree
+    """Whether the quotient of two formulas is the same at all points."""
+    agreed, base = 0, None
+    for values in _points(first, second):
+        one, other = map(_real, values)
+        if one or other:
+            base = base or (one, other)
+            agreed += 1
+            if not _agree(one * base[1], other * base[0]):
+                return False
+        if agreed == _ENOUGH:
+            return True
+    return False

@@ -8,17 +8,22 @@ a retracted one never counts; the one put in its place does.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from lmms_rpts.grading.choice import FOREIGN, SEVERAL, UNIDENTIFIED, Reader
 from lmms_rpts.grading.maths import maths_verdict
-from lmms_rpts.grading.number_grading import gold_quantity, number_verdict, stated_number
-from lmms_rpts.grading.numbers import NUMBER_WORD
 from lmms_rpts.grading.options import Options, Values, gold_marks, read_options
 from lmms_rpts.grading.plain_text import LONGEST, plain
-from lmms_rpts.grading.quantities import read_quantity, units_agree
+from lmms_rpts.grading.quantities import (
+    gold_quantity,
+    number_verdict,
+    read_quantity,
+    stated_number,
+    units_agree,
+)
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.grading.statement import Statement, Verdict, find_statement
 from lmms_rpts.grading.text_grading import gold_text, text_verdict
@@ -34,7 +39,6 @@ UNGRADABLE = "the gold answer can't be graded"
 
 _OUTCOMES: dict[bool | None, Outcome] = {True: "correct", False: "incorrect", None: "undecided"}
 _WORD = re.compile(r"[^\W_]|[√∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏🄰-🇿]")
-_LONGEST_LINE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +90,15 @@ def grade(
     if kind == "maths":
         maths = maths_verdict(response, gold, question)
         return Grade(_OUTCOMES[maths.correct], maths.value or None, maths.rule)
-    many = len(options) > MOST_OPTIONS
-    if kind == "choice" and not many:
-        return _choice_grade(response, gold, read_options(options, marks, _values(options, marks)))
-    verdict_of = None if many else _grader(kind, gold, tolerance)
-    if verdict_of is None:
-        return Grade("undecided", find_final_answer(response) or None, UNGRADABLE)
-    return _value_grade(response, kind, gold, verdict_of)
+    if len(options) <= MOST_OPTIONS:
+        if kind == "choice":
+            return _choice_grade(
+                response, gold, read_options(options, marks, _values(options, marks))
+            )
+        verdict_of = _grader(kind, gold, tolerance)
+        if verdict_of is not None:
+            return _value_grade(find_statement(response), verdict_of)
+    return Grade("undecided", find_final_answer(response) or None, UNGRADABLE)
 
 
 def find_final_answer(response: str) -> str:
@@ -146,42 +152,36 @@ def _values(options: Sequence[str], marks: Sequence[str]) -> Values | None:
     quantities = [read_quantity(plain(option)) for option in options]
     if not quantities or None in quantities:
         return None
-    named = marks or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    pairs = [(mark, each) for mark, each in zip(named, quantities, strict=False) if each]
 
     def marks_of(text: str) -> frozenset[str] | None:
         found = stated_number(plain(text).strip(" .。)"))
         if found is None or found.about:
             return None
-        equal = [(mark, each) for mark, each in pairs if each.value == found.quantity.value]
-        agree = all(units_agree(found.quantity, each) for _, each in equal)
-        return frozenset(mark for mark, _ in equal) if agree else None
+        return frozenset(
+            mark
+            for mark, each in zip(marks or string.ascii_uppercase, quantities, strict=False)
+            if each and each.value == found.quantity.value and units_agree(found.quantity, each)
+        )
 
     return marks_of
 
 
 def _choice_grade(response: str, gold: str, options: Options) -> Grade:
     right = gold_marks(gold, options)
-    reader = Reader(options, several=len(right) > 1)
     stated = find_statement(options.shielded(response))
-    choice = reader.read(stated)
-    if choice.marks is not None:
-        answer = ", ".join(sorted(choice.marks))
-        if not right:
-            return Grade("undecided", answer, UNGRADABLE)
-        if len(choice.marks) > 1 and len(right) == 1:
-            return Grade("undecided", answer, SEVERAL)
-        return Grade(_OUTCOMES[choice.marks == right], answer, choice.rule)
-    answer = _shown(stated.said)
+    choice = Reader(options, several=len(right) > 1).read(stated)
+    answer = _shown(stated.said) if choice.marks is None else ", ".join(sorted(choice.marks))
     if not right:
         return Grade("undecided", answer or None, UNGRADABLE)
+    if choice.marks is not None:
+        several = len(choice.marks) > 1 and len(right) == 1
+        verdict = None if several else choice.marks == right
+        return Grade(_OUTCOMES[verdict], answer, SEVERAL if several else choice.rule)
     if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
     if choice.rule == UNIDENTIFIED and stated.gives_up and not options.mask(stated.end).tokens:
         return Grade("incorrect", answer, "gives up")
-    if choice.rule == FOREIGN:
-        return Grade("incorrect", answer, choice.rule)
-    return Grade("undecided", answer, choice.rule)
+    return Grade("incorrect" if choice.rule == FOREIGN else "undecided", answer, choice.rule)
 
 
 # Stances
@@ -210,48 +210,19 @@ def _grader(kind: Kind, gold: str, tolerance: float) -> _VerdictOf | None:
     return (lambda stated: text_verdict(stated, text)) if _WORD.search(text) else None
 
 
-def _value_grade(response: str, kind: Kind, gold: str, verdict_of: _VerdictOf) -> Grade:
-    stated = find_statement(response)
+def _value_grade(stated: Statement, verdict_of: _VerdictOf) -> Grade:
     if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
-    verdict = _settled(stated, verdict_of)
-    first = _first_line(stated) if kind == "number" else None
-    if first is not None and not (verdict.value or verdict.correct):
-        stated, verdict = first, _settled(first, verdict_of)
-    if verdict.correct is None and stated.gives_up and not verdict.value:
-        silent = stated.doubt == "" and not _mentioned(kind, stated.end, gold)
+    correct, rule, value = verdict_of(stated)
+    if correct is None and stated.gives_up and not value:
+        silent = not stated.doubt and not re.search(r"\d", stated.end)
         return Grade("incorrect" if silent else "undecided", _shown(stated.said), "gives up")
-    value = _shown(verdict.value or stated.said)
-    if verdict.correct is not None and stated.doubt:
-        return Grade("undecided", value, stated.doubt)
-    return Grade(_OUTCOMES[verdict.correct], value, verdict.rule)
-
-
-def _settled(stated: Statement, verdict_of: _VerdictOf) -> Verdict:
-    """The verdict on a statement; undecided if a rival statement has a different verdict."""
-    verdict = verdict_of(stated)
-    if stated.rival and verdict.correct is not None:
-        other = verdict_of(stated.rival)
-        if other.correct is not None and other.correct != verdict.correct:
-            return Verdict(None, "two final answers", verdict.value)
-    return verdict
-
-
-def _mentioned(kind: Kind, text: str, gold: str) -> bool:
-    """Whether a text that gives up nevertheless names a possible answer."""
-    if kind == "number":
-        return re.search(r"\d", text) is not None or NUMBER_WORD.search(text) is not None
-    return gold_text(gold) in gold_text(text)
-
-
-def _first_line(stated: Statement) -> Statement | None:
-    """The first line as the answer, if it is a number and an explanation follows; else None."""
-    first, _, rest = stated.spoken.strip().partition("\n")
-    if stated.marked or stated.doubt or not rest.strip() or len(first) > _LONGEST_LINE:
-        return None
-    line = plain(first)
-    stands = not re.search(r"[.)、:]$", line) and bool(read_quantity(line))
-    return find_statement(f"Answer: {stated.spoken.strip()}") if stands else None
+    if correct is not None and stated.doubt:
+        correct, rule = None, stated.doubt
+    if correct is not None and stated.rival:
+        other = verdict_of(stated.rival).correct
+        correct, rule = (correct, rule) if other in (None, correct) else (None, "two final answers")
+    return Grade(_OUTCOMES[correct], _shown(value or stated.said), rule)
 
 
 def _shown(text: str) -> str:

@@ -12,69 +12,39 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from html.entities import html5
 from typing import Literal, NamedTuple, TypeVar, cast
 
 LONGEST = 20_000
 """Maximum number of characters that are read; of a longer text, the last ones."""
 
-_GREEK = {
-    name: chr(code)
-    for name, code in {
-        "alpha": 0x3B1, "beta": 0x3B2, "gamma": 0x3B3, "delta": 0x3B4, "epsilon": 0x3B5,
-        "varepsilon": 0x3B5, "theta": 0x3B8, "vartheta": 0x3B8, "lambda": 0x3BB, "mu": 0x3BC,
-        "pi": 0x3C0, "rho": 0x3C1, "sigma": 0x3C3, "tau": 0x3C4, "phi": 0x3C6, "varphi": 0x3C6,
-        "omega": 0x3C9, "Omega": 0x3A9, "Gamma": 0x393, "eta": 0x3B7, "xi": 0x3BE,
-    }.items()
+# Commands that are not the name of their sign in HTML, as \alpha, \leq, \cup and \angle are
+_COMMANDS = {
+    "cdot": "×", "ast": "×", "neq": "≠", "infty": "∞", "lvert": "|", "rvert": "|", "circ": "°",
+    "degree": "°", "vartriangle": "△", "implies": "⇒", "to": "→", "cdots": "…", "ldots": "…",
+    "dots": "…", "land": "∧", "lor": "∨", "neg": "¬", "exists": "∃", "lbrace": "❴", "rbrace": "❵",
+    "backslash": " ", "quad": " ", "qquad": " ", "textcircled": "⓪", "underline": "____",
+    "overrightarrow": "→", "vec": "→", "overline": "‾", "bar": "‾",
 }  # fmt: skip
-_SIGNS = {
-    "times": "×", "cdot": "×", "ast": "×", "div": "÷", "pm": "±", "mp": "∓",
-    "le": "≤", "leq": "≤", "leqslant": "≤", "leqq": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥",
-    "geqq": "≥", "ne": "≠", "neq": "≠", "lt": "<", "gt": ">", "approx": "≈", "equiv": "≡",
-    "infty": "∞", "cup": "∪", "cap": "∩", "varnothing": "∅", "emptyset": "∅", "in": "∈",
-    "notin": "∉", "subseteq": "⊆", "subset": "⊂", "complement": "∁",
-    "mid": "|", "vert": "|", "lvert": "|", "rvert": "|",
-    "angle": "∠", "triangle": "△", "vartriangle": "△", "Delta": "△", "odot": "⊙",
-    "parallel": "∥", "perp": "⊥", "bot": "⊥", "cong": "≌", "sim": "~", "backsim": "∽",
-    "because": "∵", "therefore": "∴", "Rightarrow": "⇒", "implies": "⇒", "to": "→",
-    "rightarrow": "→", "Leftrightarrow": "⇔", "circ": "°", "degree": "°", "prime": "'",
-    "cdots": "…", "ldots": "…", "dots": "…", "wedge": "∧", "land": "∧", "lor": "∨", "vee": "∨",
-    "square": "□", "checkmark": "✓", "frown": "", "neg": "¬", "forall": "∀", "exists": "∃",
-    "lbrace": "❴", "rbrace": "❵", "backslash": " ", "colon": ":", "lbrack": "[", "rbrack": "]",
-    "left": "", "right": "", "big": "", "Big": "", "bigg": "", "Bigg": "", "bigl": "", "bigr": "",
-    "displaystyle": "", "limits": "", "rm": "", "bf": "", "it": "", "quad": " ", "qquad": " ",
-    "text": "", "mathrm": "", "mathbf": "", "mathit": "", "mathsf": "", "mathbb": "", "textbf": "",
-    "boldsymbol": "", "operatorname": "", "mbox": "", "textrm": "", "bm": "", "overset": "",
-    "textit": "", "mathcal": "", "boxed": "", "hbox": "", "textcircled": "⓪", "hline": "",
-    "underline": "____", "overrightarrow": "→", "vec": "→", "overline": "‾", "bar": "‾",
-}  # fmt: skip
+_WITHOUT_SIGN = re.compile(
+    "left|right|[bB]igg?[lr]?|displaystyle|limits|rm|bf|it|bm|frown|hline|overset|boxed|operatorname"
+    "|[mh]box|boldsymbol|(?:text|math)(?:rm|bf|it|sf|bb|cal)?"
+)
 _FUNCTIONS = frozenset(
     {"sin", "cos", "tan", "cot", "sec", "csc", "ln", "log", "lg", "max", "min", "exp"}
     | {"arcsin", "arccos", "arctan"}
 )
-_VULGAR = ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18", "⅜38", "⅝58", "⅞78")
+_VULGAR = "½12 ⅓13 ⅔23 ¼14 ¾34 ⅕15 ⅛18 ⅜38 ⅝58 ⅞78"
+# A sign, and the signs that are written as it
+_ALIKE = (
+    """-−–—‐‑‒﹣➖ ×✕✖∗⋅·∙⨯ ≤⩽≦ ≥⩾≧ :∶︰ /⁄∕ °º˚ '′’´ ∅Øø⌀ ≌≅ ⊥⟂ △Δ∆▵ ❴﹛ ❵﹜ |∣❘ ~∼ φϕ εϵ θϑ"""
+)
 _CHARACTERS = str.maketrans(
-    {
-        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
-        **dict.fromkeys("−–—‐‑‒﹣➖", "-"),
-        **dict.fromkeys("✕✖∗⋅·∙⨯", "×"),
-        **dict.fromkeys("⩽≦", "≤"),
-        **dict.fromkeys("⩾≧", "≥"),
-        **dict.fromkeys("∶︰", ":"),
-        **dict.fromkeys("⁄∕", "/"),
-        **dict.fromkeys("º˚", "°"),
-        **dict.fromkeys("′’´", "'"),
-        **dict.fromkeys("Øø⌀", "∅"),
-        **dict.fromkeys("≅", "≌"),
-        **dict.fromkeys("⟂", "⊥"),
-        **dict.fromkeys("Δ∆▵", "△"),
-        **dict.fromkeys("﹛", "❴"),
-        **dict.fromkeys("﹜", "❵"),
-        **dict.fromkeys("∣❘", "|"),
-        **dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " "),
-        "℃": "°C",
-        "`": "",
-        **{each[0]: f"\\frac{{{each[1]}}}{{{each[2]}}}" for each in _VULGAR},
-    }
+    {alike: row[0] for row in _ALIKE.split() for alike in row[1:]}
+    | {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    | dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " ")
+    | {each[0]: f"\\frac{{{each[1]}}}{{{each[2]}}}" for each in _VULGAR.split()}
+    | {"℃": "°C", "`": ""}
 )
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
@@ -200,7 +170,10 @@ class _Writer:
             return self._root(depth, plain=False)
         if name in ("left", "right") and self._next == ".":
             self._at += 1
-        return name if name in _FUNCTIONS else _GREEK.get(name, _SIGNS.get(name, f"\\{name}"))
+        if name in _FUNCTIONS or _WITHOUT_SIGN.fullmatch(name):
+            return name if name in _FUNCTIONS else ""
+        sign = html5.get(f"{name};", f"\\{name}").translate(_CHARACTERS)
+        return _COMMANDS.get(name, sign)
 
     def _root(self, depth: int, *, plain: bool) -> str:
         degree = ""
@@ -273,40 +246,28 @@ def pieces(text: str, *, thousands: bool = True) -> tuple[Piece, ...] | None:
     don't match or are nested deeper than 40, a list that starts or ends with "or" or "and", an
     empty text, a text above 2000 characters, or more than 16 members.
     """
-    cuts = _cuts(text, thousands) if len(text) <= _LONGEST_LIST else None
-    if cuts is None:
-        return None
-    found: list[Piece] = []
-    joined: set[Joiner] = set()
-    start = 0
-    for first, after, kind in [*cuts, (len(text), len(text), "list")]:
-        member = text[start:first].strip(" .。")
-        if member:
-            found.append(Piece(member, frozenset(joined)))
-            joined = set()
-        joined.add(cast(Joiner, kind))
-        start = after
-    dangling = joined != {"list"} or (found and found[0].joined)
-    return tuple(found) if 0 < len(found) <= MOST and not dangling else None
-
-
-def _cuts(text: str, thousands: bool) -> list[tuple[int, int, str]] | None:
-    """Where to split the text, and by which kind of joiner; None for brackets that don't match."""
     numbers = _THOUSANDS.finditer(text) if thousands else ()
     kept = {at for number in numbers for at in range(*number.span())}
     closers: list[str] = []
-    cuts = []
-    for token in _TOKEN.finditer(text):
+    found: list[Piece] = []
+    joined: set[Joiner] = set()
+    start = 0
+    for token in _TOKEN.finditer(f"{text}\n" if len(text) <= _LONGEST_LIST else ""):
         if token.lastgroup != "bracket":
-            if not closers and token.start() not in kept:
-                cuts.append((token.start(), token.end(), str(token.lastgroup)))
-        elif token[0] in _CLOSING:
+            if closers or token.start() in kept:
+                continue
+            member = text[start : token.start()].strip(" .。")
+            if member:
+                found.append(Piece(member, frozenset(joined)))
+                joined = set()
+            joined.add(cast(Joiner, token.lastgroup))
+            start = token.end()
+        elif token[0] in _CLOSING and len(closers) < _DEEPEST_LIST:
             closers.append(_CLOSING[token[0]])
-            if len(closers) > _DEEPEST_LIST:
-                return None
         elif not closers or token[0] not in closers.pop():
             return None
-    return None if closers else cuts
+    dangling = closers or joined != {"list"} or (found and found[0].joined)
+    return tuple(found) if 0 < len(found) <= MOST and not dangling else None
 
 
 def signed(text: str) -> tuple[str, ...] | None:
@@ -327,41 +288,19 @@ def all_of(told: Sequence[bool | None]) -> bool | None:
 
 
 def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
-    """Whether the items of two lists can be paired, equal with equal, in any order.
-
-    None if that depends on pairs that ``same`` can't decide, or on very many of them.
-    """
-    if len(one) != len(other):
-        return False
-    rows = _compared(one, other, same)
-    if rows is None:
-        return None
-    free = set(range(len(other)))
-    for row in rows:  # equality is transitive: the first equal one will do
-        free -= {next((column for column in sorted(free) if row[column]), -1)}
-    if not free:
-        return True
-    lines = [*rows, *zip(*rows, strict=True)]
-    unsure = any(None in line for line in lines) and not any(set(line) == {False} for line in lines)
-    return None if unsure else False
+    """Whether two lists have as many items, and the same ones, in any order."""
+    return same_members(one, other, same) if len(one) == len(other) else False
 
 
 def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
-    """As ``same_items``, for sets: duplicates are ignored."""
-    rows = _compared(one, other, same)
-    if rows is None:
-        return None
-    lines = [*rows, *zip(*rows, strict=True)]
-    return all_of([True if True in line else None if None in line else False for line in lines])
+    """Whether each item of two lists equals one of the other; duplicates are ignored.
 
-
-def _compared(
-    one: Sequence[Item], other: Sequence[Item], same: Same[Item]
-) -> list[list[bool | None]] | None:
-    """All pairs compared; None if too many are undecided, since that takes long."""
+    None if that depends on pairs that ``same`` can't decide, or on very many of them.
+    """
     rows: list[list[bool | None]] = []
     for left in one:
         rows.append([same(left, right) for right in other])
         if sum(row.count(None) for row in rows) > _MOST_UNTOLD:
-            return None
-    return rows
+            return None  # since that takes long
+    lines = [*rows, *zip(*rows, strict=True)]
+    return all_of([True if True in line else None if None in line else False for line in lines])

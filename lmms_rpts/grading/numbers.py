@@ -158,21 +158,8 @@ _PARTS: dict[str, int] = dict(
     zip(_ORDINALS.split(), (2, 3, 4, *range(4, 17), 20, 30, 40, 50, 100, 1000), strict=True),
     halve=2,
 )
-_KNOWN = "|".join(
-    sorted(
-        (
-            *ENGLISH_WORDS,
-            *ENGLISH_SCALES,
-            *(f"{part}s?" for part in _PARTS),
-            "a",
-            "an",
-            "and",
-            "point",
-        ),
-        key=len,
-        reverse=True,
-    )
-)
+_WORDS = (*ENGLISH_WORDS, *ENGLISH_SCALES, *(f"{part}s?" for part in _PARTS), "an?", "and", "point")
+_KNOWN = "|".join(sorted(_WORDS, key=len, reverse=True))
 NUMBER_WORD = re.compile(
     rf"(?<![A-Za-z])(?:{'|'.join((*ENGLISH_WORDS, *ENGLISH_SCALES))})(?![A-Za-z])", re.IGNORECASE
 )
@@ -182,6 +169,9 @@ _ENGLISH = re.compile(
     re.IGNORECASE,
 )
 _PERCENT = re.compile(r"\s?(?:%|percent|per\scent)(?![a-z])", re.IGNORECASE)
+_PART = re.compile(
+    rf"(?:(?P<whole>\S.*) and )?(?:(?P<above>\S.*) )?(?P<below>{'|'.join(_PARTS)})(?P<many>s?)"
+)
 
 
 def _in_english(text: str) -> Number | None:
@@ -189,14 +179,11 @@ def _in_english(text: str) -> Number | None:
     found = _ENGLISH.match(text)
     if found is None:
         return None
-    words = [
-        (lower(word[0]), found.start("words") + word.end())
-        for word in re.finditer("[a-z]+", found["words"], re.IGNORECASE)
-    ]
+    words = list(re.finditer("[a-z]+", found["words"], re.IGNORECASE))
     for count in range(len(words), 0, -1):
-        value, places = _english_value([word for word, _ in words[:count]])
+        value, places = _english_value(" ".join(lower(word[0]) for word in words[:count]))
         if value is not None:
-            end = words[count - 1][1]
+            end = found.start("words") + words[count - 1].end()
             value = -value if found["minus"] else value
             percent = _PERCENT.match(text, end)
             if percent:
@@ -205,114 +192,84 @@ def _in_english(text: str) -> Number | None:
     return None
 
 
-def _english_value(words: list[str]) -> tuple[Fraction | None, int | None]:
+def _english_value(words: str) -> tuple[Fraction | None, int | None]:
     """The value of number words, and its decimals as in ``Number``; None if they are none."""
-    if words[0] == "half" and words[-1] in ("a", "an"):
-        words = words[:-1]
-    part = _english_part(words)
-    if part is None and "and" in words:
-        at = len(words) - 1 - words[::-1].index("and")
-        whole, rest = _count(words[:at])[0], _english_part(words[at + 1 :])
-        part = None if whole is None or rest is None else whole + rest
-    return _count(words) if part is None else (part, None)
-
-
-def _english_part(words: list[str]) -> Fraction | None:
-    if words in (["half"], ["quarter"]):
-        words = ["a", *words]
-    if len(words) < 2:
-        return None
-    above = Fraction(1) if words[:-1] == ["a"] else _count(words[:-1])[0]
-    singular = words[-1] if above == 1 else words[-1].removesuffix("s")
-    if singular not in _PARTS or above is None or (above != 1 and not words[-1].endswith("s")):
-        return None
-    return above / _PARTS[singular]
-
-
-def _count(words: list[str]) -> tuple[Fraction | None, int | None]:
-    if "point" in words:
-        at = words.index("point")
-        digits = [ENGLISH_WORDS.get(each, 10) for each in words[at + 1 :]]
-        whole = _count(words[:at])[0]
-        if whole is None or not digits or max(digits) > 9:
-            return None, None
-        return Fraction(f"{whole}.{''.join(map(str, digits))}"), len(digits)
-    if not words or words == ["a"] or words[0] in ENGLISH_SCALES or words[-1] in ("a", "and"):
+    count = _count(words)
+    if count is not None:
+        return Fraction(count), 0
+    whole, point, after = words.partition(" point ")
+    digits = [ENGLISH_WORDS.get(each, 10) for each in after.split()]
+    count = _count(whole)
+    if point and count is not None and digits and max(digits) < 10:
+        return Fraction(f"{count}.{''.join(map(str, digits))}"), len(digits)
+    part = _PART.fullmatch(re.sub(r"^half an?$", "half", words))
+    if part is None or not (part["above"] or part["below"] in ("half", "quarter")):
         return None, None
-    value = english_number(" ".join(words))
-    return (None, None) if value is None else (Fraction(value), 0)
+    above = 1 if part["above"] in (None, "a", "an") else _count(part["above"])
+    added = _count(part["whole"]) if part["whole"] else 0
+    if above is None or added is None or (above != 1) != bool(part["many"]):
+        return None, None
+    return added + Fraction(above, _PARTS[part["below"]]), None
+
+
+def _count(words: str) -> int | None:
+    """The value of an integer in words."""
+    first, last = words.split(" ")[0], words.split(" ")[-1]
+    if words == "a" or first in ENGLISH_SCALES or last in ("a", "and"):
+        return None
+    return english_number(words)
 
 
 _DIGIT = "".join(CHINESE_DIGITS)
 _COUNT = rf"[{_DIGIT}十百千万亿]{{1,20}}"
+_FIGURE = rf"(?:{_COUNT}(?:点[{_DIGIT}]{{1,30}})?|\d{{1,9}}(?:\.\d{{1,9}})?)"
+_SHARE = rf"(?:[{_DIGIT}]{{1,2}}|\d{{1,2}}(?:\.\d{{1,2}})?)"
 _CHINESE = re.compile(
-    rf"(?P<minus>[负-])?(?:"
+    r"(?P<minus>[负-])?(?:"
     # 三又四分之一, 百分之二点五
-    rf"(?:(?P<whole>{_COUNT}|\d{{1,9}})又)?(?P<below>{_COUNT}|\d{{1,9}})分之"
-    rf"(?P<above>{_COUNT}(?:点[{_DIGIT}]{{1,30}})?|\d{{1,9}}(?:\.\d{{1,9}})?)"
-    rf"|(?P<tens>\d(?:\.\d{{1,2}})?|\d\d|[{_DIGIT}])成(?P<ones>[{_DIGIT}半\d])?"  # 三成五
-    rf"|(?P<price>\d(?:\.\d{{1,2}})?|\d\d|[{_DIGIT}]{{1,2}})折"  # 八五折
-    rf"|(?P<only>一?半)|(?P<count>{_COUNT})(?:点(?P<places>[{_DIGIT}]{{1,30}})(?P<scale>[万亿])?|(?P<half>个半))?)"
+    rf"(?:(?P<whole>{_FIGURE})又)?(?P<below>{_FIGURE})分之(?P<above>{_FIGURE})"
+    rf"|(?P<tens>{_SHARE})成(?P<ones>[{_DIGIT}半\d])?|(?P<price>{_SHARE})折"  # 三成五, 八五折
+    rf"|(?P<only>一?半)|(?P<count>{_COUNT}(?:点[{_DIGIT}]{{1,30}})?)(?:(?P<scale>[万亿])|(?P<half>个半))?)"
 )
 # 五六个 means five or six
-_ESTIMATES = frozenset(
-    ("一二", "一两", "二三", "两三", "三两", "三四", "三五", "四五", "五六", "六七", "七八", "八九")
-)
+_ESTIMATES = "一二 一两 二三 两三 三两 三四 三五 四五 五六 六七 七八 八九".split()  # noqa: SIM905
+_ZERO, _HALF = Fraction(0), Fraction(1, 2)
 
 
 def _in_chinese(text: str) -> Number | None:
     found = _CHINESE.match(text[:200])
     if found is None or found["count"] in _ESTIMATES:
         return None
-    sign = -1 if found["minus"] else 1
-    value, plain_value, places = _chinese_value(found)
+    value: Fraction | None = None
+    plain_value, places = None, None
+    if found["below"]:
+        below, above, whole = map(_figure, (found["below"], found["above"], found["whole"] or "0"))
+        if below and above is not None and whole is not None:
+            value = whole + above / below
+            plain_value = above if below in (100, 1000) else None
+    elif found["tens"] or found["price"]:
+        share = _figure(found["tens"] or found["price"]) or _ZERO
+        ones = _HALF if found["ones"] == "半" else (_figure(found["ones"] or "0") or _ZERO) / 10
+        value = (share + ones) / (10 if found["tens"] or share < 10 else 100)
+    elif found["only"]:
+        value = _HALF
+    elif found["count"] not in ("百", "千", "万", "亿"):
+        value = _figure(found["count"])
+        places = None if found["half"] else len(found["count"].partition("点")[2])
+        if value is not None and found["scale"]:
+            value, places = value * CHINESE_SCALES[found["scale"]], 0
+        value = value + _HALF if value is not None and found["half"] else value
     if value is None:
         return None
+    sign = -1 if found["minus"] else 1
     return Number(sign * value, sign * (plain_value or value), found.end(), places)
 
 
-def _chinese_value(
-    found: re.Match[str],
-) -> tuple[Fraction | None, Fraction | None, int | None]:
-    """The value, the value without percent, and the decimals, as in ``Number``."""
-    if found["only"]:
-        return Fraction(1, 2), None, None
-    if found["tens"]:
-        ones = "5" if found["ones"] == "半" else _in_figures(found["ones"] or "0")
-        return (10 * Fraction(_in_figures(found["tens"])) + int(ones)) / 100, None, None
-    if found["price"]:
-        share = Fraction(_in_figures(found["price"]))
-        return share / (10 if share < 10 else 100), None, None
-    if found["below"]:
-        scales = {mark: Fraction(scale) for mark, scale in CHINESE_SCALES.items()}
-        below, above, whole = (
-            scales.get(each) if each in scales else _whole(each)
-            for each in (found["below"], found["above"], found["whole"] or "零")
-        )
-        if not below or above is None or whole is None:
-            return None, None, None
-        return whole + above / below, above if below in (100, 1000) else None, None
-    value = _whole(found["count"])
-    if value is None:
-        return None, None, None
-    if found["half"]:
-        return value + Fraction(1, 2), None, None
-    digits = _in_figures(found["places"] or "")
-    value += Fraction(f"0.{digits}" if digits else 0)
-    scale = CHINESE_SCALES[found["scale"]] if found["scale"] else 1
-    return value * scale, None, len(digits) if scale == 1 else 0
-
-
-def _in_figures(text: str) -> str:
-    return "".join(str(CHINESE_DIGITS.get(character, character)) for character in text)
-
-
-def _whole(text: str) -> Fraction | None:
-    """A number in words or digits, with 点 or a point before its decimals."""
-    whole, _, places = text.partition("点")
+def _figure(text: str) -> Fraction | None:
+    """A number in words or digits, with 点 or a point before its decimals; 百 is 100."""
     if text[0].isascii():
         return Fraction(text)
-    value = chinese_number(whole)
-    return (
-        None if value is None else Fraction(f"{value}.{_in_figures(places)}" if places else value)
-    )
+    whole, _, places = text.partition("点")
+    value = CHINESE_SCALES.get(text) or chinese_number(whole)
+    decimals = "".join(str(CHINESE_DIGITS[digit]) for digit in places)
+    return None if value is None else Fraction(f"{value}.{decimals or 0}")

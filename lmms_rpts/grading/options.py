@@ -50,13 +50,8 @@ _EITHER = re.compile(r"\bor\b|[/或]|还是", re.IGNORECASE)
 VERDICTS = frozenset(
     ("yes", "no", "maybe", "not", "none", "neither", "both", "true", "false", *"是否有无对错不")
 )
-_AFTER_VERDICT = (
-    r"(?![A-Za-z])(?=\s{0,3}(?:$|[,.;!:，。]|的"
-    r"|(?:it|there|they|he|she|this|that|the|you|是)\b))"
-)
 _OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
 _ONE = re.compile(r"(?<![A-Za-z0-9])(?!(?i:and|or)\b)[A-Za-z0-9]{1,3}(?![A-Za-z0-9])")
-_BESIDE = re.compile(r"[\s.:：,)、\-–—\"'*]{0,4}(?:\(\s?)?")
 
 
 class Named(NamedTuple):
@@ -64,11 +59,9 @@ class Named(NamedTuple):
 
     Attributes:
         marks: the marks of the options that are named together.
-        kind: ``mark``, ``row`` (several marks), ``either`` (alternatives), ``text``, or ``clash``
-            (a mark beside the text of another option).
+        kind: ``mark``, ``row`` (several marks), ``either`` (alternatives), or ``text``.
         soft: letters that may be no marks, such as AB.
         bracketed: whether the mark is in brackets.
-        own: a mark with the text of its option.
         long: a text of more than one word.
     """
 
@@ -76,7 +69,6 @@ class Named(NamedTuple):
     kind: str
     soft: bool = False
     bracketed: bool = False
-    own: bool = False
     long: bool = False
 
 
@@ -151,7 +143,7 @@ class Options:
             if not any(span[0] < end and start < span[1] for start, end, _ in texts)
         ]
         parts, tokens, at = [], [], 0
-        for start, end, named in _joined(text, sorted(spans, key=lambda span: span[:2])):
+        for start, end, named in sorted(spans, key=lambda span: span[:2])[:_MOST_TOKENS]:
             parts += [text[at:start], chr(_FIRST + len(tokens))]
             tokens.append(named)
             at = end
@@ -245,7 +237,7 @@ def _words(text: str) -> str:
     words = (re.sub(r"(?<=[a-z]{2})t$", "['’]?t", re.escape(word)) for word in text.split())
     inner = r"[\s\W]{1,3}(?:(?:an?|the)\s)?".join(words)
     if text in VERDICTS:
-        return rf"(?:(?<=^)|(?<=[:：)\].]\s)|(?<=\bis\s)|(?<=\bsay\s)){inner}{_AFTER_VERDICT}"
+        return rf"(?:(?<=^)|(?<=[:：)\].]\s)|(?<=\bis\s)|(?<=\bsay\s)){inner}(?![A-Za-z])"
     if not re.match(f"[{_WIDE}]", text):
         inner = rf"(?<![\w.$€£#+])(?<![\w]-)(?:\b(?:an?|the)\s)?{inner}"
     return inner if re.search(f"[{_WIDE}]$", text) else rf"{inner}(?![\w%°]|['’]\w|[.,]\d|-\w)"
@@ -254,20 +246,3 @@ def _words(text: str) -> str:
 def plain_lines(text: str) -> str:
     """A text in plain characters, line by line."""
     return "\n".join(plain(line) for line in text[-8_000:].split("\n") if line.strip())
-
-
-def _joined(text: str, spans: list[_Span]) -> list[_Span]:
-    """Marks with the text of an option beside them as one token."""
-    joined: list[_Span] = []
-    for start, end, named in spans[:_MOST_TOKENS]:
-        begin, stop, before = joined[-1] if joined else (0, 0, named)
-        gap = text[stop:start]
-        if {before.kind, named.kind} == {"mark", "text"} and _BESIDE.fullmatch(gap[:9]):
-            shared, sign = before.marks & named.marks, gap.strip()[:1]
-            if shared or (before.kind == "mark" and sign != ",") or sign == "(":
-                mark = before if before.kind == "mark" else named
-                kind = "mark" if shared else "clash"
-                joined[-1] = (begin, end, mark._replace(kind=kind, own=True))
-                continue
-        joined.append((start, end, named))
-    return joined

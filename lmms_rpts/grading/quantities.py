@@ -1,22 +1,15 @@
-"""Parser of one quantity: a number or formula with its unit, in digits or in words."""
+"""Quantities: a number with its unit, in digits or in words; and whether an answer gives one."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from lmms_rpts.grading.formulas import (
-    Expression,
-    constant,
-    equal,
-    parse,
-    rounds_to,
-    times,
-)
 from lmms_rpts.grading.numbers import NUMBER_WORD, number_at
-from lmms_rpts.grading.units import ENDING, UNITS, Unit, ratio, split_unit, unit_at
+from lmms_rpts.grading.plain_text import plain, without_lead
+from lmms_rpts.grading.statement import UNSETTLED, Statement, Verdict, denies
+from lmms_rpts.grading.units import UNITS, unit_at
 from lmms_rpts.reasoning.casing import lower
 
 # Names of units that would be letters or words in a mathematical text
@@ -189,122 +182,113 @@ def is_known(unit: str) -> bool:
     return unit in _KNOWN
 
 
-# Measures: formulas and number words with units, in cleaned text
+# Answers
 
-_LONGEST = 120
-_HAS_WORDS = re.compile("[A-Za-z]{3}|[\u4e00-\u9fffⅠ-Ⅳ]")
-_FINANCIAL = str.maketrans(
-    "壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億ⅠⅡⅢⅣ", "一二二三三四五六六七八九十百千万亿一二三四"
+_ABOUT = re.compile(
+    r"(?<![a-z])(?:about|around|approximately|approx\.?|roughly|nearly|almost|circa|ca\.?|some(?=\s\d))"
+    r"(?![a-z])\s?|[≈]\s?|^~\s?(?=\d)|大约|约为?|左右|将近|差不多",
+    re.IGNORECASE,
 )
-_ROW_OF_DIGITS = re.compile("[一二三四五六七八九]{2,3}")  # 一三 is more often a list than 13
-_MIXED_FRACTION = re.compile(r"(.{1,40})又\\frac\{(\d{1,9})\}\{(\d{1,9})\}", re.ASCII)
+# "So the total is 8", "There are 8 apples", "I count 8 apples"
+_SAYS = re.compile(
+    r"(?:^|.*[\s'])(?P<verb>is|are|was|were|equals?|be|totals?|has|have|had|count(?:ed)?|see|reads?|get|gives?|makes?"
+    r"|shows?|contains?|total\sof|'s)\s"
+    r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
+    re.IGNORECASE,
+)
+_EXACT = re.compile(
+    r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
+)
+_SAYS_ZH = re.compile(
+    r".{0,200}(?:等于|总共|一共有?|总计|共计|共有?|是|为|有|得到?|[:：])(?P<tail>[^是为有共得]{1,60})$"
+)
+_CERTAIN_HEADS = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
+_THOUSANDTHS = re.compile(r"\d[.,]\d{3}(?!\d)")  # 1.250 may be meant as 1,250
 
 
-def _in_words(text: str) -> Expression | None:
-    """A text of only number words, perhaps with digits; None for any other text."""
-    text = text.strip(ENDING)
-    if len(text) > _LONGEST or not _HAS_WORDS.search(text):
+class NumberAnswer(NamedTuple):
+    """The quantity of a statement, and whether it is only an estimate."""
+
+    quantity: Quantity
+    about: bool
+
+
+def gold_quantity(answer: str) -> Quantity | None:
+    """The quantity of a gold answer; None if it is not a quantity."""
+    return read_quantity(plain(answer)) if len(answer) <= 300 else None
+
+
+def number_verdict(stated: Statement, gold: Quantity, tolerance: float) -> Verdict:
+    """Whether a statement has the gold quantity."""
+    found = stated_number(stated.said)
+    if found is None:
+        return Verdict(None, "no single number in the answer")
+    value, said = found.quantity.text, found.quantity
+    same = _same(said.value, gold.value, tolerance)
+    if found.about and tolerance == 0:
+        return Verdict(None, "an estimate", value)
+    if not units_agree(said, gold):
+        return Verdict(None, "different unit", value)
+    if same:
+        return Verdict(True, "equal number", value)
+    if _may_be_another_form(said, gold):
+        return Verdict(None, "possibly the same number in another form", value)
+    return Verdict(False, "different number", value)
+
+
+def stated_number(text: str) -> NumberAnswer | None:
+    """The only quantity that a plain statement asserts; None if there is none."""
+    about = _ABOUT.search(text) is not None
+    text = _ABOUT.sub("", text).strip()
+    if UNSETTLED.search(text) or denies(text):
         return None
-    if not text.isascii():
-        text = _MIXED_FRACTION.sub(r"\1又\2/\3", text.translate(_FINANCIAL).replace(" ", ""))
-    found = number_at(text)
-    if found is None or found.end < len(text) or _ROW_OF_DIGITS.fullmatch(text):
+    bare = _EXACT.sub("", without_lead(text))
+    found = read_quantity(bare) or _behind_equals(text) or _said(text) or _said_in_chinese(text)
+    return NumberAnswer(found, about) if found else None
+
+
+def _behind_equals(text: str) -> Quantity | None:
+    """The quantity after the last equals sign, if there is one equation."""
+    _, found, tail = text.rpartition("=")
+    if not found or re.search(r"[,;，；]\s?[^=]*=|=[^=]*[,;，；]\s", text):
         return None
-    return constant(text, found.value, found.places)
+    return read_quantity(without_lead(tail.strip()))
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A number or formula, and the unit after it, if it has one."""
-
-    expression: Expression
-    unit: Unit | None
-
-
-# "24 trees" is 24, but "24 hours" has a unit.
-_OF_WHAT = re.compile(
-    r"(?<=\d)\s(?!(?:hours?|minutes?|days?|degrees?|met(?:er|re)s?|thousand|million|billion|hundred|dozen|miles?|gallons?|inch(?:es)?|feet|foot|yards?|pounds?|ounces?|percent|pairs?|more|less)\b)[a-z]{4,20}$"
-)
-_VECTOR = re.compile(r"→\s?([a-z])(?![A-Za-z])")
-# 24棵树, 3条不同的路线: the noun behind a counter; but 3个月 has a unit
-_OF_THINGS = re.compile(
-    r"(?<=[0-9A-Za-z)}\]])\s?(?!个(?:单位|月|星期|礼拜|世纪|季度|钟头|刻钟|小时))[个只条根块张枚颗本件名位种次组对棵份杯页辆台座间道盆把支盒瓶袋包][\u4e00-\u9fff]{0,6}$"
-)
-# What a quantity can begin with; a sentence is not a quantity.
-_BEGINNING = re.compile(
-    r"[^\u4e00-\u9fff]|[零〇一二两三四五六七八九十百千万亿半负每约大壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬億]|零下"
-)
-
-
-def parse_measure(text: str) -> Measure | None:
-    """A whole cleaned text as a quantity; None if it is not one."""
-    text = text.strip(" .。,;:")
-    if not _BEGINNING.match(text) or len(text) > 2000:
+def _said(text: str) -> Quantity | None:
+    """The value after the last verb that states one: "So the total is 8"."""
+    found = _SAYS.match(text)
+    if found is None:
         return None
-    text = (
-        _OF_THINGS.sub("个", _OF_WHAT.sub("", text))
-        .replace("倍\\sqrt", "\\sqrt")
-        .replace("零下", "-")
-    )
-    text = _VECTOR.sub(r"\1", text)  # a vector by its letter
-    plain = parse(text)
-    if plain is not None and (plain.number is not None or not split_unit(text)[1]):
-        return Measure(plain, None)
-    expression, unit = _in_words(text), None
-    if expression is None:
-        front, unit = split_unit(text)
-        expression = _spelled(front)
-    if expression is None and "°" in text:
-        expression, unit = parse(text.replace("°", "")), None  # 90°+α
-    found = expression or plain
-    return Measure(found, unit) if found else None
+    head = text[: found.start("verb")]
+    certain = lower(found["verb"]) in _CERTAIN_HEADS and not head.lower().endswith("there ")
+    if not certain and (re.search(r"\d", head) or NUMBER_WORD.search(head)):
+        return None
+    if re.search(r"\b(?:is|are|was|were)\b", head):
+        return None  # two statements: "3 is the number of cats, and the dogs are 5"
+    counted = not certain or head.lower().endswith("there ")
+    return read_quantity(_EXACT.sub("", found["tail"]), counted=counted)
 
 
-class Rounding(NamedTuple):
-    """Whether a question asks for a rounded value, to how many places, or for an exact one."""
-
-    asked: bool = False
-    to_places: bool = False
-    exact: bool = False
-
-
-def _spelled(front: str) -> Expression | None:
-    """A formula in digits or in words."""
-    bare = front.strip(" ()")
-    return _in_words(bare) or parse(bare) or parse(front.strip())
+def _said_in_chinese(text: str) -> Quantity | None:
+    found = _SAYS_ZH.fullmatch(text)
+    if found is None or re.search(r"\d", text[: found.start("tail")]):
+        return None
+    return read_quantity(found["tail"].strip())
 
 
-def same_measure(
-    answer: Measure,
-    target: Measure,
-    rounding: Rounding = Rounding(),  # noqa: B008 - it is frozen
-    expected: Unit | None = None,
-) -> bool | None:
-    """Whether two measures are equal; None if that is debatable.
-
-    ``expected`` is the unit that the question itself has after the blank.
-    """
-    unit, wanted = answer.unit, target.unit or expected
-    scale: Fraction | None = Fraction(1)
-    if unit and wanted and not (unit.name == "块" and wanted.dimension == "money"):
-        scale = ratio(unit, wanted)
-    if scale is None:
-        return False
-    if scale != 1:
-        return equal(times(answer.expression, scale), target.expression)
-    same = equal(answer.expression, target.expression)
-    if same is not False:
-        return same
-    return _rounded(answer.expression, target.expression, rounding)
+def _same(said: Fraction, gold: Fraction, tolerance: float) -> bool:
+    if not tolerance > 0:
+        return said == gold
+    # A tolerance of 0.1 is meant as written, not as the nearest binary number.
+    room = Fraction(repr(min(tolerance, 1e6))) * abs(gold)
+    return abs(said - gold) <= room
 
 
-def _rounded(answer: Expression, target: Expression, rounding: Rounding) -> bool | None:
-    """False if the values differ by more than rounding; else as the question asks for rounding."""
-    if answer.number is None or target.number is None:
-        return False
-    if answer.decimals and target.decimals is None and rounds_to(target, answer):
-        return None if rounding.asked and not rounding.exact else False
-    if target.decimals and answer.decimals is None and rounds_to(answer, target):
-        # √13 is 3.61, but this is not certain if the question asks for a number of places.
-        return True if rounding.asked and not rounding.to_places else None
-    return False
+def _may_be_another_form(said: Quantity, gold: Quantity) -> bool:
+    """Whether both may be meant as equal: 12 million, 12; 50%, 50; 120 cm, 1.2; 1.250, 1,250."""
+    if gold.plain_value in (said.value, said.plain_value) or said.value == gold.plain_value:
+        return True
+    if said.digits == gold.digits != "" and _THOUSANDTHS.search(said.text + " " + gold.text):
+        return True
+    return said.unit != gold.unit and (is_known(said.unit) or is_known(gold.unit))

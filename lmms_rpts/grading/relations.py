@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from operator import eq, ge, gt, le, lt, ne
+from typing import Literal, NamedTuple
 
 from lmms_rpts.grading.formulas import Expression, equal, orders, parse, same_equation
 from lmms_rpts.grading.notation import (
     MOST,
-    Joiner,
     all_of,
     pieces,
     same_items,
@@ -113,15 +112,16 @@ def _same_values(one: Values, other: Values) -> bool | None:
     if not same or one.keys() != other.keys():
         return False if same is False else None
     # x=1,y=2或x=2,y=1 is not x=1,y=1或x=2,y=2
-    several = [name for name in common if max(len(one[name]), len(other[name])) > 1]
-    if len(several) < 2:
-        return True
-    if len({len(values[name]) for values in (one, other) for name in several}) > 1:
-        return None
-    rows, others_rows = (
-        list(zip(*(values[name] for name in several), strict=True)) for values in (one, other)
-    )
-    return same_items(rows, others_rows, _all_equal) or None
+    rows, others = _solutions(one), _solutions(other)
+    return same_members(rows, others, _all_equal) or None if rows and others else None
+
+
+def _solutions(values: Values) -> list[tuple[Expression, ...]]:
+    """The values of all names, in the order of the names; empty if their numbers differ."""
+    several = [values[name] for name in sorted(values)]
+    most = max(map(len, several))
+    columns = [each * most if len(each) == 1 else each for each in several]
+    return list(zip(*columns, strict=True)) if {len(each) for each in columns} == {most} else []
 
 
 def _all_equal(one: Sequence[Expression], other: Sequence[Expression]) -> bool | None:
@@ -197,65 +197,56 @@ def _same_place(one: Point, other: Point) -> bool | None:
 
 # Regions
 
+Ranks = Mapping[Expression, int]
+Kind = Literal["interval", "inequality", "unequal", "equal"]
 
-class Bound(NamedTuple):
+
+class Region(NamedTuple):
+    """A part of the number line.
+
+    Attributes:
+        held: where it holds, by the ranks of all ends: 1, 3 ... are the ends in their order, 0, 2
+            ... are between them.
+        ends: its ends.
+        name: the variable, if one is written.
+        kind: how it is written.
+    """
+
+    held: Callable[[Ranks], frozenset[int]]
+    ends: tuple[Expression, ...] = ()
+    name: str | None = None
+    kind: Kind = "inequality"
+
+
+def _line(ranks: Ranks) -> frozenset[int]:
+    return frozenset(range(2 * max(ranks.values(), default=0) + 3))
+
+
+_LINE = Region(_line)
+_SIGNS = {"<": lt, "≤": le, ">": gt, "≥": ge, "≠": ne, "=": eq}
+
+
+def _bound(sign: str, end: Expression) -> Region:
     """The numbers on one side of an end, at it, or all others."""
 
-    sign: str
-    end: Expression
+    def held(ranks: Ranks) -> frozenset[int]:
+        return frozenset(at for at in _line(ranks) if _SIGNS[sign](at, 2 * ranks[end] + 1))
+
+    return Region(held, (end,))
 
 
-class Joined(NamedTuple):
-    """What all parts say, or any of them; without parts, everything or nothing."""
-
-    parts: tuple[Condition, ...]
-    every: bool
-
-
-Condition: TypeAlias = Bound | Joined
-Kind = Literal["interval", "inequality", "unequal", "equal"]
-_LINE = Joined((), every=True)
+def _joined(parts: Sequence[Region], *, every: bool) -> Region:
+    """What all parts say, or any of them."""
+    join = frozenset[int].intersection if every else frozenset[int].union
+    ends = tuple(end for part in parts for end in part.ends)
+    return Region(lambda ranks: join(*(part.held(ranks) for part in parts)), ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A part of the number line, its variable, how it is written, and what joins it to others."""
-
-    name: str | None
-    condition: Condition
-    kind: Kind = "inequality"
-    joined: frozenset[Joiner] = frozenset()
-
-
-def _ends(condition: Condition) -> Iterator[Expression]:
-    if isinstance(condition, Bound):
-        yield condition.end
-    else:
-        for part in condition.parts:
-            yield from _ends(part)
-
-
-def _places(condition: Condition, ranks: dict[Expression, int]) -> frozenset[int]:
-    """Where a condition holds: 1, 3 ... are its ends in their order, 0, 2 ... are between them."""
-    last = 2 * max(ranks.values(), default=0) + 3
-    if isinstance(condition, Bound):
-        end, sign = 2 * ranks[condition.end] + 1, condition.sign
-        below, above = frozenset(range(end)), frozenset(range(end + 1, last))
-        held = {"<": below, "≤": below, ">": above, "≥": above, "≠": below | above}
-        at_end = frozenset({end}) if sign in "≤≥=" else frozenset[int]()
-        return held.get(sign, frozenset()) | at_end
-    places = frozenset(range(last)) if condition.every else frozenset[int]()
-    for part in condition.parts:
-        held_here = _places(part, ranks)
-        places = places & held_here if condition.every else places | held_here
-    return places
-
-
-def _everywhere(*conditions: Condition) -> list[list[frozenset[int]]]:
-    """Where each condition holds, for several values of the unknowns."""
-    ends = list(dict.fromkeys(end for condition in conditions for end in _ends(condition)))
+def _everywhere(*regions: Region) -> list[list[frozenset[int]]]:
+    """Where each region holds, for several values of the unknowns."""
+    ends = list(dict.fromkeys(end for region in regions for end in region.ends))
     orders_of = (dict(zip(ends, order, strict=True)) for order in orders(ends))
-    return [[_places(each, ranks) for each in conditions] for ranks in orders_of]
+    return [[region.held(ranks) for region in regions] for ranks in orders_of]
 
 
 def same_region(one: Region, other: Region) -> bool | None:
@@ -263,11 +254,11 @@ def same_region(one: Region, other: Region) -> bool | None:
 
     None if the names differ, but not the numbers, or if it depends on unknowns.
     """
-    ends = [*_ends(one.condition), *_ends(other.condition)]
-    found = _everywhere(one.condition, other.condition)
+    found = _everywhere(one, other)
     if found and all(first == second for first, second in found):
         named = one.name is not None and other.name is not None
         return None if named and one.name != other.name else True
+    ends = one.ends + other.ends
     return None if not found or (len(ends) > 4 and any(end.names for end in ends)) else False
 
 
@@ -291,49 +282,34 @@ def parse_region(text: str, depth: int = 0) -> Region | None:
     unites intervals in brackets, and intersects inequalities. A contradiction is not a region.
     """
     parts: list[Region] = []
+    groups: list[list[list[Region]]] = []  # conditions in alternatives in a list
+    unite: list[bool] = []
     for member, joiners in (pieces(text) or ()) if depth < _DEEPEST else ():
-        found = _part(member, parts[-1] if parts else None, depth)
-        if found is None:
+        part = _part(member, parts[-1] if parts else None, depth)
+        if part is None:
             return None
-        except_for = parts and found.kind == "unequal" and "or" not in joiners
-        joined: frozenset[Joiner] = frozenset({"list", "and"}) if except_for else joiners
-        parts.append(Region(found.name, found.condition, found.kind, joined))
+        if not parts or "list" in joiners or (part.kind == "unequal" and "or" not in joiners):
+            intervals = bool(parts) and parts[-1].kind == part.kind == "interval"
+            unite.append("or" in joiners or (intervals and "and" not in joiners))
+            groups.append([[part]])
+        elif "or" in joiners:
+            groups[-1].append([part])
+        else:
+            groups[-1][-1].append(part)
+        parts.append(part)
     names = {part.name for part in parts} - {None}
     if len(names) > 1 or all(part.kind == "equal" for part in parts):
         return None
-    condition = _together(parts)
-    everywhere = _everywhere(condition, _LINE)
-    if not any(held for held, _ in everywhere):
-        return None
-    if any(held == line for held, line in everywhere) and any(p.kind == "unequal" for p in parts):
+    region: Region | None = None
+    for group, either in zip(groups, unite, strict=True):
+        ways = _joined([_joined(every, every=True) for every in group], every=False)
+        region = _joined([region, ways], every=not either) if region else ways
+    region = (region or _LINE)._replace(name=next(iter(names), None), kind="interval")
+    everywhere = _everywhere(region, _LINE)
+    unequal = any(part.kind == "unequal" for part in parts)
+    if unequal and any(held == line for held, line in everywhere):
         return None  # x≠1或x≠2 says nothing
-    return Region(next(iter(names), None), condition, "interval")
-
-
-def _together(parts: Sequence[Region]) -> Condition:
-    found: Condition = _LINE
-    last: Kind | None = None
-    for group in _groups(parts, "list"):
-        alternatives = (
-            Joined(tuple(part.condition for part in alternative), every=True)
-            for alternative in _groups(group, "or")
-        )
-        value = Joined(tuple(alternatives), every=False)
-        joined = group[0].joined
-        unite = "or" in joined or (last == group[0].kind == "interval" and "and" not in joined)
-        found = Joined((found, value), every=not unite) if last else value
-        last = group[-1].kind
-    return found
-
-
-def _groups(parts: Sequence[Region], joiner: Joiner) -> list[list[Region]]:
-    groups: list[list[Region]] = []
-    for part in parts:
-        if groups and joiner not in part.joined:
-            groups[-1].append(part)
-        else:
-            groups.append([part])
-    return groups
+    return region if any(held for held, _ in everywhere) else None
 
 
 def _part(text: str, before: Region | None, depth: int) -> Region | None:
@@ -350,13 +326,12 @@ def _part(text: str, before: Region | None, depth: int) -> Region | None:
     if relations[:1] == ["∈"]:  # x∈R, x∈(1,2)
         left, right = (side.strip() for side in text.split("∈", 1))
         name, part = _variable(left), _part(right, None, depth) if right else None
-        same = name and part and part.name in (None, name)
-        return Region(name, part.condition, part.kind) if same and part else None
+        return part._replace(name=name) if name and part and part.name in (None, name) else None
     if relations:
         return _inequality(text, relations)
     reals = _REALS.fullmatch(text)
     if reals:
-        return Region(reals["name"], _LINE)
+        return _LINE._replace(name=reals["name"])
     if text[0] not in "([" or text[-1] not in ")]" or "," not in text:
         return None
     listed = pieces(text[1:-1], thousands=False) or ()  # (1,2]
@@ -369,28 +344,25 @@ def _part(text: str, before: Region | None, depth: int) -> Region | None:
 def _inequality(text: str, signs: Sequence[str]) -> Region | None:
     """x>2, 2<x, x≠±1, 1<x≤2, 2≥x>1; without a name >2."""
     sides = [side.strip() for side in _RELATION.split(text)]
-    if len(sides) == 3 and (set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}):
-        name = _variable(sides[1])
-        bounds = [(_FLIPPED[signs[0]], sides[0]), (signs[1], sides[2])]
-        return _bounded(name, bounds) if name else None
-    if len(sides) != 2 or "∈" in signs:
+    names = [_variable(side) for side in sides]
+    at = 1 if len(sides) == 3 or (sides[0] and not names[0]) else 0
+    alike = len(signs) == 1 or set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}
+    if len(sides) > 3 or not alike or "∈" in signs or (names[at] is None and (at or sides[0])):
         return None
-    left, right, sign = *sides, signs[0]
-    name, other = _variable(left), _variable(right)
-    if name is None and left:
-        return _bounded(other, [(_FLIPPED[sign], left)]) if other else None
-    if name is None and sign == "=":
-        return None
+    bounds = [(_FLIPPED[signs[0]], sides[0])] if at else []
+    bounds += [(signs[at], sides[at + 1])] if at < len(signs) else []
     kinds: dict[str, Kind] = {"=": "equal", "≠": "unequal"}
-    ends = (signed(right) or ()) if sign in kinds else (right,)
-    return _bounded(name, [(sign, end) for end in ends], kinds.get(sign, "inequality"))
+    kind = kinds.get(signs[0], "inequality")
+    if kind != "inequality":
+        bounds = [(sign, end) for sign, side in bounds for end in signed(side) or ()]
+    return None if kind == "equal" and not names[at] else _bounded(names[at], bounds, kind)
 
 
 def _bounded(
     name: str | None, bounds: Sequence[tuple[str, str]], kind: Kind = "inequality"
 ) -> Region | None:
     """The region within all bounds, or at any end; None if they have no value, or it is empty."""
-    found: list[Condition] = []
+    found: list[Region] = []
     for sign, text in bounds:
         if text.replace(" ", "") in ("-∞", "+∞", "∞"):
             if sign != (">" if text[0] == "-" else "<"):
@@ -399,10 +371,9 @@ def _bounded(
         end = parse(text.removesuffix("°"))
         if end is None or name in end.names or (end.number is None and not end.names):
             return None
-        found.append(Bound(sign, end))
-    condition = Joined(tuple(found), every=kind != "equal")
-    known = bounds and (any(held for (held,) in _everywhere(condition)))
-    return Region(name, condition, kind) if known else None
+        found.append(_bound(sign, end))
+    region = _joined(found or [_LINE], every=kind != "equal")._replace(name=name, kind=kind)
+    return region if bounds and any(held for (held,) in _everywhere(region)) else None
 
 
 def _variable(text: str) -> str | None:

@@ -26,14 +26,7 @@ _LABEL = re.compile(
     r"^\W{0,8}(?:(?:the|my|最终)?\s?(?:final\s)?(?:verdict|stance|decision|judge?ment|回答|结论|答案)\s?(?:is|[:：是为]))",
     re.IGNORECASE,
 )
-# What may precede the mark in its line: "I doubt that the answer is ..." is not an answer.
-_LEADS_UP = re.compile(
-    r"(?:.*[.!?。！？;；])?[\W_]*(?:(?:so|therefore|thus|hence|and|my|the|is|in|conclusion|final|correct"
-    r"|answer|verdict|stance|decision|judge?ment|text|boxed|因此|所以|综上|综上所述|故|我的|最终|答案|回答|结论|是|为)"
-    r"[\W_]*){0,6}",
-    re.IGNORECASE,
-)
-# After a stance: what may change it ("agree. But ..."), and a stance ("others may disagree")
+# Around a stance: what may change it ("agree. But ..."), and a stance ("others may disagree")
 _SECOND_THOUGHTS = re.compile(
     r"[-=]>|→|⇒|[?？]|\b(?:second thought|however|but|unless|if|or|else|only|partial\w*|nor|maybe"
     r"|unsure|not sure|true|false|incorrect|wrong|untrue|reject\w*|refute\w*|contradict\w*"
@@ -46,7 +39,7 @@ _STANCE_WORD = re.compile(
     re.IGNORECASE,
 )
 # "true" and "correct" answer many questions; they count as a stance only after a mark.
-_WORD = re.compile(r"(?:true|correct|false|incorrect|yes|no|正确|错误|对)\W*", re.IGNORECASE)
+_WORD = re.compile(r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误|对)\W*", re.IGNORECASE)
 _OFFERED = re.compile(
     r"(?:dis)?agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|(?:dis)?agree)"
     r"|不?(?:同意|反对)\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?不?(?:同意|反对)",
@@ -114,12 +107,12 @@ def read_stance(response: str, *, marked_only: bool = False) -> Stance:
 
 def _is_doubtful(stated: Statement, said: str, rest: str, answer: Answer) -> bool:
     """Whether the text around a stance, or after it, may take another one."""
-    before = stated.spoken[max(0, stated.start - 300) : stated.start].rsplit("\n", 1)[-1]
-    if stated.doubt or (stated.marked and _OFFERED.search(before + said)):
+    line = stated.spoken[max(0, stated.start - 300) : stated.start].rsplit("\n", 1)[-1]
+    if stated.doubt or (stated.marked and _OFFERED.search(line + said)):
         return True
-    if stated.marked and not _LEADS_UP.fullmatch(before):
-        return True
+    before = sentences(line)[-1:] if stated.marked else []
     rest += "\n".join(each for each in sentences(stated.after) if not is_chatter(each))
+    rest = "\n".join((*before, rest))
     if _SECOND_THOUGHTS.search(rest) or retracts(rest):
         return True
     return any(

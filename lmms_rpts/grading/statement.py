@@ -60,11 +60,6 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
-# "经检验，符合题意。" after the answer
-_REMARK = re.compile(
-    r"^\W{0,6}(?:经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}|(?:这|该|此)?[^0-9A-Za-z=]{0,8}(?:符合题意|满足(?:条件|题意)"
-    r"|(?<!不)成立|合理)|验证[^0-9=]{0,20}|(?:计算|解答|证明)(?:完毕|结束))\W{0,6}$"
-)
 # "等等，上面有误", "Wait, that is the radius"
 _REVISED = re.compile(
     r"等等|等一下|(?:^|[。！？!?\n，,\s])不对[，,。]|重新(?:检查|计算|考虑|审视|分析)|再(?:仔细)?(?:检查|看|想|验证)一?[下遍]?[:：，,]"
@@ -72,34 +67,32 @@ _REVISED = re.compile(
     r"|(?<![a-z])(?:wait|actually|correction|on\s{1,3}(?:second\s{1,3}thought|reflection)|hmm)\b",
     re.IGNORECASE,
 )
-# "抱歉，应该是 6", "No, I meant 6": only after an answer
-_TAKEN_BACK = re.compile(
-    r"我错了|抱歉|对不起|(?:算|写|看|搞|弄)错了|应(?:该)?[是为]\s?\$?-?\d|其实|正确的是"
-    r"|(?<![a-z])(?:sorry|i\s{1,3}meant|edit|(?:is|was)\s{1,3}(?:wrong|incorrect)|mistake)\b"
-    r"|(?:^|[.!\s])no,",
-    re.IGNORECASE,
-)
 # "所以面积为：" with the formula in the next line
 _JOINS = re.compile(
     r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,3}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
 )
+_DISPLAYED = re.compile(r"\\\[[^\[\]]{0,2000}\\\]")
 _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
     r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
 # "1. A 2. B 3. C", and "1. C" above "2. D": these points do not end a sentence
 _NUMBERED = re.compile(r"\s{0,3}1[.)、]\s(?:.{0,200}?\s2[.)、]\s|\s{0,3}[A-Z]$)")
-_QUOTED = re.compile(r"^(?:>\s{1,3}){1,5}")  # "> 12" below a heading
-# the point of "B. 26" does not end a sentence
-_OPTION_BEFORE = re.compile(r"(?:^|[;；,，、.．\s(（$*])[A-HＡ-Ｈ]\s{0,2}$")
-_EXPLAINED = re.compile(  # 解析：… after an answer without a label
-    r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|explanation)[】\]*\s]{0,6}[:：]", re.IGNORECASE
+EXPLAINED = re.compile(  # 解析：… after an answer without a label
+    r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|解释|理由|explanations?|reason(?:ing|s)?|rationale"
+    r"|because)[】\]*\s]{0,6}[:：]",
+    re.IGNORECASE,
 )
 _LONGEST_ROW = 4000
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _PLAIN_TAIL = 1600
-# the ends of sentences; not decimal points
-_END = re.compile(r"[。！？\n]|(?<![\d.])[．](?!\d)|[.!?](?=\s|$)|．(?=\s|$)")
+_ABBREVIATED = "St Dr Mr Mrs Ms Mt Jr Sr Ft Prof Gen vs approx ca No Fig Vol Eq i.e e.g"
+# the ends of sentences; not decimal points, nor those of "B. 26" and "St. Louis"
+_END = re.compile(
+    r"[。！？\n]|(?<![\d.])(?<!\b[A-HＡ-Ｈ])[．](?!\d)|[!?](?=\s|$)|(?<!\b[A-ZＡ-Ｈ])"
+    + "".join(rf"(?<!\b{word})" for word in _ABBREVIATED.split())
+    + r"[.．](?=\s|$)|[.．](?=\s{0,9}$)"
+)
 # 无法确定, 看不到图, "cannot be determined"
 _GIVES_UP = re.compile(
     r"(?:无法|不能|难以|没办法)(?:[^，。\n]{0,12})?(?:确定|得出|求|计算|判断|解答|回答|得到|得知|给出|知道|作答|看|估计)"
@@ -160,7 +153,7 @@ class Statement:
     @cached_property
     def said(self) -> str:
         """The answer in plain characters; empty if there is none."""
-        said = plain(self._raw).strip(" \t:,;，。；：")
+        said = plain(self.raw).strip(" \t:,;，。；：")
         return "" if not self.marked and _LABEL_ALONE.fullmatch(said) else said
 
     @cached_property
@@ -171,12 +164,12 @@ class Statement:
     @property
     def gives_up(self) -> bool:
         """Whether the end of the response says that the question cannot be answered."""
-        return gives_up(self._raw) or gives_up(self.end)
+        return gives_up(self.raw) or gives_up(self.end)
 
     @cached_property
     def doubt(self) -> str:
         """Why it may not be final; empty if there is no sign of doubt."""
-        raw, said, after = self._raw, self.said, self.after
+        raw, said, after = self.raw, self.said, self.after
         if self.revised or (self.marked and retracts(plain(after))):
             return TAKEN_BACK
         if len(raw) > LONGEST:
@@ -192,7 +185,7 @@ class Statement:
             (self.marked and _DENIED_BEFORE.search(before), "denied"),
             (_HEDGE.search(said) or _HEDGE.search(before), "hedged"),
             (_OPENS_AGAIN.match(plain(after[:200]).lstrip(" .,;:)!。，；")), "reopened"),
-            (_STILL_OPEN.search(after[:LONGEST].replace("’", "'")), "left open"),
+            (_HEDGE.search(after[:200]), "left open"),
             (is_struck(raw), "struck through"),
         )
         return next((rule for holds, rule in table if holds), "")
@@ -212,29 +205,10 @@ class Statement:
         alone = filter(_VALUE_ALONE.fullmatch, below)
         return next(map(find_statement, [*alone, *told]), None)
 
-    @cached_property
-    def _raw(self) -> str:
-        """The text, extended if it was cut at the period of an abbreviation ("St. Louis")."""
-        if self.boxed:
-            return self.boxed
-        text, start, after = self.text, self.start, self.after
-        if self.marked:
-            for _ in range(4):
-                if not (_ABBREVIATED.search(text[-20:]) and after[:2] in (". ", ".\t")):
-                    break
-                end = _PERIOD.search(after, 2)
-                cut = end.start() if end else len(after)
-                text, after = text + after[:cut], after[cut:]
-            return text
-        for _ in range(4):
-            head = self.spoken[max(0, start - 300) : start].rpartition("\n")[2]
-            told = head.rstrip()
-            if not (told.endswith(".") and _ABBREVIATED.search(told[-21:-1])):
-                break
-            ends = [each.end() for each in _PERIOD.finditer(told[:-1])]
-            head = head[ends[-1] if ends else 0 :]
-            text, start = head.lstrip() + text, start - len(head)
-        return text
+    @property
+    def raw(self) -> str:
+        """The answer as it is written: the content of the boxes, or the text."""
+        return self.boxed or self.text
 
     def _before(self, length: int) -> str:
         return self.spoken[max(0, self.start - length) : self.start]
@@ -264,7 +238,7 @@ def find_statement(response: str) -> Statement:
         block, revised = spoken[box_at:], _takes_back(after)
         after = after.lstrip("$*\\] )")
         return Statement(line.strip(), True, boxed, block, spoken, revised, box_at, after)
-    behind = _EXPLAINED.search(spoken)
+    behind = EXPLAINED.search(spoken)
     spoken = spoken[: behind.start()] if behind and spoken[: behind.start()].strip() else spoken
     sentence = _last_sentence(spoken)
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", spoken[-4000:]) if part.strip()]
@@ -314,8 +288,13 @@ def _spoken(response: str) -> str:
         spoken = "\n".join(map(_row, lines))
     if tagged:
         spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", spoken)
-    for opening, closing in (("$$", "$$"), ("\\[", "\\]")):
-        spoken = _in_one_line(spoken, opening, closing) if opening in spoken else spoken
+    # Displayed formulas are put in one line.
+    spoken = "$$".join(
+        part.replace("\n", " ") if at % 2 and len(part) < 2000 else part
+        for at, part in enumerate(spoken.split("$$"))
+    )
+    if "\\[" in spoken:
+        spoken = _DISPLAYED.sub(lambda found: found[0].replace("\n", " "), spoken)
     return _JOINS.sub(r"\g<end> ", spoken)
 
 
@@ -329,21 +308,6 @@ def _row(line: str) -> str:
         return ""
     first, *others = cells
     return f"{first}{' ' if first.endswith((')', '）')) else '：'}{'；'.join(others)}"
-
-
-def _in_one_line(text: str, opening: str, closing: str) -> str:
-    """The text without line ends inside displayed formulas of less than 2,000 characters."""
-    parts: list[str] = []
-    at = 0
-    while True:
-        start = text.find(opening, at)
-        end = text.find(closing, start + 2) if start >= 0 else -1
-        if end < 0:
-            return "".join([*parts, text[at:]])
-        formula = text[start:end]
-        parts += [text[at:start], formula.replace("\n", " ") if len(formula) < 2000 else formula]
-        parts.append(closing)
-        at = end + 2
 
 
 def _last_box(text: str) -> tuple[int, str, int]:
@@ -388,7 +352,6 @@ def _content(text: str, start: int) -> str:
     line, _, below = text[start : start + 4000].partition("\n")
     if not line.strip(" \t*_:：$"):
         line, _, below = below.lstrip("\n \t*").partition("\n")
-        line = _QUOTED.sub("", line)
     kept = [_to_sentence_end(line)]
     if kept[0].rstrip(" *") == line.rstrip(" *"):
         for bullet in below.split("\n"):
@@ -402,34 +365,27 @@ def _to_sentence_end(line: str) -> str:
     if _NUMBERED.match(line):
         return line
     end = _END.search(line, len(line) - len(line.lstrip(" .。")))
-    while end and end[0] in ".．" and _OPTION_BEFORE.search(line[: end.start()]):  # "B. 26"
-        end = _END.search(line, end.end())
     return line[: end.start()] if end else line
 
 
 def _last_sentence(text: str) -> str:
-    """The last sentence that is more than a remark."""
-    found = [each for each in sentences(text[-_PLAIN_TAIL:]) if not _CHATTER.match(each)]
-    told = [each for each in found if not _REMARK.match(each)]
-    return (told or found or [""])[-1]
+    """The last sentence that is more than small talk."""
+    found = [each for each in sentences(text[-_PLAIN_TAIL:]) if not is_chatter(each)]
+    return found[-1] if found else ""
 
 
-def _takes_back(after: str) -> bool:
-    after = after[:2000]
-    return _REVISED.search(after) is not None or _TAKEN_BACK.search(after) is not None
-
-
-# Text after an answer that takes it back. A match leaves an answer undecided, so a false alarm
-# costs only a judge call.
-
-# "Scratch that", "Oops", "Update: C", 以上作废; a cat may scratch, so the verbs need an object
+# Text after an answer that takes it back: "抱歉，应该是 6", "No, I meant 6", "Scratch that",
+# "Update: C", 以上作废; a cat may scratch, so the verbs need an object. A false alarm costs only a
+# judge call.
 _RETRACTS = re.compile(
     r"(?<![a-z])(?:(?:scratch|strike|ignore|forget|undo|cancel)\s(?:that|this|it|the|my|all|what)"
     r"|disregard|oops|whoops|nope|never\s?mind|my\sbad|typo|erratum|retract(?:ed|ing)?|withdrawn"
-    r"|i\s(?:take|withdraw|change)|update[ds]?|revis(?:e|ed|ion)|chang(?:e|ed|ing)\s(?:to|my|it|that)"
-    r"|(?:that|this|it)(?:'s|\sis|\swas)\s(?:in|not\s)(?:correct|right)"
-    r"|(?:that|this|it)(?:'s|\sis|\swas)\s(?:wrong|false))(?![a-z])"
-    r"|作废|改(?:选|为|成|答|正|口)|更改|修改|纠正|错了|收回|撤回|撤销|口误|笔误|搞错|选错|(?:^|\W)(?:不|错)[,，]",
+    r"|i\s{1,3}(?:take|withdraw|change|meant)|update[ds]?|revis(?:e|ed|ion)|edit|mistake"
+    r"|(?<!'m\s)(?<!am\s)sorry"
+    r"|chang(?:e|ed|ing)\s(?:to|my|it|that)|(?:that|this|it)(?:'s|\sis|\swas)\s(?:in|not\s)(?:correct|right)"
+    r"|(?:(?:that|this|it)'s|is|was)\s{1,3}(?:wrong|incorrect|false))(?![a-z])|(?:^|[.!\s])no,"
+    r"|作废|改(?:选|为|成|答|正|口)|更改|修改|纠正|我错了|[。！!\s，,](?:抱歉|对不起)|(?:算|写|看|搞|弄|选)?错了|应(?:该)?[是为]\s?\$?-?\d|其实|正确的是"
+    r"|收回|撤回|撤销|口误|笔误|搞错|选错|(?:^|\W)(?:不|错)[,，]",
     re.IGNORECASE,
 )
 _OPENS = re.compile(
@@ -441,6 +397,10 @@ _STRUCK = re.compile(
     r"~~|[\u0335-\u0338\u20d2\u20d3\u20e5\u20eb]|<(?:s|del|strike)>|\\(?:[bx]?cancel|sout)(?![a-z])",
     re.IGNORECASE,
 )
+
+
+def _takes_back(after: str) -> bool:
+    return any(pattern.search(after[:2000]) for pattern in (_REVISED, _RETRACTS))
 
 
 def retracts(after: str) -> bool:
@@ -456,12 +416,8 @@ def is_struck(text: str) -> bool:
 def after_retraction(spoken: str) -> str:
     """The text after the last words that take an answer back; empty if there is none."""
     spoken = spoken[-_SHORT_TAIL:]
-    ends = [
-        found.end()
-        for pattern in (_REVISED, _TAKEN_BACK, _RETRACTS)
-        for found in pattern.finditer(spoken)
-    ]
-    return spoken[max(ends) :].strip(" ,.:;，。：；!?\n") if ends else ""
+    ends = [found.end() for each in (_REVISED, _RETRACTS) for found in each.finditer(spoken)]
+    return spoken[max(ends) :].lstrip(" ,.:;，。：；!?\n") if ends else ""
 
 
 # Reasons to doubt a statement
@@ -491,15 +447,23 @@ _HEDGE = re.compile(
     r"|unsure|uncertain|alternatively)\b|(?<!不)可能|也许|大概|或许|不确定|猜",
     re.IGNORECASE,
 )
+# In the sentence of an answer, what takes it away or makes it a bound, a range or one of several:
+# "B, which fails", "B, if it is red", "at least 8", "half of 8"
+UNSETTLED = re.compile(
+    r"(?<![a-z])(?:if|unless|whether|suppose|assum(?:e|ing)|let|given|or|either|neither|nor|no|not|never"
+    r"|hardly|but|rather|except|without|instead|wrong|incorrect|false|eliminat\w*|rul\w+\s(?:it\s)?out"
+    r"|reject\w*|exclud\w*|fail\w*|discard\w*|dismiss\w*|removed|dropped|crossed|struck|unlikely"
+    r"|possibly|perhaps|maybe|what|could|might|may|would|should|also|out|worse|worst|least|i\.e|e\.g"
+    r"|previously|used\sto|between|to(?=\s-?\d)|at\s(?:least|most)|up\sto|(?:more|less|fewer|greater)\sthan"
+    r"|over|under|above|below|minimum|max(?:imum)?|exceed\w{0,3}|anything|half|twice|double|log|plus"
+    r"|minus(?!\s[\d.$]))(?![a-z])|n't|~~|[<>≤≥≠±]|!=|[~～](?=\s?\d)|^\W*however\b"
+    r"|排除|淘汰|舍|错|不|如果|假设|或|也|大于|小于|超过|至少|至多|最多|最少|以上|以下|倍|除了|之间",
+    re.IGNORECASE,
+)
 # After a statement: "Or C.", "But C looks right.", "... could also be C"
 _OPENS_AGAIN = re.compile(
     r"^[\s\W]{0,8}(?:or|but|however|unless|if|although|though|maybe|perhaps|possibly|except|no)\b"
     r"|^[\s\W]{0,8}(?:或|但|不过|除非|如果)",
-    re.IGNORECASE,
-)
-_STILL_OPEN = re.compile(
-    r"\b(?:could|might|may)\salso\b|\balternatively\b|\bnot\s(?:\w{1,12}\s)?(?:sure|certain|confident)\b"
-    r"|\b(?:can't|cannot)\sbe\s(?:sure|certain)\b|\bguess(?:ing)?\b|也可能|不确定",
     re.IGNORECASE,
 )
 _LABEL_ALONE = re.compile(
@@ -512,11 +476,6 @@ _GOES_ON = re.compile(r"\\?(?:%|[/^_+×÷!{-]|\d|(?:text|mathrm|mathbf)\s?\{\s?o
 _BEFORE_BOX = re.compile(
     r"(?:\d\s?|[-+/^√−]|(?<=\S\s)[-+/×÷√−]\s|\\times\s?|\\cdot\s?|\\sqrt\{?)\$?$"
 )
-_ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:St|Dr|Mr|Mrs|Ms|Mt|Jr|Sr|Ft|Prof|Gen|vs|approx|ca|etc|No|Fig|Vol|Eq"
-    r"|[A-Z]|[A-Z]\.[A-Z]|i\.e|e\.g)$"
-)
-_PERIOD = re.compile(r"[。！？\n]|[.!?](?=\s|$)")
 _LABELLED_LINE = re.compile(
     r"^[\s*_#>]{0,6}(?:(?:the\s)?(?:final\s|correct\s|right\s)?(?:answer|option|choice)|答案|最终答案"
     r"|正确的?(?:选项|答案))[\s*_]{0,4}(?:is\b|[:：]|是|为)|\\boxed",

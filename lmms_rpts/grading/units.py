@@ -1,4 +1,4 @@
-"""Units: their names and factors, the amount before a unit, and the unit that a question asks."""
+"""Units: their names and factors, and the unit at a place of a text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lmms_rpts.grading.numbers import (
-    CHINESE_DIGITS,
-    CHINESE_SCALES,
-    ENGLISH_SCALES,
-    ENGLISH_WORDS,
-    chinese_number,
-)
+from lmms_rpts.grading.numbers import CHINESE_SCALES
 
 # Each entry: its size in the dimension's base unit, its name, its other names. An English
 # name of four letters or more has a plural in -s as well; "+" stands for a space.
@@ -65,14 +59,6 @@ _COUNTERS = (
     "袋包瓶桶杯碗盆盘筐篮份户家间座所栋幢艘架道题字级阶圈步盏面枚串束节段句首篇扇幅封项局"
     "场班车趟罐听壶滴顶尾群岁点倍门口"
 )
-_COUNTED = """
-个 人 学生 同学 三角形 直角三角形 等腰三角形 四边形 平行四边形 长方形 矩形 正方形 小正方形 菱形 梯形
- 圆 圆圈 角 直角 锐角 钝角 点 交点 零点 公共点 面 球 小球 正方体 小正方体 立方体 小立方体 小方块
- 苹果 家庭 元素 实数根 根 解; 名 人 学生 同学 老师 男生 女生 工人 员工
-; 位 同学 学生 老师; 条 线段 直线 射线 棱 边 对角线 对称轴 鱼 公共边
-; 种 情况 方法 可能 走法 选法 结果 不同的情况 不同的方法; 只 鸡 兔 鸟 鸭 羊 小动物 动物
-; 棵 树; 辆 车 汽车; 本 书; 张 纸 卡片 桌子; 枝 花 铅笔; 支 铅笔 笔; 根 小棒 火柴棒 木棒 火柴
-; 块 糖 砖; 朵 花; 对 全等三角形 相似三角形 对顶角; 户 家庭 人家; 件 产品 商品"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +85,6 @@ _ALSO = {
     "毛": (("money", Fraction(1, 10)),),
 }
 """What else a unit of this name may measure: dimension and factor."""
-_ANGLES = {
-    "'": Unit("'", "angle", Fraction(1, 60)), '"': Unit('"', "angle", Fraction(1, 3600)),
-    "''": Unit('"', "angle", Fraction(1, 3600)), "″": Unit('"', "angle", Fraction(1, 3600)),
-}  # fmt: skip
 
 
 def _plurals(name: str) -> tuple[str, ...]:
@@ -145,10 +127,6 @@ def _table() -> dict[str, Unit]:
         entries += _read(dimension, listed)
     for name in _COUNTERS:
         entries.append((Unit(name, f"count:{name}", Fraction(1)), [name]))
-    for line in _COUNTED.split(";"):
-        name, *nouns = line.split()
-        aliases = [name + noun for noun in nouns]
-        entries.append((Unit(name, f"count:{name}", Fraction(1)), aliases))
     table: dict[str, Unit] = {}
     for unit, aliases in entries:
         for alias in aliases:
@@ -160,8 +138,8 @@ def _table() -> dict[str, Unit]:
 UNITS = _table()
 """Every unit by each of its names."""
 _FOLDED = {name.lower(): unit for name, unit in UNITS.items() if name.isascii() and len(name) > 1}
-_LAST_CHARACTERS = {name[-1] for name in UNITS} | {name[-1].upper() for name in UNITS}
-_LONGEST_NAME = max(map(len, UNITS))
+LAST_CHARACTERS = {name[-1] for name in UNITS} | {name[-1].upper() for name in UNITS}
+LONGEST_NAME = max(map(len, UNITS))
 
 
 def _unit_named(name: str) -> Unit | None:
@@ -175,36 +153,47 @@ def _unit_named(name: str) -> Unit | None:
     return None if segment or len(name) < 2 else _FOLDED.get(name.lower())
 
 
-def _quotient(above: Unit, below: Unit) -> Unit:
+def quotient(above: Unit, below: Unit) -> Unit:
     """The quotient of two units, such as ``元/kg``."""
     below = UNITS["分钟"] if below.name == "分" else below
     dimension = f"{above.dimension}/{below.dimension}"
     return Unit(f"{above.name}/{below.name}", dimension, above.factor / below.factor)
 
 
-def _simple_unit_at(text: str, at: int) -> tuple[Unit | None, int]:
+def simple_unit_at(text: str, at: int) -> tuple[Unit | None, int]:
     """The longest simple unit that begins at this place of a text, and where it ends."""
-    for length in range(min(_LONGEST_NAME, len(text) - at), 0, -1):
+    for length in range(min(LONGEST_NAME, len(text) - at), 0, -1):
         unit = _unit_named(text[at : at + length])
         if unit is not None:
             return unit, at + length
     return None, at
 
 
-_RATE = re.compile(r"\s?(?:/\s?每?|每|per\s)\s?")  # km/h, 千米每小时, "km per hour"
+# km/h, 千米每小时, "km per hour", "km an hour"
+RATE = re.compile(r"\s?(?:/\s?每?|每|(?:per|an?)\s)\s?")
+# Quotients of two letters that are known as units; others, such as m/t, belong to a formula.
+_LETTER_RATES = frozenset({"m/s", "L/s", "L/h", "t/h", "g/L"})
+
+
+def rated_unit_at(text: str, at: int) -> tuple[Unit | None, int]:
+    """The longest unit at this place, possibly a quotient; and where it ends."""
+    unit, end = simple_unit_at(text, at)
+    rate = RATE.match(text, end) if unit else None
+    below, behind = simple_unit_at(text, rate.end()) if rate else (None, end)
+    if unit is None or below is None:
+        return unit, end
+    both = quotient(unit, below)
+    letters = len(both.name) == 3 and both.name.isascii() and both.name not in _LETTER_RATES
+    return (unit, end) if letters else (both, behind)
 
 
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
-    """The longest unit at this place, possibly a quotient or with a scale; and where it ends."""
+    """As ``rated_unit_at``, possibly with a scale: 万元."""
     mark = next((mark for mark in ("万亿", "亿", "万") if text.startswith(mark, at)), "")
-    unit, end = _simple_unit_at(text, at + len(mark))
-    if unit is None:
-        return None, at
-    for scale in mark:  # 万元
-        unit = Unit(scale + unit.name, unit.dimension, unit.factor * CHINESE_SCALES[scale])
-    rate = _RATE.match(text, end)
-    below, behind = _simple_unit_at(text, rate.end()) if rate else (None, end)
-    return (unit, end) if below is None else (_quotient(unit, below), behind)
+    unit, end = rated_unit_at(text, at + len(mark))
+    for scale in mark if unit else "":
+        unit = unit and Unit(scale + unit.name, unit.dimension, unit.factor * CHINESE_SCALES[scale])
+    return (unit, end) if unit else (None, at)
 
 
 def ratio(one: Unit, other: Unit) -> Fraction | None:
@@ -223,146 +212,3 @@ def ratio(one: Unit, other: Unit) -> Fraction | None:
 def _readings(unit: Unit) -> tuple[tuple[str, Fraction], ...]:
     main = (re.sub(r"count:[^/]{1,9}", "count", unit.dimension), unit.factor)
     return (main, *_ALSO.get(unit.name, ()))
-
-
-# Amounts
-
-ENDING = " .。,，;；、\n~"
-"""Characters that may follow the unit without being a part of it."""
-_LAST = tuple("})]|'!")
-_TAIL = 3 * _LONGEST_NAME
-_CHINESE = re.compile("[\u4e00-\u9fff]")
-_CHINESE_NUMERALS = frozenset({*CHINESE_DIGITS, *CHINESE_SCALES, *"点分之又半负"})
-_IN_AMOUNT = _CHINESE_NUMERALS | set("个约或和与至到大")
-_COMMAND = re.compile(r"\\(?:frac|sqrt)")
-_LETTER = re.compile("[A-Za-zα-ορ-ωΩ]")
-_WORD = re.compile("[A-Za-z]{1,60}")
-_AMOUNT_WORDS = {*ENGLISH_WORDS, *ENGLISH_SCALES, "half", "halves"}
-_PARTS = "third quarter fourth fifth sixth seventh eighth ninth tenth hundredth"
-_AMOUNT_WORDS |= {part + end for part in _PARTS.split() for end in ("", "s")}
-_AMOUNT_WORDS |= {"a", "an", "and", "or", "about", "point", "of", "over", "minus", "negative"}
-_FUNCTIONS = frozenset({"sin", "cos", "tan", "cot", "sec", "csc"})
-_PLAIN = re.compile(r"-?\d{1,30}(?:[.,]\d{1,30}){0,9}")
-_COLLOQUIAL = re.compile("[百万亿][一二三四五六七八九1-9]$")  # 三万五 is 35000
-_RATE_MARK = re.compile(r"/|每|(?<![A-Za-z])(?:per|an?)(?=\s)")  # 60 km an hour
-_RATE_WORD = re.compile(r"(?:/|每|per|an?)\s?每?\s?")
-# Quotients of two letters that are known as units; others, such as m/t, belong to a formula.
-_LETTER_RATES = frozenset({"m/s", "L/s", "L/h", "t/h", "g/L"})
-_LETTER_RATE = re.compile("[A-Za-z]/[A-Za-z]")  # m/t of a formula
-_PIECE = re.compile(r"\s{0,2}(\d{1,15}(?:\.\d{1,15})?|[零一二两三四五六七八九十]{1,4})\s{0,2}")
-_Amount = tuple[str, Unit]
-
-
-def split_unit(text: str) -> tuple[str, Unit | None]:
-    """The amount in a cleaned text, and its unit.
-
-    ``60km/h``, ``150(厘米)``, ``每小时60千米`` and ``￥5`` are amounts with units; 2小时30分 is 150
-    分. A text that ends in no known unit, or has no amount before it, is returned with None; so is
-    one whose unit would be a letter of a formula: ``2a+3m``, ``2t``, ``sin30°``.
-    """
-    return _in_pieces(text) or _split(text.strip().rstrip(ENDING)) or (text, None)
-
-
-def _in_pieces(text: str) -> _Amount | None:
-    """2小时30分 as 150 分, 5元8角 as 58 角, 30°15' as 1815 minutes."""
-    if text.startswith("-"):
-        positive = _in_pieces(text[1:])
-        return (f"-{positive[0]}", positive[1]) if positive else None
-    pieces: list[tuple[Fraction, Unit]] = []
-    at, end = 0, len(text.rstrip(ENDING))
-    while at < end and len(pieces) < 5:
-        number = _PIECE.match(text, at, end)
-        value = number and (number[1] if number[1].isascii() else chinese_number(number[1]))
-        if number is None or value is None:
-            return None
-        at, sign = number.end(), re.match("''?|[\"″]", text[number.end() : number.end() + 2])
-        unit, behind = _simple_unit_at(text[: min(end, at + _TAIL)], at)
-        if sign and pieces:
-            unit, behind = _ANGLES[sign[0]], at + len(sign[0])
-        at = behind
-        if unit is None or (pieces and not (ratio(pieces[-1][1], unit) or 0) > 1):
-            return None
-        pieces.append((Fraction(value), unit))
-    if at < end or len(pieces) < 2:
-        return None
-    last = pieces[-1][1]
-    total = sum((value * (ratio(unit, last) or 0) for value, unit in pieces), Fraction(0))
-    return f"\\frac{{{total.numerator}}}{{{total.denominator}}}", last
-
-
-def _split(text: str) -> _Amount | None:
-    """The amount of a text that consists of it and its unit."""
-    if text[:1] in ("¥", "￥"):
-        return _amount(text[1:], UNITS["元"], "元")
-    if text[:1] == "每":  # 每小时60千米
-        below, at = _simple_unit_at(text, 1)
-        found = _simple(text[at:]) if below else None
-        return (found[0], _quotient(found[1], below)) if found and below else None
-    if text[-1:] == ")":  # 150(厘米), 150(单位:cm)
-        front, _, inside = text[:-1].rpartition("(")
-        name = re.sub(r"^单位\s?:\s?", "", inside.strip())
-        unit, length = unit_at(name, 0) if len(name) < _TAIL else (None, 0)
-        complete = unit is not None and length == len(name)
-        return _amount(front, unit, name, spaced=True) if unit and complete else None
-    for mark in list(_RATE_MARK.finditer(text, max(0, len(text) - _TAIL)))[-2:]:
-        below = _unit_named(_RATE_WORD.sub("", text[mark.start() :], count=1).strip())
-        found = _simple(text[: mark.start()].rstrip()) if below else None
-        if found and below:
-            unit = _quotient(found[1], below)
-            formula = _LETTER_RATE.fullmatch(unit.name) and unit.name not in _LETTER_RATES
-            return None if formula else (found[0], unit)
-    return _simple(text)
-
-
-def _simple(text: str) -> _Amount | None:
-    if text[-1:] not in _LAST_CHARACTERS:
-        return None
-    for length in range(min(_LONGEST_NAME, len(text) - 1), 0, -1):
-        name = text[-length:]
-        unit = _unit_named(name)
-        found = _amount(text[:-length], unit, name) if unit else None
-        if found is not None:
-            return found
-    return None
-
-
-def _amount(text: str, unit: Unit, name: str, *, spaced: bool = False) -> _Amount | None:
-    """The amount before a unit, if it is an amount and the name after it is a unit there."""
-    front = text.rstrip(" ~")
-    spaced = spaced or len(front) < len(text)
-    front = front.lstrip()
-    if name.startswith("千") and _COLLOQUIAL.search(front):
-        return None  # 三万五千克 are 35000 克
-    return (front, unit) if _is_amount(front) and _is_unit_there(front, name, spaced) else None
-
-
-def _is_amount(front: str) -> bool:
-    """Whether a text may be an amount: formulas and number words, no other words."""
-    if not (front[-1:] in _LAST or front[-1:].isalnum()) or not any(map(str.isalnum, front)):
-        return False
-    if any(character not in _IN_AMOUNT for character in _CHINESE.findall(front)):
-        return False
-    return all(len(word) < 4 or word in _AMOUNT_WORDS for word in _words(front))
-
-
-def _words(front: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(_COMMAND.sub(" ", front))]
-
-
-def _is_unit_there(front: str, name: str, spaced: bool) -> bool:
-    """Whether a name after an amount is a unit, not the end of a word or a letter of a formula."""
-    if "°" in name or name == "度":
-        return "°" not in front and _FUNCTIONS.isdisjoint(_words(front))
-    letters = sum(character.isascii() and character.isalpha() for character in name)
-    if letters == 0:
-        return True
-    if name in ("t", "ha") or (letters == 1 and name[-1].isdigit()):
-        # 2t and ha are products much more often.
-        return _PLAIN.fullmatch(front) is not None and (spaced or name != "t")
-    if letters == 1:
-        words = _words(front)
-        return not _LETTER.search(_COMMAND.sub(" ", front)) or (
-            all(word in _AMOUNT_WORDS for word in words) and words != ["a"]
-        )
-    before = len(re.search("[A-Za-z]*$", front[-60:])[0])  # type: ignore[index]
-    return spaced or before == 0 or (letters == 2 and before == 1)

@@ -30,25 +30,18 @@ def squeezed(text: str) -> str:
 
 # No solution
 
-_NOTHING = re.compile(  # 原方程无解, 空集, "no real roots"
-    r"^(?:(?:该|原|此|这个|分式)?(?:方程|不等式)?组?的?(?:解集|解|根)?(?:是|为)?)?"
-    r"(?:无解|没有解|无实数?[解根]|没有实数?[解根]|空集|∅|❴\s?❵|解集为空集?|无)$"
-    r"|^(?:there\s(?:is|are)\s)?no\s(?:real\s)?(?:solutions?|roots?)$|^(?:the\s)?empty\sset$",
-    re.IGNORECASE,
-)
-_NOTHING_SIGN = re.compile(r"[无没空∅❴]|no\s|empty", re.IGNORECASE)  # what such a text must contain
-_SAYS_NOTHING = re.compile(  # ……所以解集为空集
+_SAYS_NOTHING = re.compile(  # 原方程无解, ……所以解集为空集, "no real roots"
     r"无解|没有(?:实数)?[解根]|无实数?[解根]|(?:是|为|即|得)空集|(?:解集|交集)?[是为=]\s?∅|∅\s?$|空集\s?$"
-    r"|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
+    r"|❴\s?❵|^\s?无\s?$|\bno\s(?:real\s)?(?:solutions?|roots?)\b|\bempty\sset\b",
     re.IGNORECASE,
 )
 
 
 def is_nothing(text: str) -> bool:
-    """Whether a short cleaned text says that there is no solution, or names the empty set."""
-    if len(text) > 60 or not _NOTHING_SIGN.search(text):
+    """Whether a short cleaned text says that there is no solution, and nothing else."""
+    if len(text) > 60 or not _SAYS_NOTHING.search(text):
         return False
-    return bool(_NOTHING.match(_SKIPPED.sub("", text)) or _NOTHING.match(text.strip(" .。,")))
+    return not re.search(r"[\dA-Za-z]", re.sub("there|is|are|the", "", _SAYS_NOTHING.sub("", text)))
 
 
 def says_nothing(text: str) -> bool:
@@ -72,39 +65,29 @@ _DENIED_AFTER = re.compile(  # "是错误的" after the words, or a continuing "
 # （填“必然”“不可能”或“随机”）
 _FILLED = re.compile(r"[(（][^()（）]{0,8}(?:填|选填|填写|填入|选)([^()（）]{2,80})[)）]")
 _QUOTED = re.compile(r"[“\"「‘']\s{0,3}([^”\"」’“']{1,20}?)\s{0,3}[”\"」’']")  # “必然”
-_CLOSED = tuple(
-    frozenset(words.split())
-    for words in (
-        "上 下 左 右", "东 南 西 北 东南 东北 西南 西北", "前 后 左 右", "< > =",
-        "锐角 直角 钝角 平角 周角", "等腰 等边 等腰直角 直角 锐角 钝角", "必然 随机 不可能",
-        "等腰三角形 等边三角形 等腰直角三角形 直角三角形 锐角三角形 钝角三角形",
-        "长方形 正方形 圆 三角形 平行四边形 菱形 梯形 五边形 六边形 扇形 椭圆 半圆 圆环"
-        " 圆锥 圆柱 圆台 球 正方体 长方体 三棱柱 四棱柱 六棱柱 三棱锥 四棱锥",
-        "奇 偶", "奇数 偶数", "增 减", "增大 减小 不变", "变大 变小 不变", "相交 相切 相离",
-        "平行 垂直 相交 重合 异面 平行四边形", "大于 小于 等于", "甲 乙 丙 丁", "一 二 三 四",
-        "正 负", "长 短",
-        "公平 不公平", "合格 不合格", "能 不能", "会 不会", "合理 不合理", "可能 不可能 一定",
-        "折线 条形 扇形",
-        "轴对称 中心对称", "平移 旋转 轴对称", "星期一 星期二 星期三 星期四 星期五 星期六 星期日",
-        "充分不必要 必要不充分 充要 既不充分也不必要", "奇函数 偶函数", "顺时针 逆时针",
-        "外离 外切 相交 内切 内含", "上升 下降", "增加 减少", "增多 减少", "递增 递减",
-    )
-)  # fmt: skip
+# Vocabularies of which one word is the answer
+_CLOSED_WORDS = """
+上 下 左 右; 东 南 西 北 东南 东北 西南 西北; 前 后 左 右; < > =; 锐角 直角 钝角 平角 周角
+; 等腰 等边 等腰直角 直角 锐角 钝角; 必然 随机 不可能
+; 等腰三角形 等边三角形 等腰直角三角形 直角三角形 锐角三角形 钝角三角形
+; 长方形 正方形 圆 三角形 平行四边形 菱形 梯形 五边形 六边形 扇形 椭圆 半圆 圆环 圆锥 圆柱 圆台 球
+ 正方体 长方体 三棱柱 四棱柱 六棱柱 三棱锥 四棱锥
+; 奇 偶; 奇数 偶数; 增 减; 增大 减小 不变; 变大 变小 不变; 相交 相切 相离
+; 平行 垂直 相交 重合 异面 平行四边形; 大于 小于 等于; 甲 乙 丙 丁; 一 二 三 四; 正 负; 长 短
+; 公平 不公平; 合格 不合格; 能 不能; 会 不会; 合理 不合理; 可能 不可能 一定; 折线 条形 扇形
+; 轴对称 中心对称; 平移 旋转 轴对称; 星期一 星期二 星期三 星期四 星期五 星期六 星期日
+; 充分不必要 必要不充分 充要 既不充分也不必要; 奇函数 偶函数; 顺时针 逆时针
+; 外离 外切 相交 内切 内含; 上升 下降; 增加 减少; 增多 减少; 递增 递减"""
+_CLOSED = [frozenset(words.split()) for words in _CLOSED_WORDS.split(";")]
 CRITERIA = ("sss", "sas", "asa", "aas", "hl")
 """The criteria of congruent triangles."""
 # Axioms and theorems taught at school: naming another one of a row is wrong.
-_THEOREMS = tuple(
-    frozenset(words.split())
-    for words in (
-        "两点之间线段最短 两点确定一条直线 垂线段最短 稳定性 不稳定性",
-        "同位角相等两直线平行 内错角相等两直线平行 同旁内角互补两直线平行"
-        " 两直线平行同位角相等 两直线平行内错角相等 两直线平行同旁内角互补",
-        "余角相等 补角相等 对顶角相等",
-        " ".join(CRITERIA),
-    )
-)
-
-
+_THEOREM_WORDS = f"""
+两点之间线段最短 两点确定一条直线 垂线段最短 稳定性 不稳定性
+; 同位角相等两直线平行 内错角相等两直线平行 同旁内角互补两直线平行
+ 两直线平行同位角相等 两直线平行内错角相等 两直线平行同旁内角互补
+; 余角相等 补角相等 对顶角相等; {" ".join(CRITERIA)}"""
+_THEOREMS = [frozenset(words.split()) for words in _THEOREM_WORDS.split(";")]
 _PARTICLES = re.compile("具有|的|了")
 
 
@@ -173,10 +156,7 @@ def _words_in(said: str, words: frozenset[str]) -> list[str]:
 
 # True or false
 
-_SIGNS = {
-    **dict.fromkeys(("√", "✓", "✔", "✅", "☑"), True),
-    **dict.fromkeys(("×", "✗", "✘", "❌", "☒", "❎"), False),
-}
+_RIGHT, _WRONG = "√✓✔✅☑", "×✗✘❌☒❎"
 _EDGES = " \n\t.。,，;；:：!！、\"'“”‘’「」『』()（）[]【】❴❵"
 _NOUN = "话|说法|命题|结论|判断|陈述|题目|题|表述|观点|叙述|论述|语句|答案|描述|做法|算法|看法|结果"
 _SUBJECT = (
@@ -187,8 +167,8 @@ _SUBJECT = (
 _LONE_ROOT = re.compile(r"\\sqrt\{([^{}\w]?|[\u4e00-\u9fff])\}")
 _CHINESE_TRUTH = re.compile(  # 所以这句话是错误的, 判断：×
     rf"(?:(?:所以|因此|故)[,，]?)?(?:{_SUBJECT})?\s?(?:(?:应该|应)?(?:判断)?(?:(?:是|为)(?!是|否|不是)|选|填)|[:：])?\s?[“\"]?"
-    r"(?:(?P<yes>正确|对|是|真命题|真|成立|没错|没有错|无误|√|✓)"
-    r"|(?P<no>错误|错|不正确|不对|不是(?:正确|对|真)?|否|假命题|假|不成立|有误|×|✗))(?:的|了)?\s?[”\"]?"
+    rf"(?:(?P<yes>正确|对|是|真命题|真|成立|没错|没有错|无误|T|[{_RIGHT}])"
+    rf"|(?P<no>错误|错|不正确|不对|不是(?:正确|对|真)?|否|假命题|假|不成立|有误|F|[{_WRONG}]))(?:的|了)?\s?[”\"]?"
 )
 _ENGLISH_TRUTH = re.compile(  # so the statement is not true
     r"(?:(?:so|therefore|thus|hence),?\s)?"
@@ -208,20 +188,15 @@ def truth_of(text: str) -> bool | None:
     if len(text) > 60:
         return None
     text = _LONE_ROOT.sub(r"√ \1", text).strip(_EDGES)
-    if (value := _one_truth(text)) is not None:
-        return value
+    told = _one_truth(text)
     parts = [part for part in re.split(r"[\s()（）,，;；。]{1,8}", text) if part]
-    if len(parts) != 2 or sum(part in _SIGNS for part in parts) != 1:
-        return None
-    one, other = map(_one_truth, parts)
-    return one if one is other else None
+    if len(parts) == 2 and sum(part in _RIGHT + _WRONG for part in parts) == 1:
+        one, other = map(_one_truth, parts)
+        return one if one is other else None
+    return told
 
 
 def _one_truth(text: str) -> bool | None:
-    if text in _SIGNS:
-        return _SIGNS[text]
-    if text in ("T", "F"):
-        return text == "T"
     found = _CHINESE_TRUTH.fullmatch(text) or _ENGLISH_TRUTH.fullmatch(text.lower())
     return None if found is None else found["yes"] is not None
 
@@ -243,18 +218,14 @@ def circled_of(text: str) -> frozenset[int] | None:
     None for any other text, such as (1)(3) or ①正确②错误.
     """
     text = text.strip(" \n,、;.。")
-    if len(text) > 200 or not CIRCLED.search(text):
+    if len(text) > 200:
         return None
     if text[:1] + text[-1:] in ("()", "[]", "❴❵", "【】", "“”"):
         text = text[1:-1]
     at, found = 0, set[int]()
     while (member := _MEMBER.match(text, at)) is not None:
-        first, last = (_number(each or member[1]) for each in member.groups())
+        first, last = (ord(each or member[1]) - 0x245F for each in member.groups())
         found.update(range(first, last + 1))
         at = member.end()
     rest = text[at:].strip(" \n,、;.。和与及")
     return frozenset(found) if found and (not rest or _AFTER.fullmatch(text, at)) else None
-
-
-def _number(character: str) -> int:
-    return ord(character) - ord("①") + 1

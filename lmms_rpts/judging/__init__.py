@@ -24,18 +24,14 @@ from lmms_rpts.judging.types import (
 if TYPE_CHECKING:
     from lmms_rpts.judging.budget import Budget
     from lmms_rpts.judging.engine import Dialogue, JudgeEngine
-    from lmms_rpts.judging.parsers.scores import parse_score
+    from lmms_rpts.judging.parsers import parse_score
     from lmms_rpts.judging.registry import (
         BACKENDS,
-        caveats,
+        backends_of,
         choices,
-        comparable,
-        count_paid,
         find_judges,
         open_budget,
         open_engine,
-        sees,
-        writes,
     )
 
 __all__ = [
@@ -56,23 +52,19 @@ __all__ = [
     "TransientError",
     "Usage",
     "Verdict",
-    "caveats",
+    "backends_of",
     "choices",
-    "comparable",
-    "count_paid",
     "find_judges",
     "open_budget",
     "open_engine",
     "parse_score",
-    "sees",
-    "writes",
 ]
 
 _LATE = {
     "Budget": "budget",
     "Dialogue": "engine",
     "JudgeEngine": "engine",
-    "parse_score": "parsers.scores",
+    "parse_score": "parsers",
 }
 
 

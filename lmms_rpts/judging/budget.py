@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
 from math import ceil
 
-from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 from lmms_rpts.settings import Price
 
@@ -48,7 +47,8 @@ class Budget:
 
     Attributes:
         max_tokens, max_cost: limits of input and output tokens, and in the currency of the prices.
-        on_usage: called with the judge's name and the tokens of each call that used any.
+        task: the task for which calls are made.
+        log: task, judge and tokens (input, output, thinking) of each call that used any.
         calls: number of calls made, failed ones included, which count 0 tokens.
         cost: cost of all calls with a known price.
         guessed: whether some tokens were estimated, because a server does not report them.
@@ -61,7 +61,8 @@ class Budget:
 
     max_tokens: int | None = None
     max_cost: float | None = None
-    on_usage: Callable[[str, Usage], None] | None = None
+    task: str | None = None
+    log: list[tuple[str | None, str, int, int, int]] = field(default_factory=list)
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float = 0.0
@@ -110,8 +111,7 @@ class Budget:
                 kind = (call.judge, call.kind)
                 guess, taken = self._learnt.get(kind, (Usage(), Usage()))
                 self._learnt[kind] = guess + call.guess, taken + usage
-        if usage is not None and self.on_usage is not None:
-            self.on_usage(call.judge, usage)
+                self.log.append((self.task, call.judge, *astuple(usage)))
 
     def is_new(self, judge: str, kind: str) -> bool:
         """Whether there is a budget and the usage of such a call is still unknown."""
@@ -162,13 +162,8 @@ def guess_tokens(text: str) -> int:
     return wide + round((len(text) - wide) / 4)
 
 
-def guess_image_tokens(image: JudgeImage) -> int:
-    """Estimated tokens of an image; 0 if its size is not known yet."""
-    width, height = image.known_size or (0, 0)
-    return ceil(width / _PATCH) * ceil(height / _PATCH)
-
-
 def guess_input_tokens(request: JudgeRequest) -> int:
-    """Estimated tokens of a request's chat, with its images."""
+    """Estimated tokens of a request's chat, with its images if their sizes are known."""
     words = sum(guess_tokens(message["content"]) + _MESSAGE for message in request.messages)
-    return words + sum(map(guess_image_tokens, request.images))
+    sizes = [image.known_size or (0, 0) for image in request.images]
+    return words + sum(ceil(width / _PATCH) * ceil(height / _PATCH) for width, height in sizes)

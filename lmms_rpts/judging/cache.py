@@ -133,15 +133,15 @@ class AnswerCache:
         self._disconnect()
 
     def _write(self) -> None:
-        rows = self._unwritten
+        rows, self._unwritten = self._unwritten, []
 
         def write(file: sqlite3.Connection) -> bool:
             file.executemany(_STORE, rows)
             file.executemany(_RELEASE, [row[:1] for row in rows])
             return True
 
-        if rows and self._run(write):
-            self._unwritten = []
+        if rows and not self._run(write):
+            self._unwritten = rows
 
     def _run(self, work: Callable[[sqlite3.Connection], T], reading: bool = False) -> T | None:
         """The result of ``work``; None if the file cannot be used now."""

@@ -1,13 +1,17 @@
-"""Client of one judge: cache, budget, concurrency, retries."""
+"""Client of one judge: equal requests, cache, budget, concurrency, retries.
+
+The way of a request: it joins an equal one; its reply is looked up in the cache; it waits for a
+slot; other processes are told that it is being asked; the call is booked and made. A failed call is
+repeated as ``MOST_CALLS`` says; an unreadable reply is asked for again in another form.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import random
-from collections import defaultdict
-from dataclasses import dataclass, replace
-from statistics import median
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 
 from loguru import logger
 
@@ -17,13 +21,10 @@ from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import (
     LONGEST_PATIENCE,
     AdaptiveLimit,
-    NotCalledError,
-    Place,
     StopSignal,
 )
 from lmms_rpts.judging.images import ImageError
-from lmms_rpts.judging.parsers import read_reply
-from lmms_rpts.judging.parsers.scores import PARSER_VERSION
+from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     FatalJudgeError,
@@ -38,11 +39,17 @@ from lmms_rpts.judging.types import (
 )
 
 CALLS, THROTTLED = 5, 20
-"""Maximum numbers of calls for one request that fail for a while, and that the server throttles."""
-
-TIMED_OUT = 3
-"""Maximum number of calls for one request that exceed their time limit. Each retry may take twice
-as long: a server that is merely slow worked on the call before in vain."""
+MOST_CALLS = {
+    "failed": CALLS,
+    "throttled": THROTTLED,
+    # Each retry may take twice as long: a server that is merely slow worked on it in vain.
+    "timed out": 3,
+    "out": math.inf,  # the server is gone or starting; the run stops after PATIENCE
+    "put off": CALLS,  # the server asks to wait longer than PATIENCE; the run stops
+    "refused": 1,
+    "fatal": 1,  # the run stops
+}
+"""Maximum number of calls for one request that fail in this way."""
 
 BY_CHANCE = 4
 """Number of throttled calls of one request that do not lengthen its pauses while other requests are
@@ -65,14 +72,6 @@ FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
 
 
 @dataclass(slots=True)
-class _Pending:
-    """A request in progress, and the number of callers waiting for it."""
-
-    task: asyncio.Task[Verdict]
-    waiting: int = 0
-
-
-@dataclass(slots=True)
 class _Tries:
     """Counters of the calls and failures of one request.
 
@@ -84,16 +83,18 @@ class _Tries:
     known: str | None = None
     reserved: bool = False
     calls: int = 0
-    failed: int = 0
     timed_out: int = 0
-    waited: int = 0
-    throttled: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
     usage: Usage | None = None
 
     def add(self, usage: Usage | None) -> None:
         """Add the tokens of a call, if they are known."""
         if usage is not None:
             self.usage = usage if self.usage is None else self.usage + usage
+
+
+class _AskedElsewhereError(Exception):
+    """Raised if another process asks the question, or has its reply."""
 
 
 class JudgeClient:
@@ -119,10 +120,9 @@ class JudgeClient:
         stop_signal.limits.append(self._limit)
         self._cache = cache if member.kept else None
         self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
-        self._answers: dict[str, _Pending] = {}
+        self._answers: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._tried: set[str] = set()
-        self._unreadable: set[str] | None = set()  # None: a reply was readable
+        self._unreadable: int | None = 0  # number of requests; None: a reply was readable
         self._decoding = asyncio.Semaphore(2)
         self._unreachable = 0
         self._in_vain = 0
@@ -142,47 +142,34 @@ class JudgeClient:
                 key = request.key
         except ImageError as error:
             return Verdict(None, attempts=0, error=str(error))
-        pending = self._answers.get(key)
-        known = pending is not None
-        if pending is None:
-            pending = _Pending(asyncio.ensure_future(self._answer(request, urgency)))
-            self._answers[key] = pending
-        pending.waiting += 1
+        task = self._answers.get(key)
+        if task is not None:
+            same = await task
+            return replace(same, cached=True, identical=not same.cached, attempts=0, usage=None)
+        task = self._answers[key] = asyncio.ensure_future(self._answer(request, urgency))
+        verdict = None
         try:
-            verdict = await asyncio.shield(pending.task)
-        except asyncio.CancelledError:
-            if pending.waiting == 1:
-                pending.task.cancel()
-                self._forget(key, pending)
-            raise
+            verdict = await task
         finally:
-            pending.waiting -= 1
-        if verdict.error:
-            self._forget(key, pending)
-        if not known:
-            self._check_readable(request, key, verdict)
-            return verdict
-        return replace(verdict, cached=True, identical=not verdict.cached, attempts=0, usage=None)
+            if verdict is None or verdict.error:
+                del self._answers[key]  # it is asked again
+        self._check_readable(request, verdict)
+        return verdict
 
-    def _check_readable(self, request: JudgeRequest, key: str, verdict: Verdict) -> None:
+    def _check_readable(self, request: JudgeRequest, verdict: Verdict) -> None:
         """Stop the run if no verdict can be read; a judge that cannot rewrite may still score."""
         if self._unreadable is None or not request_kinds()[request.kind].has_verdict:
             return
         if verdict.value is not None:
             self._unreadable = None
         elif verdict.text is not None:
-            self._unreadable.add(key)
-            if len(self._unreadable) >= UNREADABLE:
+            self._unreadable += 1
+            if self._unreadable >= UNREADABLE:
                 self._stop_signal.stop(
                     f"{self.member.name}: no reply to the first {UNREADABLE} requests could be "
                     f"read, for example {shorten(verdict.text, 200)!r}; use a larger model as the "
                     "judge, or find the cause with 'lmms-rpts doctor'"
                 )
-
-    def _forget(self, key: str, pending: _Pending) -> None:
-        # Another waiter may have retried already: its reply is still needed.
-        if self._answers.get(key) is pending:
-            del self._answers[key]
 
     async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
         if self._cache is None:
@@ -201,7 +188,7 @@ class JudgeClient:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
                 return verdict
-            except NotCalledError:
+            except _AskedElsewhereError:
                 pass
             finally:
                 if tries.reserved:
@@ -213,200 +200,160 @@ class JudgeClient:
                     break
                 pause = min(LONGEST_LOOK, 1.5 * pause)
 
-    def _reserve(self, tries: _Tries) -> None:
-        """Tell others that it is being asked; raises NotCalledError if one asks or answered it."""
-        if self._cache is None or self._stop_signal.reason:
-            return
-        first = not tries.reserved
-        if not self._cache.reserve(tries.key, again=tries.reserved):
-            raise NotCalledError
-        tries.reserved = True
-        if first and self._cache.find(tries.key) != tries.known:
-            raise NotCalledError  # a reply arrived in the meantime
-
     async def _ask_judge(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Verdict:
-        verdict = Verdict(None)
-        asked = request
-        for again in range(1 + ASKED_AGAIN):
-            reply, error = await self._call(asked, tries, urgency + again)
-            if reply is None:
-                return replace(verdict, attempts=tries.calls, usage=tries.usage, error=error)
-            value, fault = read_reply(asked, reply)
-            verdict = Verdict(
-                reply.text, value, attempts=tries.calls, usage=tries.usage, error=fault
-            )
-            if value is not None:
-                return verdict
-            before, asked = asked, request.asked_again(reply, again + 1)
-            if asked == before and not self._identity.get("temperature"):
-                break  # it would get the same reply
-        return verdict
-
-    async def _call(
-        self, request: JudgeRequest, tries: _Tries, urgency: int
-    ) -> tuple[Reply | None, str | None]:
-        tries.failed = tries.throttled = tries.waited = 0
+        """The judge's verdict, after retries; asked in other forms while it cannot be parsed."""
+        verdict, asked, again = Verdict(None), request, 0
         while True:
             try:
-                return await self._call_once(request, tries, urgency), None
-            except TransientError as failure:
+                reply = await self._call_in_turn(asked, tries, urgency)
+            except _AskedElsewhereError:
+                raise
+            except Exception as failure:  # the boundary: a failed request does not end the run
                 error = self._give_up(failure, tries)
                 if error is not None:
-                    return None, error
-                urgency += 1
+                    return replace(verdict, attempts=tries.calls, usage=tries.usage, error=error)
                 await self._stop_signal.pause(self._pause(failure, tries))
-            except NotCalledError:
-                raise
-            except BudgetError as failure:
-                return None, self._stop_signal.stop(str(failure))
-            except FatalJudgeError as failure:
-                who = f"{self.member.name}: " if len(self._stop_signal.limits) > 1 else ""
-                return None, self._stop_signal.stop(f"{who}{failure}")
-            except RefusedError as failure:
-                return None, str(failure)
-            except Exception as failure:  # the boundary: a failed request does not end the run
-                return None, f"{type(failure).__name__}: {failure}"
-
-    async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
-        if self._is_new(request):
-            # With a budget, the first call of a kind runs alone: its usage predicts the others'.
-            async with self._first[request.kind]:
-                if self._is_new(request):
-                    return await self._call_in_turn(request, tries, urgency)
-        return await self._call_in_turn(request, tries, urgency)
+            else:
+                value, fault = read_reply(asked, reply)
+                verdict = Verdict(reply.text, value, False, tries.calls, tries.usage, fault)
+                again += 1
+                before, asked = asked, request.asked_again(reply, again)
+                # Without sampling, an equal request would get the same reply.
+                same = asked == before and not self._identity.get("temperature")
+                if value is not None or again > ASKED_AGAIN or same:
+                    return verdict
+                tries.failures.clear()
+            urgency += 1
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
+        # With a budget, calls of a kind run alone until one tells the usage of the others.
+        kind = (self.member.name, request.kind)
+        if self.member.kept and self._budget.is_new(*kind):
+            async with self._first[request.kind]:
+                if self._budget.is_new(*kind):
+                    return await self._call_once(request, tries, urgency)
+        return await self._call_once(request, tries, urgency)
+
+    async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
+        booked = reply = usage = None
         async with self._limit.slot(urgency) as place:
-            patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
+            if self._stop_signal.reason:
+                raise FatalJudgeError(self._stop_signal.reason)
             # Only once a slot is held: until then, another process may ask the question.
             self._reserve(tries)
             try:
+                if self.member.kept:
+                    booked = self._budget.begin(self.member.name, self.member.price, request)
+                patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
                 if patience != 1.0:
                     request = replace(request, patience=patience)
-                return await self._call_now(request, tries, place)
-            finally:
-                self._tried.add(request.kind)  # one call goes alone, however it ends
-
-    def _is_new(self, request: JudgeRequest) -> bool:
-        tried = not self.member.kept or request.kind in self._tried
-        return not tried and self._budget.is_new(self.member.name, request.kind)
-
-    async def _call_now(self, request: JudgeRequest, tries: _Tries, place: Place) -> Reply:
-        if self._stop_signal.reason:
-            raise FatalJudgeError(self._stop_signal.reason)
-        booked = None
-        if self.member.kept:
-            booked = self._budget.begin(self.member.name, self.member.price, request)
-        usage, guessed = None, False
-        tries.calls += 1
-        clock = asyncio.get_running_loop().time
-        begun = clock()
-        self._begun = self._begun or begun
-        try:
-            reply = await self.member.judge.ask(request)
-            guessed = reply.usage is None
-            usage = reply.usage or guess_usage(request, reply)
-            tries.add(reply.usage)
-        except asyncio.CancelledError as failure:
-            if _is_cancelled():
+                tries.calls += 1
+                self._begun = self._begun or place.begun
+                reply = await self.member.judge.ask(request)
+                usage = reply.usage
+            except asyncio.CancelledError as failure:
+                # A client may raise it for other reasons, which Python 3.10 cannot tell apart.
+                if getattr(asyncio.current_task(), "cancelling", lambda: 1)():
+                    raise
+                self._in_vain += 1
+                raise TransientError("the judge's client cancelled the call") from failure
+            except TransientError as failure:
+                self._in_vain += 1
+                if failure.kind == "timed out":
+                    tries.timed_out += 1
+                    if self._limit.timed_out(place):
+                        self._warn_of_slowness()
+                elif self._way(failure) in ("throttled", "put off", "out"):
+                    wait = failure.retry_after or 0.0
+                    self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
                 raise
-            self._in_vain += 1
-            raise TransientError("the judge's client cancelled the call") from failure
-        except TransientError as failure:
-            self._in_vain += 1
-            if failure.kind == "timed out":
-                if self._limit.timed_out(place):
-                    self._warn_of_slowness()
-            elif _puts_off(failure) or self._is_out(failure):
-                wait = failure.retry_after or 0.0
-                self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
-            raise
-        finally:
-            if booked is not None:
-                self._budget.end(booked, usage, guessed)
-        self._last_answer = clock()
-        self._limit.answered(self._last_answer - begun)
-        self._unreachable = self._in_vain = 0
+            finally:
+                tries.add(usage)
+                if booked is not None:
+                    guess = guess_usage(request, reply) if reply and not usage else None
+                    self._budget.end(booked, usage or guess, guess is not None)
+            self._last_answer = asyncio.get_running_loop().time()
+            self._limit.answered(place)
+            self._unreachable = self._in_vain = 0
         # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))
+
+    def _reserve(self, tries: _Tries) -> None:
+        """Tell others that it is being asked, unless one of them asks or answered it."""
+        if self._cache is None:
+            return
+        first = not tries.reserved
+        tries.reserved = self._cache.reserve(tries.key, again=tries.reserved)
+        # A reply may have arrived in the meantime.
+        if not tries.reserved or (first and self._cache.find(tries.key) != tries.known):
+            raise _AskedElsewhereError
 
     def _warn_of_slowness(self) -> None:
         if self._budget.slow:
             return
         self._budget.slow = True
-        replies = self._limit.seconds
-        typical = f"a reply took {median(replies):,.3g} s (median)" if replies else "no reply yet"
         logger.warning(
             "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a "
-            "time; {}. It is repeated with more time, and fewer calls are made at a time. If this "
+            "time. It is repeated with more time, and fewer calls are made at a time. If this "
             "goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server "
             "processes at a time, or raise LMMS_RPTS_TIMEOUT.",
-            self.member.name,
-            self._time_limit,
-            self._limit.active,
-            typical,
-            self._most,
+            *(self.member.name, self._time_limit, self._limit.active, self._most),
         )
 
-    def _is_out(self, failure: TransientError) -> bool:
-        """Whether a server that answered before is gone or fails all requests, or is starting.
-
-        With few calls at a time, a server that is started again would use up all tries of a request
-        before many calls have failed.
-        """
+    def _way(self, failure: Exception) -> str:
+        """The way in which a call failed, as in ``MOST_CALLS``."""
+        if isinstance(failure, FatalJudgeError | BudgetError):
+            return "fatal"
+        if not isinstance(failure, TransientError):
+            return "refused"
+        if (failure.retry_after or 0.0) > PATIENCE:
+            return "put off"
+        # With few calls at a time, a server that is started again would use up all calls of a
+        # request before many have failed.
         gone = failure.kind == "unreachable" or self._in_vain >= UNREACHABLE
-        return failure.kind == "starting" or (self._last_answer is not None and gone)
+        if failure.kind == "starting" or (self._last_answer is not None and gone):
+            return "out"
+        if failure.kind == "throttled" or failure.retry_after is not None:
+            return "throttled"
+        return "timed out" if failure.kind == "timed out" else "failed"
 
-    def _pause(self, failure: TransientError, tries: _Tries) -> float:
-        """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
-        attempt = tries.failed + tries.throttled + tries.waited
-        if _puts_off(failure) and self._in_vain < attempt:  # others were answered
-            attempt = max(1, attempt - BY_CHANCE)
-        backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-        wait = failure.retry_after or 0.0
-        return max(backoff * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)
-
-    def _give_up(self, failure: TransientError, tries: _Tries) -> str | None:
-        """Why the request is not retried after ``failure``; None if it is."""
-        tries.timed_out += failure.kind == "timed out"
-        too_long = (failure.retry_after or 0.0) > PATIENCE
-        if self._is_out(failure) and not too_long:
-            # The failure is temporary and not caused by this request.
-            tries.waited += 1
+    def _give_up(self, failure: Exception, tries: _Tries) -> str | None:
+        """Why the request is not repeated after ``failure``; None if it is."""
+        way, stop = self._way(failure), self._stop_signal.stop
+        tries.failures[way] += 1
+        if way == "out":
             silent = asyncio.get_running_loop().time() - (self._last_answer or self._begun)
-            if silent > PATIENCE and tries.timed_out != 1:  # else it gets more time first
-                return self._stop_signal.stop(f"no answer for {silent:,.0f} s: {failure}")
+            if silent <= PATIENCE or tries.timed_out == 1:  # then it gets more time first
+                return None
+            return stop(f"no answer for {silent:,.0f} s: {failure}")
+        if tries.failures[way] < MOST_CALLS[way]:
             return None
-        if _puts_off(failure) and not too_long:
-            tries.throttled += 1
-        else:
-            tries.failed += 1
-        late = tries.timed_out >= TIMED_OUT
-        if tries.failed < CALLS and tries.throttled < THROTTLED and not late:
-            return None
-        if late and self._last_answer is None:
-            return self._stop_signal.stop(
-                f"{failure}, even with {LONGEST_PATIENCE * self._time_limit:,g} s "
-                "(LMMS_RPTS_TIMEOUT), and no other call was answered: check the server"
-            )
-        if too_long:
-            return self._stop_signal.stop(
+        if way == "fatal":
+            named = isinstance(failure, FatalJudgeError) and len(self._stop_signal.limits) > 1
+            return stop(f"{self.member.name}: {failure}" if named else str(failure))
+        if not isinstance(failure, TransientError):
+            known = isinstance(failure, RefusedError)
+            return str(failure) if known else f"{type(failure).__name__}: {failure}"
+        if way == "put off":
+            return stop(
                 f"{failure}; the server asks to wait {failure.retry_after:,.0f} s: run the same "
                 "command again after that; replies are cached"
             )
+        if way == "timed out" and self._last_answer is None:
+            return stop(
+                f"{failure}, even with {LONGEST_PATIENCE * self._time_limit:,g} s "
+                "(LMMS_RPTS_TIMEOUT), and no other call was answered: check the server"
+            )
         self._unreachable = self._unreachable + 1 if failure.kind == "unreachable" else 0
         if self._unreachable >= UNREACHABLE:
-            self._stop_signal.stop(f"cannot reach the judge: {failure}")
-        return f"{failure} (after {tries.failed + tries.throttled} calls)"
+            stop(f"cannot reach the judge: {failure}")
+        return f"{failure} (after {tries.failures.total()} calls)"
 
-
-def _is_cancelled() -> bool:
-    """Whether this task was cancelled; a client may raise the same error for other reasons."""
-    task = asyncio.current_task()
-    cancelling = getattr(task, "cancelling", None)  # not in Python 3.10
-    return cancelling is None or cancelling() > 0
-
-
-def _puts_off(failure: TransientError) -> bool:
-    """Whether the server throttles: 429, or any other failure with a Retry-After."""
-    return failure.kind == "throttled" or failure.retry_after is not None
+    def _pause(self, failure: Exception, tries: _Tries) -> float:
+        """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
+        wait = getattr(failure, "retry_after", None) or 0.0
+        attempt = tries.failures.total()
+        if tries.failures["throttled"] and self._in_vain < attempt:  # others were answered
+            attempt = max(1, attempt - BY_CHANCE)
+        backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
+        return max(backoff * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)

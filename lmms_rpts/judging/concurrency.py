@@ -7,7 +7,6 @@ import contextlib
 import heapq
 import math
 import sys
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -30,12 +29,9 @@ EARLY = 0.25
 """Share of refusals in a round up to which the limit doubles at the start: they may be random."""
 AGED = 0.98
 """Decay of a measured share per round, so that it is measured again at some point."""
-FIRST_HOLD, LONGEST_HOLD = 0.5, 15.0
+FIRST_HOLD, LONGEST_HOLD = 0.25, 15.0
 LONGEST_PATIENCE = 4.0
 """Maximum multiple of its time limit that a call may take."""
-LONE_BY_CHANCE = 3
-"""Number of consecutive refusals of single calls that delay no others: a server that refuses every
-second call at random took 35 times as long as necessary."""
 
 
 @dataclass(slots=True)
@@ -55,21 +51,19 @@ class _Round:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A call in progress: its round, whether it counts there, whether it must be alone.
+    """A call in progress: its round, and whether it counts there.
 
-    ``number``: calls begun before it; ``replies``, ``slow``: replies and slow replies before it.
+    ``begun``: the time of its begin; ``replies``: replies before it.
     """
 
     round: _Round
     counted: bool
-    alone: bool
-    number: int
+    begun: float
     replies: int
-    slow: int
 
 
-class Level:
-    """The limit itself: counts calls, without a clock.
+class AdaptiveLimit:
+    """A limit on concurrent calls that adapts to what a server accepts, and a queue.
 
     A refusal takes one slot immediately. A round with refusals cuts the limit to the number of
     calls that were answered, as TCP Westwood cuts its window to what was delivered (Mascolo et al.,
@@ -82,130 +76,6 @@ class Level:
     The limit starts low and doubles with each round, as in TCP's slow start, while at most
     ``EARLY`` of the calls are refused. It never rises after a round with a slow reply: twice the
     calls would wait twice as long in the server's queue. A late call halves it.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = self._proven = self._answered = most
-        self._bound = min(most, START)
-        self._starting = most > START
-        self._step = START if self._starting else 1
-        self._usual = self._measured = 0.0  # share of random refusals
-        self._suspected: float | None = None  # share of refusals in a decrease under test
-        self._fallen = [0, 0]  # refusals and calls since the limit was at its maximum
-        self._calls = self._replies = self._slow = self._halved_at = 0
-        self.round = _Round(self._size())
-
-    @property
-    def allowed(self) -> int:
-        """The current limit on concurrent calls."""
-        surplus = self.round.surplus - int(self._tolerated(self.round.size))
-        return max(1, self._bound - max(0, surplus))
-
-    def begin(self) -> Place:
-        """Record the start of a call."""
-        counted = self.round.begun < self.round.size
-        self.round.begun += counted
-        alone, number = self.allowed == 1, self._calls
-        self._calls += 1
-        return Place(self.round, counted, alone, number, self._replies, self._slow)
-
-    def withdraw(self, place: Place) -> None:
-        """Record that the call was not made."""
-        place.round.begun -= place.counted
-
-    def refuse(self, place: Place) -> None:
-        """Record a refusal; the call has not ended yet."""
-        place.round.surplus += 1
-        place.round.refused += place.counted
-
-    def answer(self, slow: bool = False) -> None:
-        """Record a reply; ``slow``: it took more than half of its time limit."""
-        self._replies += 1
-        self._slow += slow
-        self.round.slow |= slow
-
-    def time_out(self, place: Place) -> bool:
-        """Record that a call exceeded its time limit; the call has not ended yet.
-
-        The limit falls to a half, or to the number of replies during the call if that is less: once
-        for all calls in progress. One call that hangs while others get quick replies is no sign of
-        a queue. Returns whether the limit fell.
-        """
-        replies, slow = self._replies - place.replies, self._slow - place.slow
-        if place.number < self._halved_at or (replies and not slow):
-            return False
-        self._bound = max(1, min(self._bound // 2, replies))
-        self._proven = self._answered = self._bound
-        self._halved_at = self._calls
-        self._suspected, self._step, self._fallen = None, 2, [0, 0]
-        self._starting = False
-        self.round = _Round(self._size())
-        return True
-
-    def end(self, place: Place) -> None:
-        """Record the end of a call, whatever its outcome."""
-        place.round.ended += place.counted
-        if place.round is self.round and self.round.ended >= ENOUGH * self.round.size:
-            share = self.round.refused / self.round.ended
-            if self._suspected is not None:
-                self._conclude(share, self._suspected)
-            elif self.round.refused > self._tolerated(self.round.ended):
-                self._fall(share)
-            else:
-                self._rise(share)
-            self.round = _Round(self._size())
-
-    def _size(self) -> int:
-        if self._suspected:
-            enough = min(LONGEST_ROUND, math.ceil(EXPECTED / self._suspected))
-            return max(self._bound, ROUND, enough)
-        return self._bound if self._step > 1 else max(self._bound, ROUND)
-
-    def _tolerated(self, calls: int) -> float:
-        """Number of refusals that chance explains: mean plus two standard deviations."""
-        if self._starting:
-            return calls * EARLY
-        usual = self._usual if self._suspected is None else min(self._suspected, MOST_BY_CHANCE)
-        return calls * usual + 2 * math.sqrt(calls * usual * (1 - usual))
-
-    def _rise(self, share: float) -> None:
-        # Never above the share measured with few calls: an overload must not become expected.
-        self._measured *= AGED
-        self._usual = min(self._measured, self._usual + (share - self._usual) / 8)
-        if self._bound >= self._proven:
-            self._proven, self._fallen = self._bound, [0, 0]
-        if not self.round.slow:
-            self._bound = min(self._most, self._bound + min(self._step, self._bound))
-            self._step *= 2
-        self._starting = self._starting and self._bound < self._most and not self.round.slow
-
-    def _fall(self, share: float) -> None:
-        self._starting = False
-        self._fallen[0] += self.round.refused
-        self._fallen[1] += self.round.ended
-        borne = self._bound * (1 - share) / (1 - self._usual)
-        self._bound = self._answered = max(1, math.ceil(borne - 0.5))
-        # If (nearly) all calls were refused, the level is unknown: return to it in long steps.
-        out = share >= ENOUGH
-        self._step = 2 if out else 1
-        if not out and self._proven - self._bound >= max(2, FALL * self._proven):
-            self._suspected = self._fallen[0] / self._fallen[1]
-            self._bound = max(1, int(MARGIN * self._bound))
-
-    def _conclude(self, share: float, suspected: float) -> None:
-        if not (suspected + self._usual) / 2 <= share <= MOST_BY_CHANCE:
-            self._proven = self._answered
-        self._bound = self._proven
-        self._usual = self._measured = share if share <= MOST_BY_CHANCE else 0.0
-        self._suspected, self._step, self._fallen = None, 1, [0, 0]
-
-
-class NotCalledError(Exception):
-    """Raised if a slot for a call was taken, but no call was made."""
-
-
-class AdaptiveLimit:
-    """A limit on concurrent calls that adapts to the server's replies; see Level.
 
     If even one concurrent call is too many, all calls wait for the time that the server asked for;
     then calls run one at a time.
@@ -220,61 +90,72 @@ class AdaptiveLimit:
         active: number of calls in progress.
         patience: multiple of the time limit that a call may take. It doubles when the limit on
             concurrent calls falls because of slow replies: the next calls must not be cut off, too.
-        seconds: seconds that the latest replies took.
     """
 
     def __init__(self, most: int, time_limit: float = math.inf) -> None:
         if most < 1:
             raise ValueError(f"concurrency must be at least 1, got {most}")
-        self._level = Level(most)
-        self._time_limit = time_limit
-        self.active = 0
-        self.patience = 1.0
-        self.seconds: deque[float] = deque(maxlen=101)
+        self._most, self._time_limit = most, time_limit
+        self.active, self.patience = 0, 1.0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._arrivals = 0
-        self._in_vain = 0
-        self._held_until = -1.0
+        self._arrivals = self._in_vain = 0
+        self._held_until = self._halved_at = -1.0
         self._released = False
+        self._bound = min(most, START)
+        self._proven = most  # the limit before it fell
+        self._starting = most > START
+        self._step = START if self._starting else 1
+        self._usual = 0.0  # share of random refusals
+        self._trial: tuple[float, int] | None = None  # share of refusals and limit in a fall
+        self._replies = self._last_slow = 0
+        self._round = _Round(self._size())
 
     @property
     def allowed(self) -> int:
         """The current limit on concurrent calls."""
-        return sys.maxsize if self._released else self._level.allowed
+        if self._released:
+            return sys.maxsize
+        surplus = self._round.surplus - int(self._tolerated(self._round.size))
+        return max(1, self._bound - max(0, surplus))
 
     @asynccontextmanager
     async def slot(self, urgency: int = 0) -> AsyncIterator[Place]:
-        """Hold the slot of one call; the most urgent requests come first, then the oldest.
-
-        A slot released by a NotCalledError does not count as a call.
-        """
+        """Hold the slot of one call; the most urgent requests come first, then the oldest."""
         await self._acquire(urgency)
-        place, settle = self._level.begin(), self._level.end
+        counted = self._round.begun < self._round.size
+        self._round.begun += counted
+        place = Place(self._round, counted, _now(), self._replies)
         try:
             yield place
-        except NotCalledError:
-            settle = self._level.withdraw
-            raise
         finally:
             self.active -= 1
-            settle(place)
+            self._end(place)
             self._grant()
 
-    def answered(self, seconds: float = 0.0) -> None:
-        """Record a successful call that took ``seconds``."""
+    def answered(self, place: Place) -> None:
+        """Record that the call that holds ``place`` was successful."""
         self._in_vain = 0
-        self.seconds.append(seconds)
-        self._level.answer(slow=seconds > self.patience * self._time_limit / 2)
+        self._replies += 1
+        if _now() - place.begun > self.patience * self._time_limit / 2:
+            self._last_slow = self._replies
+            self._round.slow = True
 
     def timed_out(self, place: Place) -> bool:
         """Record that the call that holds ``place`` exceeded its time limit.
 
-        Returns whether it shows that the server is slow, so that fewer calls are made at a time.
+        The limit falls to a half, or to the number of replies during the call if that is less: once
+        for all calls in progress. One call that hangs while others get quick replies is no sign of
+        a queue. Returns whether the limit fell.
         """
-        slow = self._level.time_out(place)
-        if slow:
-            self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
-        return slow
+        replies = self._replies - place.replies
+        if place.begun < self._halved_at or (replies and self._last_slow <= place.replies):
+            return False
+        self._bound = self._proven = max(1, min(self._bound // 2, replies))
+        self._halved_at = _now()
+        self._trial, self._step, self._starting = None, 2, False
+        self._round = _Round(self._size())
+        self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
+        return True
 
     def throttled(self, place: Place, wait: float) -> None:
         """Record that the server throttled the call that holds ``place``.
@@ -283,18 +164,14 @@ class AdaptiveLimit:
             place: the slot of the call.
             wait: seconds that the server asks to wait.
         """
-        if self._released:
-            return
-        if place.alone and self.allowed == 1:
-            # Without a Retry-After, each pause is longer than the previous one.
+        if self.allowed == self.active == 1:
+            # Without a Retry-After, each pause is longer than the previous one; not the first,
+            # since a server that refuses calls at random is to be called again at once.
+            hold = wait or min(LONGEST_HOLD, FIRST_HOLD * self._in_vain)
             self._in_vain += 1
-            backoff = 0.0
-            if self._in_vain > LONE_BY_CHANCE:
-                growth = 2.0 ** min(self._in_vain - LONE_BY_CHANCE - 1, 20)
-                backoff = min(LONGEST_HOLD, FIRST_HOLD * growth)
-            now = asyncio.get_running_loop().time()
-            self._held_until = max(self._held_until, now + (wait or backoff))
-        self._level.refuse(place)
+            self._held_until = _now() + hold
+        place.round.surplus += 1
+        place.round.refused += place.counted
 
     def release(self) -> None:
         """Wake up all waiters, because no more calls will be made."""
@@ -316,15 +193,71 @@ class AdaptiveLimit:
             raise
 
     def _grant(self) -> None:
-        loop = asyncio.get_running_loop()
-        if loop.time() < self._held_until:
-            loop.call_at(self._held_until, self._grant)
+        if _now() < self._held_until:
+            asyncio.get_running_loop().call_at(self._held_until, self._grant)
             return
         while self._waiting and self.active < self.allowed:
             place = heapq.heappop(self._waiting)[-1]
             if not place.done():
                 place.set_result(None)
                 self.active += 1
+
+    def _end(self, place: Place) -> None:
+        """Record the end of a call, whatever its outcome; at the end of a round, adapt."""
+        place.round.ended += place.counted
+        if place.round is not self._round or self._round.ended < ENOUGH * self._round.size:
+            return
+        share = self._round.refused / self._round.ended
+        if self._trial is not None:
+            suspected, self._bound = self._trial
+            by_chance = (suspected + self._usual) / 2 <= share <= MOST_BY_CHANCE
+            if by_chance:
+                self._bound = self._proven
+            self._proven = self._bound
+            self._usual = share if share <= MOST_BY_CHANCE else 0.0
+            self._trial, self._step = None, 1
+        elif self._round.refused > self._tolerated(self._round.ended):
+            self._fall(share)
+        else:
+            self._rise()
+        self._round = _Round(self._size())
+
+    def _rise(self) -> None:
+        self._usual *= AGED  # it never rises: an overload must not become expected
+        self._proven = max(self._proven, self._bound)
+        if not self._round.slow:
+            self._bound = min(self._most, self._bound + min(self._step, self._bound))
+            self._step *= 2
+        self._starting = self._starting and self._bound < self._most and not self._round.slow
+
+    def _fall(self, share: float) -> None:
+        self._starting = False
+        borne = self._bound * (1 - share) / (1 - self._usual)
+        self._bound = max(1, math.ceil(borne - 0.5))
+        # If (nearly) all calls were refused, the level is unknown: return to it in long steps.
+        out = share >= ENOUGH
+        self._step = 2 if out else 1
+        if not out and self._proven - self._bound >= max(2, FALL * self._proven):
+            self._trial = share, self._bound
+            self._bound = max(1, int(MARGIN * self._bound))
+
+    def _size(self) -> int:
+        """Number of calls in the next round."""
+        if self._trial:
+            enough = min(LONGEST_ROUND, math.ceil(EXPECTED / self._trial[0]))
+            return max(self._bound, ROUND, enough)
+        return self._bound if self._step > 1 else max(self._bound, ROUND)
+
+    def _tolerated(self, calls: int) -> float:
+        """Number of refusals that chance explains: mean plus two standard deviations."""
+        if self._starting:
+            return calls * EARLY
+        usual = min(self._trial[0], MOST_BY_CHANCE) if self._trial else self._usual
+        return calls * usual + 2 * math.sqrt(calls * usual * (1 - usual))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 class StopSignal:

@@ -6,11 +6,13 @@ import asyncio
 import gc
 import threading
 from collections import Counter
-from collections.abc import Coroutine, Generator, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from statistics import fmean, median, pstdev
+from typing import TypeVar
 
 from loguru import logger
 
@@ -18,10 +20,9 @@ from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import StopSignal
-from lmms_rpts.judging.ensemble import Ensemble
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
-from lmms_rpts.judging.request_kinds import STEPS
-from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Verdict
+from lmms_rpts.judging.request_kinds import SCORED, STEPS
+from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Opinion, Usage, Verdict
 from lmms_rpts.settings import Jury
 
 T = TypeVar("T")
@@ -39,6 +40,10 @@ class JudgeEngine:
 
     All methods are synchronous and may be called from any thread, even while an event loop runs:
     the calls are made in a separate loop, in a thread of the engine.
+
+    Several judges, or samples of a judge, give one score: a mean of all replies, since the mean of
+    some would be a different measure, or a median of more than half of them. Texts (steps, answers)
+    have no mean: the first judge that can write text writes them.
 
     Args:
         judges: one judge, or several whose scores are joined.
@@ -64,24 +69,31 @@ class JudgeEngine:
         board: Board = NO_BOARD,
     ) -> None:
         members = judges if isinstance(judges, Sequence) else [Member(name, judges)]
+        if not members or samples < 1:
+            raise ValueError("An engine needs at least one judge and one sample")
         self.name = name
         self.budget = budget or Budget()
-        self._judges = [member.judge for member in members]
         self._progress = progress
         self._board = board
+        self._samples = samples
+        self._jury = jury
         self._stop_signal = StopSignal()
         self._cache = AnswerCache(cache_dir) if cache_dir is not None else None
-        clients = [
+        self._clients = [
             JudgeClient(member, concurrency, self.budget, self._stop_signal, self._cache)
             for member in members
         ]
-        self._ensemble = Ensemble(clients, samples, jury)
+        writers = [client for client in self._clients if client.member.writes]
+        self._writer = (writers or self._clients)[0]
         self._scores: Counter[float] = Counter()  # of different step requests
         self._loop = asyncio.new_event_loop()
         self._gate = threading.Lock()
         self._closing = False
-        self._thread = threading.Thread(target=self._turn, daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
+        # Libraries such as torch create some hundred thousand objects; traversing them in garbage
+        # collection stops all calls for a tenth of a second each time.
+        gc.freeze()
 
     @property
     def fatal(self) -> str | None:
@@ -98,16 +110,14 @@ class JudgeEngine:
         """Stop all requests, the engine's thread and the judges' connections, permanently."""
         with self._gate:
             first, self._closing = not self._closing, True
-        if not first or not self._thread.is_alive():  # by another thread, or before a fork
-            if threading.current_thread() is not self._thread:
+        if first:
+            gc.unfreeze()
+            try:
+                asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop).result()
+            finally:
+                self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join()
-            return
-        try:
-            self._result(asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop))
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+                self._loop.close()
 
     def run(self, requests: Sequence[JudgeRequest], label: str = "Judging") -> list[Verdict]:
         """The verdicts on ``requests``, in order; failures are verdicts with an error."""
@@ -132,14 +142,19 @@ class JudgeEngine:
         if not dialogues:
             return []
         shown = self._progress
-        with (
-            _uncollected(),
-            Progress(len(dialogues), label, shown, self.budget, self._board, unit) as progress,
-        ):
+        with Progress(len(dialogues), label, shown, self.budget, self._board, unit) as progress:
+            with self._gate:  # closing ends work that was started before; none starts after it
+                if self._closing:
+                    raise RuntimeError("The judge engine is closed: open another one")
+                work = self._converse(dialogues, progress)
+                future = asyncio.run_coroutine_threadsafe(work, self._loop)
             try:
-                return self._wait(self._converse(dialogues, progress))
+                return future.result()
             except CancelledError:
                 raise RuntimeError("The judge engine was closed during a call") from None
+            except BaseException:
+                future.cancel()
+                raise
 
     def warn_of_one_score(self) -> None:
         """Log a warning if the judge gave the same score to all steps so far."""
@@ -154,39 +169,6 @@ class JudgeEngine:
             score,
         )
 
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        fault = None
-        with self._gate:  # closing ends work that was started before; none starts after it
-            if self._closing:
-                fault = "The judge engine is closed: open another one"
-            elif threading.current_thread() is self._thread:
-                fault = "A conversation must yield requests instead of calling its own judge engine"
-            elif not self._thread.is_alive():
-                fault = "The judge engine was opened before a fork: open another one"
-            else:
-                future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        if fault:
-            work.close()
-            raise RuntimeError(fault)
-        return self._result(future)
-
-    @staticmethod
-    def _result(future: Future[T]) -> T:
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
-
-    def _turn(self) -> None:
-        """Run the loop until it is stopped, even if a judge tries to end the process."""
-        while True:
-            try:
-                self._loop.run_forever()
-            except (SystemExit, KeyboardInterrupt):
-                continue  # asyncio raises it both here and where the task is awaited
-            return
-
     async def _shut_down(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
@@ -194,8 +176,8 @@ class JudgeEngine:
         await asyncio.gather(*others, return_exceptions=True)
         if self._cache is not None:
             self._cache.close()
-        for judge in self._judges:
-            aclose = getattr(judge, "aclose", None)
+        for client in self._clients:
+            aclose = getattr(client.member.judge, "aclose", None)
             if aclose is not None:
                 # A connection that does not close must not cost any replies.
                 with suppress(Exception):
@@ -225,7 +207,7 @@ class JudgeEngine:
                 # Conversations in progress have priority: instances end one by one, so an
                 # interrupted run contains complete ones.
                 try:
-                    verdict = await self._ensemble.ask(request, urgency=len(verdicts))
+                    verdict = await self._ask(request, urgency=len(verdicts))
                 except Exception as error:  # the conversation handles it and may continue
                     request = dialogue.throw(error)
                     continue
@@ -238,22 +220,44 @@ class JudgeEngine:
             progress.done(verdicts)
             return result
 
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Exclude existing objects from garbage collection.
-
-    Libraries such as torch create some hundred thousand objects; traversing them stops all calls
-    for a tenth of a second each time.
-    """
-    if gc.get_freeze_count():
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
+    async def _ask(self, request: JudgeRequest, urgency: int) -> Verdict:
+        """The joint verdict of all judges and samples; an error if too many give no score."""
+        asked = [(client, sample) for client in self._clients for sample in range(self._samples)]
+        if request.kind not in SCORED or len(asked) == 1:
+            return await self._writer.ask(request, urgency)
+        verdicts = await asyncio.gather(
+            *(client.ask(replace(request, sample=sample), urgency) for client, sample in asked)
+        )
+        opinions = tuple(
+            Opinion(
+                client.member.name,
+                sample,
+                each.value if isinstance(each.value, float) else None,
+                each.text,
+                each.error,
+            )
+            for (client, sample), each in zip(asked, verdicts, strict=True)
+        )
+        usages = [verdict.usage for verdict in verdicts if verdict.usage is not None]
+        joined = Verdict(
+            text=None,
+            cached=all(verdict.cached for verdict in verdicts),
+            identical=all(verdict.identical for verdict in verdicts),
+            attempts=sum(verdict.attempts for verdict in verdicts),
+            usage=sum(usages, Usage()) if usages else None,
+            opinions=opinions,
+        )
+        scores = [opinion.score for opinion in opinions if opinion.score is not None]
+        quorum = len(opinions) if self._jury == "mean" else len(opinions) // 2 + 1
+        if len(scores) >= quorum:
+            value = median(scores) if self._jury == "median" else fmean(scores)
+            return replace(joined, value=value, spread=pstdev(scores))
+        failed = [opinion for opinion in opinions if opinion.score is None]
+        # An error that stopped all of them already names its judge.
+        common = len({opinion.error for opinion in opinions}) == 1
+        who = "" if common else f"{failed[0].judge}: "
+        missing = f"{len(failed)} of {len(opinions)} replies have no score"
+        return replace(joined, error=f"{missing}; {who}{failed[0].error}")
 
 
 def _single(request: JudgeRequest) -> Dialogue[Verdict]:

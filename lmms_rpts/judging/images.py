@@ -65,13 +65,6 @@ class JudgeImage:
         """SHA-256 of the encoded image; raises ImageError."""
         return self._digest or self.encoded().digest
 
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height of the encoded image in pixels; raises ImageError."""
-        if self.known_size is None:
-            self.encoded()
-        return self.known_size or (0, 0)
-
     def encoded(self) -> EncodedImage:
         """The encoded image; raises ImageError if it cannot be read."""
         # One at a time: a decoded image may take hundreds of megabytes.
@@ -105,13 +98,21 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
         ImageError: for an image of more than 120 megapixels or without pixels.
         Exception: any error of Pillow if the image cannot be decoded.
     """
-    _check_size(image)
-    with _strict_reading():
-        frame = _current_frame(image, longest)
-        frame.load()
-        upright = _upright(frame)
-    _check_size(upright)  # some formats contain images of a different size than declared
-    shown = _framed(_flat(_shrunk(_with_shades(upright), longest)), longest)
+    from PIL import ImageOps
+
+    pixels = image.width * image.height
+    if pixels > MOST_PIXELS:
+        allowed = MOST_PIXELS / 1e6
+        raise ImageError(
+            f"it has {pixels / 1e6:,.0f} megapixels, at most {allowed:,.0f} are read: shrink it"
+        )
+    if not pixels:
+        raise ImageError("it has no pixels")
+    frame = _current_frame(image, longest)
+    frame.load()
+    with suppress(Exception):  # broken EXIF, which viewers ignore, too
+        frame = ImageOps.exif_transpose(frame)
+    shown = _framed(_flat(_shrunk(_with_shades(frame), longest)), longest)
     shown.info.clear()  # else Pillow would write the comment of the file
     out = io.BytesIO()
     shown.save(out, "JPEG", quality=92, subsampling=0)
@@ -131,43 +132,21 @@ def _strict_reading() -> Iterator[None]:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
 
 
-def _check_size(image: Any) -> None:
-    pixels = image.width * image.height
-    if pixels > MOST_PIXELS:
-        allowed = MOST_PIXELS / 1e6
-        raise ImageError(
-            f"it has {pixels / 1e6:,.0f} megapixels, at most {allowed:,.0f} are read: shrink it"
-        )
-    if not pixels:
-        raise ImageError("it has no pixels")
-
-
 def _current_frame(image: Any, longest: int) -> Any:
     """The current frame, from the reopened file if there is one: the caller's stays undecoded."""
     from PIL import Image
 
-    stream, kind = getattr(image, "fp", None), image.format
-    if stream is None or kind is None:
-        return image
-    with suppress(OSError, ValueError, KeyError, SyntaxError, EOFError):
+    stream: Any = getattr(image, "fp", None)
+    with suppress(OSError, ValueError, KeyError, SyntaxError, EOFError, AttributeError):
         at = stream.tell()
         stream.seek(0)
         content = stream.read()
         stream.seek(at)
-        # MPO: several JPEG images in one file
-        fresh = Image.open(io.BytesIO(content), formats=["JPEG" if kind == "MPO" else kind])
+        fresh = Image.open(io.BytesIO(content))
         fresh.seek(image.tell())
         if not fresh.tell():
             fresh.draft(None, (longest, longest))  # a large JPEG is decoded at a smaller scale
         return fresh
-    return image
-
-
-def _upright(image: Any) -> Any:
-    from PIL import ImageOps
-
-    with suppress(Exception):  # broken EXIF, which viewers ignore, too
-        return ImageOps.exif_transpose(image)
     return image
 
 
@@ -176,8 +155,6 @@ def _with_shades(image: Any) -> Any:
     mode = image.mode
     if mode.startswith("I"):  # grey of 16 bits: Pillow would clip it to white
         return image.convert("I").point(lambda value: value * (1 / 257) + 0).convert("L")
-    if mode in ("La", "RGBa"):
-        return image.convert(mode.upper())
     if mode in ("L", "LA", "RGB", "RGBA", "CMYK") and "transparency" not in image.info:
         return image
     return image.convert("RGBA" if image.has_transparency_data else "RGB")

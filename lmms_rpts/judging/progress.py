@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tqdm import tqdm
 
@@ -14,42 +16,68 @@ from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.terminal import bar_stream
 
-Counts = dict[str, float]
 _OUTCOMES = ("asked", "cached", "identical", "failed", "no call")
 
 
-class _Pipe:
-    """A stream that may be closed: tqdm keeps its lock, and so all bars, if a write fails."""
+class _Bar(tqdm):  # type: ignore[type-arg]
+    """A bar whose stream may be closed: tqdm keeps its lock, and so all bars, if a write fails."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> None:
+    def display(self, *arguments: Any, **named: Any) -> None:
         with contextlib.suppress(OSError, ValueError):
-            self._stream.write(text)
-            self._stream.flush()
+            super().display(*arguments, **named)
 
-    def __getattr__(self, name: str) -> Any:
-        return (lambda: None) if name == "flush" else getattr(self._stream, name)
+    def close(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            super().close()
 
 
-def standard_error() -> tuple[Any, float] | None:
-    """The stream of a bar, and the seconds between two updates; None if there is no stream."""
-    stream = bar_stream()
+def open_bar(shown: bool, items: Iterable[Any] | None = None, **options: Any) -> tqdm[Any]:
+    """A bar on standard error, with tqdm's options; disabled if it cannot be shown."""
+    stream = bar_stream() if shown else None
     if stream is None or stream.closed:
-        return None
-    return _Pipe(stream), 0.2 if stream.isatty() else 30.0  # a log file
+        return tqdm(items, disable=True, **options)
+    interval = 0.2 if stream.isatty() else 30.0  # a log file
+    return _Bar(items, file=stream, mininterval=interval, dynamic_ncols=True, **options)
 
 
-@dataclass(frozen=True, slots=True)
 class Board:
-    """Shared progress of the processes of a run."""
+    """Values on one topic that each process of a distributed run writes and all processes read.
 
-    tell: Callable[[Counts], None]
-    heard: Callable[[], Sequence[Counts]]
+    Without torch.distributed there is no store, and only this process is visible. If the store
+    fails, nothing is written or read; no error is raised.
+    """
+
+    def __init__(self, topic: str = "", rank: int = 0, processes: int = 1) -> None:
+        self._own = f"lmms_rpts/{topic}/{rank}"
+        others = (other for other in range(processes) if other != rank)
+        self._others = [f"lmms_rpts/{topic}/{other}" for other in others]
+
+    def tell(self, said: Any) -> None:
+        """Write a JSON value; replaces the previous value of this process."""
+        store = self._store()
+        if store is not None:
+            with contextlib.suppress(Exception):  # the store is optional
+                store.set(self._own, json.dumps(said))
+
+    def heard(self) -> list[Any]:
+        """The latest values of the other processes; processes without a value are left out."""
+        store, found = self._store(), []
+        for key in self._others if store is not None else []:
+            with contextlib.suppress(Exception):
+                if store.check([key]):  # get() would wait for the key
+                    found.append(json.loads(store.get(key)))
+        return found
+
+    def _store(self) -> Any:
+        # No import: if torch.distributed was not imported, it was not started.
+        distributed = sys.modules.get("torch.distributed")
+        if not self._others or distributed is None or not distributed.is_initialized():
+            return None
+        with contextlib.suppress(Exception):  # a private function of torch, which may change
+            return distributed.distributed_c10d._get_default_store()
 
 
-NO_BOARD = Board(lambda counts: None, lambda: ())
+NO_BOARD = Board()
 
 
 class Progress:
@@ -71,13 +99,11 @@ class Progress:
         board: Board = NO_BOARD,
         unit: str = "requests",
     ) -> None:
-        self._counts: Counts = {**dict.fromkeys((*_OUTCOMES, "cost"), 0.0), "total": total}
+        self._counts: Counter[str] = Counter(total=total)
         self._budget = budget
         self._board = board
-        stream, self._interval = (standard_error() if shown else None) or (None, 30.0)
+        self._bar = open_bar(shown, total=total, desc=label, unit=f" {unit}")
         self._last = time.monotonic()
-        options: dict[str, Any] = {"desc": label, "unit": f" {unit}", "dynamic_ncols": True}
-        self._bar: tqdm[Any] = tqdm(total=total, file=stream, disable=stream is None, **options)
 
     def __enter__(self) -> Progress:
         return self
@@ -88,31 +114,30 @@ class Progress:
 
     def done(self, verdicts: Sequence[Verdict]) -> None:
         """Record the end of a unit with these verdicts."""
-        self._counts[_outcome(verdicts)] += 1
-        if time.monotonic() - self._last >= self._interval:
+        if any(each.error for each in verdicts):
+            outcome = "failed"
+        elif not verdicts:
+            outcome = "no call"
+        elif not all(each.cached for each in verdicts):
+            outcome = "asked"
+        else:
+            outcome = "identical" if all(each.identical for each in verdicts) else "cached"
+        self._counts[outcome] += 1
+        if time.monotonic() - self._last >= getattr(self._bar, "mininterval", 30.0):
             self._show()
 
     def _show(self) -> None:
         self._last = time.monotonic()
-        self._counts["cost"] = self._budget.cost
-        self._board.tell(self._counts)
+        own = {**self._counts, "cost": self._budget.cost}
+        self._board.tell(own)
         if self._bar.disable:
             return
-        everybody = [self._counts, *self._board.heard()]
-        counts = {name: sum(each[name] for each in everybody) for name in self._counts}
+        counts: Counter[str] = Counter()
+        for each in (own, *self._board.heard()):
+            counts.update(each)
         shown = {name: f"{counts[name]:,.0f}" for name in _OUTCOMES if counts[name]}
         if counts["cost"]:
             shown["cost"] = f"{counts['cost']:.3g}"
-        self._bar.total = int(counts["total"])
-        self._bar.n = int(sum(counts[name] for name in _OUTCOMES))
+        self._bar.total = counts["total"]
+        self._bar.n = sum(counts[name] for name in _OUTCOMES)
         self._bar.set_postfix(shown)
-
-
-def _outcome(verdicts: Sequence[Verdict]) -> str:
-    if any(each.error for each in verdicts):
-        return "failed"
-    if not verdicts:
-        return "no call"
-    if not all(each.cached for each in verdicts):
-        return "asked"
-    return "identical" if all(each.identical for each in verdicts) else "cached"

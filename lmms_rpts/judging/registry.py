@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,23 +77,22 @@ BACKENDS: dict[str, Backend] = {
 
 @dataclass(frozen=True, slots=True)
 class ChosenJudge:
-    """One judge that passed the checks: its ``backend`` and the part after the colon."""
+    """One judge that passed the checks: its ``backend`` and the part after the colon.
+
+    ``sees``: whether it has vision, as far as known.
+    """
 
     name: str
     backend: Backend
     model: str
+    price: Price | None
+    sees: bool
 
-    def member(self, settings: Settings, price: Price | None) -> Member:
+    def open(self, settings: Settings) -> Member:
         """Open the judge as a member of an engine."""
-        backend = self.backend
-        return Member(
-            self.name,
-            backend.open(self.model, settings),
-            price if backend.kept else None,
-            backend.writes,
-            backend.kept,
-            backend.sees(self.model, settings),
-        )
+        backend, price = self.backend, self.price if self.backend.kept else None
+        judge = backend.open(self.model, settings)
+        return Member(self.name, judge, price, backend.writes, backend.kept, self.sees)
 
 
 def open_engine(
@@ -121,10 +120,8 @@ def open_engine(
     from lmms_rpts.judging.engine import JudgeEngine
 
     settings = load_settings()
-    chosen = find_judges(judge, settings)
-    prices = prices_of(chosen, settings)
     return JudgeEngine(
-        [each.member(settings, price) for each, price in zip(chosen, prices, strict=True)],
+        [each.open(settings) for each in find_judges(judge, settings)],
         name=judge,
         concurrency=concurrency,
         progress=progress,
@@ -134,12 +131,6 @@ def open_engine(
         budget=budget or open_budget(settings),
         board=board,
     )
-
-
-def prices_of(chosen: Sequence[ChosenJudge], settings: Settings) -> tuple[Price | None, ...]:
-    """The price of each judge: one price for all, or one for each; None: unknown."""
-    prices: tuple[Price | None, ...] = settings.prices or (None,)
-    return prices if len(prices) == len(chosen) else prices * len(chosen)
 
 
 def open_budget(settings: Settings) -> Budget:
@@ -154,7 +145,13 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     Raises:
         JudgeConfigurationError: states the error and what to use instead.
     """
-    chosen = tuple(_find(part, settings) for part in _parts(judge))
+    chosen: list[ChosenJudge] = []
+    prices = settings.prices or (None,)
+    for name, backend, price in zip(_names(judge), backends_of(judge), cycle(prices), strict=False):
+        model = name.partition(":")[2]
+        if missing := backend.check(model, settings):
+            raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
+        chosen.append(ChosenJudge(name, backend, model, price, backend.sees(model, settings)))
     names = [each.name for each in chosen]
     local = [each.name for each in chosen if each.backend is BACKENDS["hf"]]
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
@@ -180,84 +177,53 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         )
     if fault:
         raise JudgeConfigurationError(fault)
-    return chosen
+    return tuple(chosen)
 
 
-def writes(judge: str) -> bool:
-    """Whether a judge, or one of several, can write text; for a judge that passed the checks."""
-    return any(each.writes for each in _backends(judge))
+def backends_of(judge: str) -> list[Backend]:
+    """The kinds of the judges named in ``judge``; makes no call and needs no key.
 
-
-def sees(judge: str, settings: Settings) -> bool:
-    """Whether a judge, or each of several judges, has vision, as far as known."""
-    return all(each.backend.sees(each.model, settings) for each in find_judges(judge, settings))
-
-
-def count_paid(judge: str) -> int:
-    """The number of named judges that cost money; makes no call and needs no key."""
-    return sum(each.kept for each in _backends(judge))
-
-
-def comparable(judge: str) -> bool:
-    """Whether a judge's scores are comparable with other judges'; for judges that passed checks."""
-    return all(each.comparable for each in _backends(judge))
-
-
-def caveats(judge: str) -> str:
-    """Known, measured weaknesses of these judges; for judges that passed the checks."""
-    return "; ".join(dict.fromkeys(each.caveat for each in _backends(judge) if each.caveat))
+    Raises:
+        JudgeConfigurationError: for an unknown judge, or one of another package that is broken.
+    """
+    return [_backend(name) for name in _names(judge)]
 
 
 def choices() -> str:
     """The available judges, as lines for a message."""
-    known = [(backend.usage, backend.purpose) for backend in BACKENDS.values()]
-    known += [(_usage(name), f"offered by {_package(at)}") for name, at in _offered().items()]
-    width = max(len(usage) for usage, _ in known)
-    lines = [f"  {usage:<{width}}  {purpose}" for usage, purpose in known]
+    known = {backend.usage: backend.purpose for backend in BACKENDS.values()}
+    known |= {_usage(name): f"offered by {_package(at)}" for name, at in _offered().items()}
+    width = max(map(len, known))
+    lines = [f"  {usage:<{width}}  {purpose}" for usage, purpose in known.items()]
     return "Set LMMS_RPTS_JUDGE to one of:\n" + "\n".join(lines) + "\nor to several, as A+B"
 
 
-def _parts(judge: str) -> list[str]:
-    return [part.strip() for part in _JOINT.split(judge.strip())]
+def _names(judge: str) -> list[str]:
+    return [name.strip() for name in _JOINT.split(judge.strip())]
 
 
-def _backends(judge: str) -> list[Backend]:
-    return [_backend_of(part) for part in _parts(judge)]
-
-
-def _find(judge: str, settings: Settings) -> ChosenJudge:
-    backend = _backend_of(judge)
-    model = judge.partition(":")[2]
-    missing = backend.check(model, settings)
-    if missing:
-        raise JudgeConfigurationError(f"The judge {judge!r} cannot be used: {missing}")
-    return ChosenJudge(judge, backend, model)
-
-
-def _backend_of(judge: str) -> Backend:
-    name = judge.partition(":")[0]
+def _backend(judge: str) -> Backend:
+    name, colon, _ = judge.partition(":")
     if name in BACKENDS:
         return BACKENDS[name]
-    found = _offered().get(name)
-    if found is None:
-        near = difflib.get_close_matches(name.lower(), [*BACKENDS, *_offered()], n=1)
-        hint = f" Did you mean {_usage(near[0])}?" if near else ""
-        if not near and _MODEL.search(judge) and ":" not in judge:
-            hint = f" Did you mean {'hf' if '/' in judge else 'openai'}:{judge}?"
+    offered = _offered()
+    if name not in offered:
+        near = difflib.get_close_matches(name.lower(), [*BACKENDS, *offered], n=1)
+        meant = _usage(near[0]) if near else ""
+        if not near and not colon and _MODEL.search(judge):
+            meant = f"{'hf' if '/' in judge else 'openai'}:{judge}"
+        hint = f" Did you mean {meant}?" if meant else ""
         raise JudgeConfigurationError(f"Unknown judge {judge!r}.{hint}\n{choices()}")
     try:
-        loaded = found.load()
+        backend = offered[name].load()
+        if not isinstance(backend, Backend):
+            raise TypeError(f"{type(backend).__name__} is not an lmms_rpts.judging.Backend")
     except Exception as error:  # an error in another package, which the message names
         raise JudgeConfigurationError(
-            f"The judge {name!r} of {_package(found)} cannot be loaded: "
+            f"The judge {name!r} of {_package(offered[name])} cannot be loaded: "
             f"{type(error).__name__}: {error}"
         ) from error
-    if not isinstance(loaded, Backend):
-        raise JudgeConfigurationError(
-            f"The judge {name!r} of {_package(found)} is not an lmms_rpts.judging.Backend "
-            f"but {type(loaded).__name__}"
-        )
-    return loaded
+    return backend
 
 
 def _offered() -> dict[str, EntryPoint]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 
@@ -20,6 +21,8 @@ class RequestKind:
         templates: the folder of its templates, by language.
         words: the possible verdicts as the prompts name them, if they are a few words.
         longest_reason: most characters of the reason in a structured reply; 0: no reason.
+        evidence, claim: the fields with what a claim is judged against, and the claim, for judges
+            that ignore the chat.
     """
 
     name: str
@@ -29,6 +32,8 @@ class RequestKind:
     templates: Path
     words: tuple[str, ...] = ()
     longest_reason: int = 300
+    evidence: tuple[str, ...] = ()
+    claim: str = ""
 
     @property
     def has_verdict(self) -> bool:
@@ -56,25 +61,28 @@ _ROOT = {
     "steps": ["⟦5⟧"],
     "conclusion": "⟦6⟧",
 }
-_STEPS_OF_QUESTION = {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response": "⟦3⟧"}
-_STEPS_OF_STATEMENT = {**_STEPS_OF_QUESTION, "statement": "⟦4⟧"}
+_STEPS = {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response": "⟦3⟧"}
 _MATCH = {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"}
+_ANSWER = {"statement": "⟦1⟧", "response": "⟦2⟧"}
 _ANSWERS = ("agree", "disagree", "undetermined", "同意", "不同意", "无法判断")
-_SCORE, _AT = "a score from 0 to 1", Path(__file__).parent / "prompts"
+_AT = Path(__file__).parent / "prompts"
+_scored = partial(
+    RequestKind, most_tokens=512, wanted="a score from 0 to 1", templates=_AT, claim="conclusion"
+)
 _KINDS = {
     kind.name: kind
     for kind in (
-        RequestKind("image", 512, _CLAIM, _SCORE, _AT),
-        RequestKind("image_seen", 512, _CLAIM, _SCORE, _AT),
-        RequestKind("inference_seen", 512, _STEP, _SCORE, _AT),
-        RequestKind("inference", 512, _STEP, _SCORE, _AT),
-        RequestKind("root", 512, _ROOT, _SCORE, _AT),
-        RequestKind("transform", 4096, _STEPS_OF_STATEMENT, "steps", _AT),
-        RequestKind("question_steps", 4096, _STEPS_OF_QUESTION, "steps", _AT),
-        RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),
-        RequestKind(
-            "answer", 64, {"statement": "⟦1⟧", "response": "⟦2⟧"}, "an answer", _AT, _ANSWERS, 0
+        _scored("image", fields=_CLAIM, evidence=("facts",)),
+        _scored("image_seen", fields=_CLAIM, evidence=("facts",)),
+        _scored("inference", fields=_STEP, evidence=("context", "premises")),
+        _scored("inference_seen", fields=_STEP, evidence=("context", "premises")),
+        _scored(
+            "root", fields=_ROOT, evidence=("conclusion", "context", "known"), claim="statement"
         ),
+        RequestKind("transform", 4096, {**_STEPS, "statement": "⟦4⟧"}, "steps", _AT),
+        RequestKind("question_steps", 4096, _STEPS, "steps", _AT),
+        RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),
+        RequestKind("answer", 64, _ANSWER, "an answer", _AT, _ANSWERS, 0),
     )
 }
 

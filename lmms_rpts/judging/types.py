@@ -272,7 +272,7 @@ class Backend:
         samples: whether repeated requests may get different replies.
         kept: whether its replies cost anything, so that they are cached on disk.
         sees: returns whether a judge of this kind has vision, given the part after the colon, as
-            far as known before a call; must not raise.
+            far as known before a call. It is called once ``check`` found nothing missing.
         caveat: its known, measured weakness, a sentence without its full stop; for logs and
             ``lmms-rpts doctor``.
     """

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count, groupby, islice
+from itertools import chain, count, groupby, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,15 +22,14 @@ from lmms_eval.api.registry import register_model
 from loguru import logger
 from PIL import Image
 from tqdm import tqdm
-from transformers import AutoModelForImageTextToText, AutoProcessor
+from transformers import AutoModelForImageTextToText
 
 from lmms_rpts.judging.backends.transformers_model import (
-    Chat,
     ChatModel,
     Prompt,
     Turn,
     best_device,
-    template_of,
+    load_chat,
 )
 from lmms_rpts.models.token_loss import TokenLoss
 
@@ -44,18 +44,11 @@ _OF_SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    number: int
-    prompt: Prompt
-    settings: Mapping[str, Any]
-
-
 @dataclass(slots=True)
 class _Talk:
-    """A conversation: the outputs of its rounds so far, and its task's state."""
+    """A conversation: its request, the outputs of its rounds so far, and its task's state."""
 
-    request: Any
+    args: tuple[Any, ...]
     said: list[str] = field(default_factory=list)
     info: Any = None
     is_over: bool = False
@@ -107,34 +100,27 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         self._world_size = self.accelerator.num_processes
         self.device = _device(device, self.accelerator)
         # lmms-eval parses arguments as numbers if it can, but a folder may be called 2024.
-        source: dict[str, Any] = {
-            "pretrained_model_name_or_path": str(pretrained),
-            "revision": str(revision),
-            "trust_remote_code": trust_remote_code,
-        }
-        load_model: Any = AutoModelForImageTextToText.from_pretrained
-        load_processor: Any = AutoProcessor.from_pretrained
-        model = load_model(
-            **source,
+        path, source = str(pretrained), dict[str, Any](revision=str(revision))
+        source["trust_remote_code"] = trust_remote_code
+        load: Any = AutoModelForImageTextToText.from_pretrained
+        model = load(
+            path,
             dtype=dtype,
             attn_implementation=attn_implementation,
             device_map=device_map or {"": self.device},
+            **source,
         )
         if device_map:
             self.device = model.device
-        processor = load_processor(**source)
-        self.tokenizer = processor.tokenizer
-        self.chat_template = (
-            template_of(self.tokenizer, processor)
-            if chat_template is None
-            else _given_template(chat_template)
-        )
+        if chat_template is not None and os.path.isfile(chat_template):
+            chat_template = Path(chat_template).read_text(encoding="utf-8")
+        self._chat = load_chat(path, chat_template, **source)
+        self.tokenizer, self.chat_template = self._chat.tokenizer, self._chat.template
         if self.chat_template is None:
             logger.warning(
                 "The checkpoint has no chat template: prompts are passed to the model unchanged. "
                 "If the model was trained on chats, set --model_args chat_template=FILE."
             )
-        self._chat = Chat(self.tokenizer, processor, self.chat_template)
         self._model = ChatModel(model, self._chat)
 
     @property
@@ -199,32 +185,31 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         """
         results = [""] * len(requests)
         with self._progress(len(requests)) as bar:
-            for number, text in self._generate(self._asked(requests)):
+            for number, text in self._generate(requests, self._first_prompt):
                 results[number] = text
                 bar.update()
         return results
 
-    def _asked(self, requests: Sequence[Any]) -> Iterator[_Asked]:
-        """Requests grouped by settings, longest first, so that memory errors occur early."""
-        order = sorted(
-            range(len(requests)),
-            key=lambda at: (_key(requests[at].args[1]), -len(requests[at].args[0])),
-        )
-        for number in order:
-            context, settings, visual, *where = requests[number].args
-            yield _Asked(number, self._prompt(context, visual, where), settings)
+    def _generate(
+        self, requests: Sequence[Any], prompt: Callable[[Any], Prompt | None]
+    ) -> Iterator[tuple[int, str]]:
+        """The numbers of requests, and their responses, except of those without a prompt.
 
-    def _generate(self, rows: Iterable[_Asked]) -> Iterator[tuple[int, str]]:
-        def key(row: _Asked) -> Hashable:
-            return _key(row.settings), len(row.prompt.images)
-
-        for batch in _batches(rows, self.batch_size, key):
-            settings = batch[0].settings
-            inputs = self._chat.inputs([row.prompt for row in batch])
-            found = self._model.generate(inputs, **generation_options(settings))
-            texts = self.tokenizer.batch_decode(found, skip_special_tokens=True)
-            for row, text in zip(batch, texts, strict=True):
-                yield row.number, cut(text, settings.get("until"))
+        Grouped by settings, longest first, so that memory errors occur early. Prompts are made one
+        batch at a time, since they hold images.
+        """
+        keys = [json.dumps(each.args[1], sort_keys=True, default=str) for each in requests]
+        order = sorted(range(len(requests)), key=lambda at: (keys[at], -len(requests[at].args[0])))
+        rows = ((at, found) for at in order if (found := prompt(requests[at])) is not None)
+        for batch in _batches(
+            rows, self.batch_size, lambda row: (keys[row[0]], len(row[1].images))
+        ):
+            settings = requests[batch[0][0]].args[1]
+            inputs = self._chat.inputs([found for _, found in batch])
+            made = self._model.generate(inputs, **generation_options(settings))
+            texts = self.tokenizer.batch_decode(made, skip_special_tokens=True)
+            for (at, _), text in zip(batch, texts, strict=True):
+                yield at, cut(text, settings.get("until"))
 
     def generate_until_multi_round(self, requests: Sequence[Any]) -> list[list[str]]:
         """Generate the responses in each round of conversations.
@@ -235,43 +220,45 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 context, whether the conversation is over, the outputs so far, and the state that
                 it receives in the next round.
         """
-        talks = [_Talk(request) for request in requests]
+        talks = [_Talk(request.args) for request in requests]
         with self._progress(len(requests)) as bar:
             for number in count():
                 going = [talk for talk in talks if not talk.is_over]
                 if not going:
                     break
-                for at, text in self._generate(self._round(going, number)):
+                for at, text in self._generate(going, partial(self._next_prompt, number)):
                     going[at].said.append(text)
                 bar.update(sum(talk.is_over for talk in going))
         return [talk.said for talk in talks]
 
-    def _round(self, talks: Sequence[_Talk], number: int) -> Iterator[_Asked]:
-        for at, talk in enumerate(talks):
-            context, settings, visual, doc_to_text, *where = talk.request.args
-            if number == 0:
-                yield _Asked(at, self._prompt(context, visual, where), settings)
-                continue
-            messages, doc = self._messages(visual), self._doc(*where)
-            *asked, talk.is_over, said, talk.info = (messages or doc_to_text)(
-                doc,
-                round_idx=number,
-                previous_output=talk.said,
-                previous_round_info=talk.info,
-            )
-            talk.said = list(said)
-            if not talk.is_over:
-                found = asked[0] if messages else [_message(asked[1], asked[0])]
-                yield _Asked(at, self._chat.prompt(_turns(found)), settings)
+    def _next_prompt(self, number: int, talk: _Talk) -> Prompt | None:
+        context, _, visual, doc_to_text, *where = talk.args
+        if number == 0:
+            return self._prompt(context, visual, where)
+        messages, doc = self._messages(visual), self._doc(*where)
+        *asked, talk.is_over, said, talk.info = (messages or doc_to_text)(
+            doc,
+            round_idx=number,
+            previous_output=talk.said,
+            previous_round_info=talk.info,
+        )
+        talk.said = list(said)
+        if talk.is_over:
+            return None
+        return self._chat.prompt(_turns(asked[0]) if messages else [_turn(asked[1], asked[0])])
 
     # --- shared ----------------------------------------------------------------------------------
+
+    def _first_prompt(self, request: Any) -> Prompt:
+        context, _, visual, *where = request.args
+        return self._prompt(context, visual, where)
 
     def _prompt(self, context: str, visual: Any, where: Sequence[Any]) -> Prompt:
         messages = self._messages(visual)
         if messages is not None:
             return self._chat.prompt(_turns(messages(self._doc(*where))))
         visuals = visual(self._doc(*where)) if visual is not None else None
-        return self._chat.prompt(_turns([_message(context, visuals)]))
+        return self._chat.prompt([_turn(context, visuals)])
 
     def _messages(self, visual: Any) -> Callable[..., Any] | None:
         """The task's function of messages, if it can begin the answer, and the model knows turns.
@@ -305,15 +292,13 @@ def _turns(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
     return turns
 
 
-def _message(context: str, visuals: Sequence[Any] | None) -> dict[str, Any]:
+def _turn(context: str, visuals: Sequence[Any] | None) -> Turn:
     """A user message with its images first, or at the ``<image>`` placeholders."""
-    images = [{"type": "image", "url": visual} for visual in visuals or ()]
-    pieces = context.split(_PLACEHOLDER)
-    if len(pieces) != len(images) + 1:
-        pieces = ["" for _ in images] + [context]
-    texts = [{"type": "text", "text": piece} for piece in pieces]
-    parts = [part for pair in zip(texts, images, strict=False) for part in pair]
-    return {"role": "user", "content": [*parts, texts[-1]]}
+    images = read_images(visuals)
+    first, *pieces = context.split(_PLACEHOLDER)
+    if len(pieces) != len(images):
+        return Turn("user", (*images, context))
+    return Turn("user", (first, *chain.from_iterable(zip(images, pieces, strict=True))))
 
 
 def read_images(visuals: Sequence[Any] | None) -> list[Image.Image]:
@@ -354,17 +339,6 @@ def cut(text: str, until: Any) -> str:
     return text
 
 
-def _given_template(given: str) -> str:
-    if any(mark in given for mark in ("{{", "{%")):
-        return given
-    try:
-        return Path(given).expanduser().read_text(encoding="utf-8")
-    except OSError as error:
-        raise ValueError(
-            f"chat_template={given!r} is neither a template nor a readable file: {error}"
-        ) from None
-
-
 def _device(name: str | None, accelerator: Accelerator) -> torch.device:
     """The device of this process; with several GPUs, each process has its own."""
     device = torch.device(best_device(None if name is None else str(name)))
@@ -378,7 +352,3 @@ def _batches(rows: Iterable[T], size: int, key: Callable[[T], Hashable]) -> Iter
     for _, alike in groupby(rows, key):
         while batch := list(islice(alike, size)):
             yield batch
-
-
-def _key(settings: Mapping[str, Any]) -> str:
-    return json.dumps(settings, sort_keys=True, default=str)

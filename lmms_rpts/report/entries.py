@@ -22,8 +22,7 @@ from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.display import ShownAnswer, ShownQuestion
-from lmms_rpts.tasks.grade_types import Grading
+from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import run_warnings, summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING

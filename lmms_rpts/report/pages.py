@@ -13,14 +13,15 @@ from lmms_rpts.analysis import differences
 from lmms_rpts.analysis.gold_match import LEAST
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
+from lmms_rpts.escaping import interval
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, GradedView, RptsView
 from lmms_rpts.report.frame import STYLES, Frame, terms
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
-from lmms_rpts.runs.validity import decimal, percent, set_title
-from lmms_rpts.tasks.display import ShownGrade
+from lmms_rpts.runs.validity import set_title
+from lmms_rpts.tasks.grade_types import ShownGrade
 from lmms_rpts.tasks.rpts_eval.results import COUNTS
 from lmms_rpts.tasks.rpts_eval.summary import GROUPS
 from lmms_rpts.tasks.sheets import summary_sheets
@@ -78,8 +79,7 @@ class Pages:
             disagreement=_disagreement,
             urgency=URGENCY.index,
             graded_urgency=GRADED_URGENCY.index,
-            percent=percent,
-            decimal=decimal,
+            interval=interval,
             set_title=set_title,
             corrected_explained=EXPLAINED,
             grade_class=_grade_class,

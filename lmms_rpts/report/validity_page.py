@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.escaping import printable
+from lmms_rpts.escaping import cost, figure, printable
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.writing import write_page
-from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity, best_rival, doubt_of
+from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.run import Miss, Validation
 
@@ -45,18 +45,16 @@ def render_validity(validation: Validation, title: str | None = None) -> str:
     environment = frame.environment
     environment.filters.update(line=printable)
     environment.globals.update(
-        number=terms.number,
-        cost=terms.cost,
+        number=figure,
+        cost=cost,
         title_of=terms.title_of,
         why_missing=terms.why_missing,
         value_of=terms.value_of,
-        beaten=doubt_of,
         doubts=terms.doubts,
         counted=terms.counted,
         baseline_help=terms.BASELINE_HELP,
         metric_groups=terms.METRIC_GROUPS,
         metrics=terms.METRICS,
-        rival_of=_rival_of,
         language_of=_language_of,
         longest=_LONGEST,
         shown_premises=_SHOWN_PREMISES,
@@ -115,12 +113,6 @@ def _settings(validity: Validity) -> dict[str, str]:
         "lmms-rpts": validity.lmms_rpts,
     }
     return {name: value for name, value in found.items() if value}
-
-
-def _rival_of(figures: ValidatedSet) -> float | None:
-    """The AUC of the best baseline."""
-    rival = best_rival(figures)
-    return rival and rival[1]
 
 
 def _language_of(miss: Miss) -> str:

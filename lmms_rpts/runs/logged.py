@@ -33,9 +33,6 @@ def read_logged(
     Args:
         files: samples files of lmms-eval.
         wanted: tasks and numbers of the documents.
-
-    Raises:
-        ReadError: if a file can't be read.
     """
     found: dict[tuple[str, int], Logged] = {}
     for file in files:

@@ -6,9 +6,10 @@ Values that are missing or have another type are left out. Secrets are masked.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from lmms_rpts.escaping import printable, storable
@@ -20,13 +21,16 @@ _TORCH = re.compile(r"PyTorch version: ([\w.+-]{1,60})")
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})[_T-](\d{2})(\d{2})(\d{2})$", re.ASCII)
 _SCORE = re.compile(r"[/\\]lmms-rpts-\w+[/\\]responses\.jsonl$")
 """Samples of ``lmms-rpts score``, which sets --limit itself so that all responses are scored."""
-_SEEDS = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
+_SEEDS = ("random", "numpy", "torch", "fewshot")
 _DEEPEST, _MOST = 4, 100
 # A value with a comma extends to the next name: "api_key=ab,cd,model=x".
 _PART = re.compile(r",(?=\s{0,9}[\w.-]{1,80}\s{0,9}=)")
 
+Results = Mapping[str, Any]
+Reader = Callable[[Results], str]
 
-def metadata_of(results: Mapping[str, Any]) -> dict[str, str]:
+
+def metadata_of(results: Results) -> dict[str, str]:
     """The metadata in a results file by name, in display order.
 
     Args:
@@ -34,17 +38,20 @@ def metadata_of(results: Mapping[str, Any]) -> dict[str, str]:
     """
     found = {}
     for name, read in _FACTS.items():
-        value = read(results)
-        if value:
-            found[name] = _line(value)
+        # The files of others may hold any value anywhere.
+        with suppress(TypeError, ValueError, AttributeError, OverflowError, KeyError):
+            line = printable(storable(read(results)))
+            if line:
+                found[name] = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
     return found
 
 
-def image_places(results: Mapping[str, Any]) -> dict[str, str]:
+def image_places(results: Results) -> dict[str, str]:
     """Where the images of a run were, by task."""
-    configs = _part(results, "configs")
-    found = ((task, _part(configs, task, "metadata").get("images")) for task in configs)
-    return {task: place for task, place in found if isinstance(place, str) and place}
+    found = {
+        task: _at(results, "configs", task, "metadata", "images") for task in _configs(results)
+    }
+    return {task: place for task, place in found.items() if isinstance(place, str) and place}
 
 
 def mask_settings(settings: object, deep: int = 0) -> str:
@@ -74,138 +81,122 @@ def _masked(name: str, value: object, deep: int = 0) -> str:
     return MASK if is_secret(name, text) else mask(text)
 
 
-def _line(value: str) -> str:
-    line = printable(storable(value))
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
-
-
-def _part(results: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    found: Any = results
+def _at(value: Any, *names: str) -> Any:
+    """The value at these names; None where one is missing."""
     for name in names:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
-def _plain(name: str, value: object) -> str:
-    """A string or a number as masked text; empty for anything else."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return _masked(name, value).strip()
+def _configs(results: Results) -> list[str]:
+    configs = results.get("configs")
+    return list(configs) if isinstance(configs, Mapping) else []
 
 
-def _whole(name: str, value: object) -> str:
-    """``_plain``, but 3 for 3.0: lmms-eval reads a limit as a fraction or a count."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return _plain(name, value)
+def _fact(*names: str) -> Reader:
+    """Reads a string or a number, as masked text; empty for anything else."""
+
+    def read(results: Results) -> str:
+        value = _at(results, *names)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return ""
+        return _masked(names[-1], value).strip()
+
+    return read
 
 
-def _config(name: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda results: _plain(name, _part(results, "config").get(name))
+_config = partial(_fact, "config")
 
 
-def _top(name: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda results: _plain(name, results.get(name))
+def _arguments(results: Results, name: str = "model_args") -> str:
+    given = _at(results, "config", name)
+    return mask_settings(given) if given and isinstance(given, str | Mapping) else ""
 
 
-def _arguments(results: Mapping[str, Any]) -> str:
-    given = _part(results, "config").get("model_args")
-    return mask_settings(given) if isinstance(given, str | Mapping) else ""
-
-
-def _by_task(values: Iterable[tuple[object, str]]) -> str:
+def _by_task(values: Iterable[tuple[str, str]]) -> str:
     """``value`` if all tasks have the same, else ``value (task, task); value (task)``."""
     tasks: dict[str, list[str]] = {}
     for task, value in values:
         if value:
-            tasks.setdefault(value, []).append(str(task))
+            tasks.setdefault(value, []).append(task)
     if len(tasks) < 2:
         return next(iter(tasks), "")
     return "; ".join(f"{value} ({', '.join(names)})" for value, names in tasks.items())
 
 
-def _tasks_of(results: Mapping[str, Any], name: str) -> list[tuple[str, Any]]:
-    return list(_part(results, name).items())[:_MOST_TASKS]
+def _tasks(results: Results, name: str) -> list[tuple[str, Any]]:
+    return list(results.get(name, {}).items())[:_MOST_TASKS]
 
 
-def _generation(results: Mapping[str, Any]) -> str:
+def _generation(results: Results) -> str:
     own = _by_task(
-        (task, mask_settings(_part(config, "generation_kwargs")))
-        for task, config in _tasks_of(results, "configs")
-        if isinstance(config, Mapping)
+        (task, mask_settings(config.get("generation_kwargs", {})))
+        for task, config in _tasks(results, "configs")
     )
-    given = _part(results, "config").get("gen_kwargs")
-    over = mask_settings(given) if isinstance(given, str | Mapping) and given else ""
+    over = _arguments(results, "gen_kwargs")
     return f"{own}; --gen_kwargs {over}" if own and over else own or over
 
 
-def _versions(results: Mapping[str, Any]) -> str:
-    versions = ((task, _plain("version", value)) for task, value in _tasks_of(results, "versions"))
-    return ", ".join(f"{task} {version}".strip() for task, version in versions)
+def _versions(results: Results) -> str:
+    return ", ".join(
+        f"{task} {_fact('version')({'version': version})}".strip()
+        for task, version in _tasks(results, "versions")
+    )
 
 
-def _shots(results: Mapping[str, Any]) -> str:
-    shots = [(task, _plain("n-shot", value)) for task, value in _tasks_of(results, "n-shot")]
-    return _by_task(shots)
+def _shots(results: Results) -> str:
+    return _by_task((task, _fact("n")({"n": n})) for task, n in _tasks(results, "n-shot"))
 
 
-def _documents(results: Mapping[str, Any]) -> str:
-    def counted(value: object) -> str:
-        counts = value if isinstance(value, Mapping) else {}
-        effective, original = _count(counts.get("effective")), _count(counts.get("original"))
+def _documents(results: Results) -> str:
+    def counted(counts: Results) -> str:
+        effective, original = _count(counts["effective"]), _count(counts.get("original"))
         return f"{effective} of {original}" if effective and original else effective
 
-    return _by_task((task, counted(value)) for task, value in _tasks_of(results, "n-samples"))
+    return _by_task((task, counted(value)) for task, value in _tasks(results, "n-samples"))
 
 
-def _limit(results: Mapping[str, Any]) -> str:
-    config = _part(results, "config")
-    given = config.get("model_args")
-    if config.get("model") == "replay" and isinstance(given, str) and _SCORE.search(given):
+def _limit(results: Results) -> str:
+    if _config("model")(results) == "replay" and _SCORE.search(
+        str(_at(results, "config", "model_args"))
+    ):
         return ""
-    limit, offset = _whole("limit", config.get("limit")), _plain("offset", config.get("offset"))
+    limit, offset = _config("limit")(results), _config("offset")(results)
+    # lmms-eval reads a limit as a fraction or a count: 3.0 is 3.
+    limit = limit.removesuffix(".0")
     return f"{limit or 'none'}, offset {offset}" if offset not in ("", "0") else limit
 
 
-def _seeds(results: Mapping[str, Any]) -> str:
-    config = _part(results, "config")
-    seeds = {name.removesuffix("_seed"): _plain(name, config.get(name)) for name in _SEEDS}
+def _seeds(results: Results) -> str:
+    seeds = {name: _config(f"{name}_seed")(results) for name in _SEEDS}
     return ", ".join(f"{name} {seed}" for name, seed in seeds.items() if seed)
 
 
-def _lmms_eval(results: Mapping[str, Any]) -> str:
+def _lmms_eval(results: Results) -> str:
     """The version; ``branch@commit`` of a git repository is left out."""
-    version = _top("lmms_eval_version")(results)
+    version = _fact("lmms_eval_version")(results)
     return "" if "@" in version else version
 
 
-def _torch(results: Mapping[str, Any]) -> str:
-    told = results.get("pretty_env_info")
-    match = _TORCH.search(told[:20_000]) if isinstance(told, str) else None
-    return _top("torch_version")(results) or (match[1] if match else "")
+def _torch(results: Results) -> str:
+    match = _TORCH.search(str(results.get("pretty_env_info"))[:20_000])
+    return _fact("torch_version")(results) or (match[1] if match else "")
 
 
-def _commit(results: Mapping[str, Any]) -> str:
-    commit, branch = _top("git_hash")(results), _top("git_branch")(results)
+def _commit(results: Results) -> str:
+    commit, branch = _fact("git_hash")(results), _fact("git_branch")(results)
     return f"{commit} ({branch})" if commit and branch else commit
 
 
-def _date(results: Mapping[str, Any]) -> str:
-    date = _top("date")(results)
-    match = _DATE.match(date)
-    if match:
-        year, month, day, hour, minute, second = match.groups()
-        date = f"{year}-{month}-{day} {hour}:{minute}:{second}"
-    zone = _plain("timezone", _part(results, "config", "resolved_cli_args").get("timezone"))
+def _date(results: Results) -> str:
+    date = _DATE.sub(r"\1-\2-\3 \4:\5:\6", _fact("date")(results))
+    zone = _config("resolved_cli_args", "timezone")(results)
     return f"{date} {zone}".strip() if date else ""
 
 
-def _wall_time(results: Mapping[str, Any]) -> str:
-    try:
-        seconds = float(results.get("total_evaluation_time_seconds") or "nan")
-    except (TypeError, ValueError, OverflowError):
-        return ""
-    if not math.isfinite(seconds) or not 0 <= seconds < 1e8:
+def _wall_time(results: Results) -> str:
+    seconds = float(results.get("total_evaluation_time_seconds") or "nan")
+    if not 0 <= seconds < 1e8:
         return ""
     if seconds < 60:
         return f"{seconds:.1f} s"
@@ -220,47 +211,47 @@ def _count(value: object) -> str:
     return f"{int(value):,}" if 0 <= value < 1e15 else ""
 
 
-def _usage(source: str) -> Callable[[Mapping[str, Any]], str]:
+def _usage(source: str) -> Reader:
     """Tokens of the model or of the judge, as lmms-eval counted them."""
+    words = {
+        "in": "input_tokens",
+        "out": "output_tokens",
+        "thinking": "reasoning_tokens",
+        "calls": "n_api_calls",
+    }
 
-    def read(results: Mapping[str, Any]) -> str:
-        used = _part(results, "usage", "by_source", source)
-        words = {
-            "in": _count(used.get("input_tokens")),
-            "out": _count(used.get("output_tokens")),
-            "thinking": _count(used.get("reasoning_tokens")),
-            "calls": _count(used.get("n_api_calls")),
+    def read(results: Results) -> str:
+        counts = {
+            word: _count(_at(results, "usage", "by_source", source, name))
+            for word, name in words.items()
         }
-        return ", ".join(
-            f"{count} {word}" for word, count in words.items() if count not in ("", "0")
-        )
+        return ", ".join(f"{n} {word}" for word, n in counts.items() if n not in ("", "0"))
 
     return read
 
 
-def _model_tokens(results: Mapping[str, Any]) -> str:
+def _model_tokens(results: Results) -> str:
     """Tokens of API models; for others, the output tokens that lmms-eval counted."""
-    used = _usage("model")(results)
-    if used:
+    if used := _usage("model")(results):
         return used
-    counted = _count(_part(results, "efficiency", "overall").get("total_output_tokens"))
-    generated = _count(_part(results, "throughput").get("total_gen_tokens"))
+    counted = _count(_at(results, "efficiency", "overall", "total_output_tokens"))
+    generated = _count(_at(results, "throughput", "total_gen_tokens"))
     out = next((each for each in (counted, generated) if each not in ("", "0")), "")
     return f"{out} out" if out else ""
 
 
-def _judge_cost(results: Mapping[str, Any]) -> str:
+def _judge_cost(results: Results) -> str:
     """Cost of the judge in the currency of LMMS_RPTS_PRICE, as the filters wrote it."""
-    judges = _part(results, "usage", "judges")
-    cost = judges.get("cost")
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < 1e15:
+    judges = results["usage"]["judges"]
+    if not _count(judges["cost"]):
         return ""
     cached = _count(judges.get("found"))
     about = "about " if judges.get("guessed") is True else ""
-    return f"{about}{cost:.4g}" + (f" ({cached} cached replies)" if cached not in ("", "0") else "")
+    cached = f" ({cached} cached replies)" if cached not in ("", "0") else ""
+    return f"{about}{judges['cost']:.4g}{cached}"
 
 
-_FACTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+_FACTS: Mapping[str, Reader] = {
     "model": _config("model"),
     "model arguments": _arguments,
     "backend": _config("model_backend"),
@@ -274,7 +265,7 @@ _FACTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "device": _config("device"),
     "response cache": _config("use_cache"),
     "lmms-eval": _lmms_eval,
-    "transformers": _top("transformers_version"),
+    "transformers": _fact("transformers_version"),
     "torch": _torch,
     "git commit": _commit,
     "date": _date,

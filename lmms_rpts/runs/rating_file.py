@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -21,18 +21,17 @@ class RatedItem(Model):
 
     task: Text
     doc_id: Whole
-    id: Annotated[Text, Field(description="the document's own id")] = ""
+    id: Text = Field(default="", description="the document's own id")
     repeat: Whole = 0
-    step: Annotated[Whole, Field(description="number of the step in the response, from 0")]
-    kind: Annotated[
-        Literal["inference", "image"],
-        Field(description="question: does it follow from its premises, or is it true of an image"),
-    ]
+    step: Whole = Field(description="number of the step in the response, from 0")
+    kind: Literal["inference", "image"] = Field(
+        description="question: does it follow from its premises, or is it true of an image"
+    )
     language: Language
     context: Text
-    premises: Annotated[Several[Text], Field(description="premises; none for images")]
+    premises: Several[Text] = Field(description="premises; none for images")
     conclusion: Text
-    score: Annotated[Share | None, Field(description="null if skipped or not yet rated")]
+    score: Share | None = Field(description="null if skipped or not yet rated")
     comment: Text = ""
 
     @property
@@ -47,8 +46,8 @@ class RatingFile(Model):
     format: Literal["lmms-rpts-ratings"]
     version: Whole
     rater: Text
-    sample: Annotated[Text, Field(description="digest of the sample's texts")]
-    created: Annotated[Text, Field(description="date and time")] = ""
+    sample: Text = Field(description="digest of the sample's texts")
+    created: Text = Field(default="", description="date and time")
     items: Several[RatedItem]
 
 

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from loguru import logger
-
 from lmms_rpts.escaping import storable
 from lmms_rpts.masking import mask
 from lmms_rpts.runs.metadata import image_places
@@ -64,11 +62,7 @@ def read_runs_of(
 
 
 def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list[type[Record]]:
-    """The record types that occur in the samples at these paths.
-
-    Raises:
-        RunError: with a path that cannot be read.
-    """
+    """The record types that occur in the samples at these paths."""
     files = [file for path in paths for file in _files(split_label(path)[1])]
     try:
         return [each for each in types if any(holds_schema(file, each.SCHEMA) for file in files)]
@@ -77,11 +71,7 @@ def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list
 
 
 def holds_only(paths: Iterable[str | Path], record: type[Record]) -> bool:
-    """Whether all samples at these paths may have records of this type.
-
-    Raises:
-        RunError: with a path that cannot be read.
-    """
+    """Whether all samples at these paths may have records of this type."""
     files = [file for path in paths for file in _files(split_label(path)[1])]
     return bool(files) and all(types_in([file], [record]) for file in files)
 
@@ -124,37 +114,19 @@ def _read_place(record: type[R], place: Path, label: str | None, known: Records)
 def _files(place: Path) -> list[Path]:
     """The samples files at ``place``, by name."""
     try:
-        mode = place.stat().st_mode
+        whole = stat.S_ISDIR(place.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise RunError(
             f"{place} does not exist: pass the folder that lmms-eval wrote (--output_path)"
         ) from None
     except OSError as error:
         raise RunError(_unreadable(place, error)) from None
-    if stat.S_ISDIR(mode):
-        return _samples_below(place)
-    if not stat.S_ISREG(mode):
-        raise RunError(f"{place} is neither a file nor a folder: pass the output of lmms-eval")
-    if place.name.endswith(_RESULTS):
-        start = place.name.removesuffix(_RESULTS) + _SAMPLES
-        beside = _samples_below(place.parent, deep=False)
-        return [file for file in beside if file.name.startswith(start)]
-    return [place]
-
-
-def _samples_below(folder: Path, deep: bool = True) -> list[Path]:
-    def tell(error: OSError) -> None:
-        if error.filename == str(folder):
-            raise RunError(_unreadable(folder, error)) from None
-        logger.warning("Ignored {}: {}", error.filename, error.strerror)
-
-    found: list[Path] = []
-    for parent, inner, names in os.walk(folder, onerror=tell):
-        named = (Path(parent, each) for each in names if _SAMPLES in each)
-        found += (each for each in named if each.suffix == ".jsonl" and not each.is_fifo())
-        if not deep:
-            inner.clear()
-    return sorted(found)
+    if not whole and not place.name.endswith(_RESULTS):
+        return [place]
+    start = "" if whole else place.name.removesuffix(_RESULTS) + _SAMPLES
+    found = place.rglob("*.jsonl") if whole else place.parent.glob("*.jsonl")
+    names = (each for each in found if _SAMPLES in each.name and each.name.startswith(start))
+    return sorted(each for each in names if not each.is_dir())
 
 
 def _unreadable(place: Path, error: OSError) -> str:
@@ -165,19 +137,14 @@ def _read_run(
     record: type[R], files: Sequence[Path], label: str | None, known: Records, whole: bool
 ) -> RunOf[R]:
     """Read one run; ``whole``: files of other tasks are part of it and are ignored."""
-    responses: list[R] = []
-    ours = []
-    for file in files:
-        found = read_samples_of(record, file, pass_over=whole, known=known)
-        if found is None:
-            continue
-        responses.extend(found)
-        ours.append(file)
+    read = {file: read_samples_of(record, file, pass_over=whole, known=known) for file in files}
+    ours = {file: found for file, found in read.items() if found is not None}
     results = read_results(files[0]) if ours else {}
     folder = files[0].absolute().parent
     model = label or model_name(results) or _plain(folder.name) or "model"
     source = "" if label else _loaded_from(results) or str(folder)
-    return RunOf(model, model, _sorted(responses), results, tuple(ours), source)
+    responses = _sorted(each for found in ours.values() for each in found)
+    return RunOf(model, model, responses, results, tuple(ours), source)
 
 
 def results_beside(samples: Path) -> Path:
@@ -186,11 +153,7 @@ def results_beside(samples: Path) -> Path:
 
 
 def read_results(samples: Path) -> Mapping[str, Any]:
-    """Read the results of a samples file; empty if there are none.
-
-    Raises:
-        RunError: if they cannot be read.
-    """
+    """Read the results of a samples file; empty if there are none."""
     path = results_beside(samples)
     remedy = "copy it again, or remove it: the samples can be read without it"
     if _SAMPLES not in samples.name or not path.is_file():
@@ -205,11 +168,7 @@ def read_results(samples: Path) -> Mapping[str, Any]:
 
 
 def recorded_images(runs: Iterable[AnyRun]) -> dict[str, Path]:
-    """Where the images of runs were, by task; of several places, one that still exists.
-
-    Raises:
-        RunError: if results cannot be read.
-    """
+    """Where the images of runs were, by task; of several places, one that still exists."""
     files = {results_beside(file): file for run in runs for file in run.files}
     found: dict[str, Path] = {}
     for file in files.values():
@@ -282,31 +241,25 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
             for other in range(len(parts))
         )
 
-    joined: list[tuple[int, RunOf[R]]] = []
+    joined: dict[int, RunOf[R]] = {}
     wanted = [at for at in range(len(parts)) if not known(at)]
     # By date, since file names begin with it, so that the order of arguments doesn't matter.
     for at in sorted(wanted, key=lambda at: sorted((file.name, file) for file in files[at])):
         part = parts[at]
-        for place, (first, run) in enumerate(joined):
+        for first, run in joined.items():
             if (
-                _of_one_origin(record, run, part)
+                (run.model, run.source) == (part.model, part.source)
+                and record.alike(frozenset(run.scorings), frozenset(part.scorings))
                 and not run.documents().keys() & part.documents().keys()
             ):
-                joined[place] = (min(first, at), _together(run, part))
+                responses = _sorted((*run.responses, *part.responses))
+                whole = replace(run, responses=responses, files=(*run.files, *part.files))
+                del joined[first]
+                joined[min(first, at)] = whole
                 break
         else:
-            joined.append((at, part))
-    return [run for _, run in sorted(joined, key=lambda pair: pair[0])]
-
-
-def _of_one_origin(record: type[R], run: RunOf[R], part: RunOf[R]) -> bool:
-    same = (run.model, run.source) == (part.model, part.source)
-    return same and record.alike(frozenset(run.scorings), frozenset(part.scorings))
-
-
-def _together(run: RunOf[R], part: RunOf[R]) -> RunOf[R]:
-    responses = _sorted((*run.responses, *part.responses))
-    return replace(run, responses=responses, files=(*run.files, *part.files))
+            joined[at] = part
+    return [joined[at] for at in sorted(joined)]
 
 
 def _sorted(responses: Iterable[R]) -> tuple[R, ...]:

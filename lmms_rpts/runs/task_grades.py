@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.rows import read_rows
+from lmms_rpts.rows import read_objects, read_rows
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
@@ -63,9 +63,18 @@ def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
     with path.open("w", encoding="utf-8") as out:
         for task, found in grades.items():
             for doc_id, values in found.items():
-                metrics = {name: value for name, value in values.items() if name != TARGET}
-                row = {"task": task, "doc_id": doc_id, "metrics": [metrics]}
-                out.write(json.dumps(row | {"target": values.get(TARGET)}) + "\n")
+                row = {"task": task, "doc_id": doc_id, "values": values}
+                out.write(json.dumps(row) + "\n")
+
+
+def load_task_grades(path: Path, task: str) -> Grades:
+    """The grades of a task from a file of ``write_task_grades``.
+
+    Raises:
+        ReadError: if the file cannot be read.
+    """
+    rows = (row.fields for row in read_objects(path))
+    return {row["doc_id"]: row["values"] for row in rows if row["task"] == task}
 
 
 def _metrics(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -17,12 +17,12 @@ from lmms_rpts.errors import UserError
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole, first_fault, shown
 from lmms_rpts.settings import Jury
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.stats.prevalence import Corrected
 
 VERSION = 1
 BUILT_IN = "built-in"
 """Name and layout of the labelled steps that come with the package."""
 
+_TRIVIAL = {"shortness": "the shortness of a step", "place": "its place in the chain"}
 _REMEDY = "pass a file that lmms-rpts validate -o wrote"
 
 
@@ -33,11 +33,11 @@ class ValidityError(UserError):
 class Interval(Model):
     """A figure with its 95% interval over questions; null if undefined."""
 
-    value: Annotated[Number | None, Field(description="the value; null if it is not defined")]
-    low: Annotated[
-        Number | None, Field(description="lower end of the 95% interval over questions")
-    ] = None
-    high: Annotated[Number | None, Field(description="upper end of the same interval")] = None
+    value: Number | None = Field(description="the value; null if it is not defined")
+    low: Number | None = Field(
+        default=None, description="lower end of the 95% interval over questions"
+    )
+    high: Number | None = Field(default=None, description="upper end of the same interval")
 
 
 Figures = Mapping[Text, Interval]
@@ -46,23 +46,21 @@ Figures = Mapping[Text, Interval]
 class Bin(Model):
     """One bin of the reliability diagram: steps with similar scores."""
 
-    score: Annotated[Share, Field(description="mean score of the bin's steps")]
-    sound: Annotated[Share, Field(description="share of these steps that are sound")]
-    low: Annotated[Share | None, Field(description="lower end of the 95% interval of `sound`")] = (
-        None
-    )
-    high: Annotated[Share | None, Field(description="upper end of the same interval")] = None
-    n: Annotated[Whole, Field(description="number of steps")]
+    score: Share = Field(description="mean score of the bin's steps")
+    sound: Share = Field(description="share of these steps that are sound")
+    low: Share | None = Field(default=None, description="lower end of the 95% interval of `sound`")
+    high: Share | None = Field(default=None, description="upper end of the same interval")
+    n: Whole = Field(description="number of steps")
 
 
 class Usage(Model):
     """Calls, tokens and cost of the judge for one set."""
 
-    calls: Annotated[Whole, Field(description="number of calls")]
-    input_tokens: Annotated[Whole, Field(description="input tokens")]
-    output_tokens: Annotated[Whole, Field(description="output tokens")]
-    cost: Annotated[Number | None, Field(description="null without prices")] = None
-    found: Annotated[Whole, Field(description="number of cache hits")]
+    calls: Whole = Field(description="number of calls")
+    input_tokens: Whole = Field(description="input tokens")
+    output_tokens: Whole = Field(description="output tokens")
+    cost: Number | None = Field(default=None, description="null without prices")
+    found: Whole = Field(description="number of cache hits")
 
 
 class Labelled:
@@ -92,30 +90,27 @@ class Labelled:
 class JudgedChain(Labelled, Model):
     """The labels and scores of one chain, without its texts."""
 
-    id: Annotated[Text, Field(description="id of the chain within its set")]
-    question: Annotated[Text, Field(description="id of its question; intervals resample questions")]
-    stratum: Annotated[Text, Field(description="stratum of the set that it belongs to")]
-    labels: Annotated[
-        Several[Flag | None], Field(description="whether each step is sound; null: not counted")
-    ]
-    scores: Annotated[
-        Several[Share | None],
-        Field(description="the judge's scores; null: not asked, or no reply"),
-    ]
-    first_error: Annotated[
-        Whole | None, Field(description="index of the first wrong step, from 0; null: none")
-    ] = None
-    located: Annotated[
-        Flag, Field(description="whether the data contain the place of the first error, if any")
-    ] = True
-    places: Annotated[
-        Several[Whole],
-        Field(description="position of each step in the chain, if some steps are alternatives"),
-    ] = ()
-    path: Annotated[
-        Several[Whole],
-        Field(description="indices of the chosen steps, if some steps are alternatives"),
-    ] = ()
+    id: Text = Field(description="id of the chain within its set")
+    question: Text = Field(description="id of its question; intervals resample questions")
+    stratum: Text = Field(description="stratum of the set that it belongs to")
+    labels: Several[Flag | None] = Field(
+        description="whether each step is sound; null: not counted"
+    )
+    scores: Several[Share | None] = Field(
+        description="the judge's scores; null: not asked, or no reply"
+    )
+    first_error: Whole | None = Field(
+        default=None, description="index of the first wrong step, from 0; null: none"
+    )
+    located: Flag = Field(
+        default=True, description="whether the data contain the place of the first error, if any"
+    )
+    places: Several[Whole] = Field(
+        default=(), description="position of each step in the chain, if some steps are alternatives"
+    )
+    path: Several[Whole] = Field(
+        default=(), description="indices of the chosen steps, if some steps are alternatives"
+    )
     inherited: ClassVar[frozenset[int]] = frozenset()
     """Not saved: only a metric of PARC's authors needs them."""
 
@@ -144,64 +139,60 @@ class JudgedChain(Labelled, Model):
 class PublishedFigure(Model):
     """A figure published by others, measured with their own protocol."""
 
-    judge: Annotated[Text, Field(description="the judge that was measured")]
-    metric: Annotated[Text, Field(description="name of the metric in the source")]
-    value: Annotated[Number, Field(description="from 0 to 1")]
-    source: Annotated[Text, Field(description="source of the figure")]
+    judge: Text = Field(description="the judge that was measured")
+    metric: Text = Field(description="name of the metric in the source")
+    value: Number = Field(description="from 0 to 1")
+    source: Text = Field(description="source of the figure")
 
 
 class ValidatedSet(Model):
     """One set of labelled steps, and the judge's performance on it."""
 
-    name: Annotated[Text, Field(description="name of the set, as given on the command line")]
-    layout: Annotated[Text, Field(description="layout of the data")]
-    licence: Annotated[Text, Field(description="licence of the data")] = ""
+    name: Text = Field(description="name of the set, as given on the command line")
+    layout: Text = Field(description="layout of the data")
+    licence: Text = Field(default="", description="licence of the data")
     sha256: Mapping[Text, Text] = Field(default_factory=dict, description="SHA-256 of each file")
-    n_chains: Annotated[Whole, Field(description="number of chains used")]
-    n_steps: Annotated[Whole, Field(description="number of labelled steps in them")]
-    n_wrong: Annotated[Whole, Field(description="number of wrong steps in them")]
-    n_questions: Annotated[
-        Whole, Field(description="number of questions in them; intervals resample these")
-    ]
-    available: Annotated[Whole, Field(description="number of chains in the data")]
+    n_chains: Whole = Field(description="number of chains used")
+    n_steps: Whole = Field(description="number of labelled steps in them")
+    n_wrong: Whole = Field(description="number of wrong steps in them")
+    n_questions: Whole = Field(description="number of questions in them; intervals resample these")
+    available: Whole = Field(description="number of chains in the data")
     skipped: Mapping[Text, Whole] = Field(
         default_factory=dict, description="number of rows with an invalid field, by its name"
     )
     left_out: Mapping[Text, Whole] = Field(
         default_factory=dict, description="number of rows left out, by reason"
     )
-    premises: Annotated[
-        Literal["given", "all"],
-        Field(description="premises of a step: those given in the data, or all earlier steps"),
-    ] = "all"
-    blind: Annotated[
-        Flag, Field(description="whether the questions have images that the judge did not see")
-    ] = False
-    shortened: Annotated[
-        Whole,
-        Field(
-            description="number of questions whose oldest premises were left out because of their "
-            "length"
-        ),
-    ] = 0
-    metrics: Annotated[Figures, Field(description="metrics of the judge")]
+    premises: Literal["given", "all"] = Field(
+        default="all",
+        description="premises of a step: those given in the data, or all earlier steps",
+    )
+    blind: Flag = Field(
+        default=False, description="whether the questions have images that the judge did not see"
+    )
+    shortened: Whole = Field(
+        default=0,
+        description="number of questions whose oldest premises were left out because of their "
+        "length",
+    )
+    metrics: Figures = Field(description="metrics of the judge")
     own_metrics: Figures = Field(
         default_factory=dict, description="the published metrics of the set, by their names"
     )
     baselines: Mapping[Text, Figures] = Field(
         default_factory=dict, description="metrics of the baselines, by baseline"
     )
-    thresholds: Annotated[
-        Several[Number], Field(description="cross-fitted thresholds, one per half")
-    ] = ()
-    bins: Annotated[Several[Bin], Field(description="bins of the reliability diagram")] = ()
-    published: Annotated[
-        Several[PublishedFigure], Field(description="published figures, from other protocols")
-    ] = ()
-    usage: Annotated[Usage | None, Field(description="usage of the judge")] = None
-    chains: Annotated[
-        Several[JudgedChain], Field(description="labels and scores of each chain, without texts")
-    ] = ()
+    thresholds: Several[Number] = Field(
+        default=(), description="cross-fitted thresholds, one per half"
+    )
+    bins: Several[Bin] = Field(default=(), description="bins of the reliability diagram")
+    published: Several[PublishedFigure] = Field(
+        default=(), description="published figures, from other protocols"
+    )
+    usage: Usage | None = Field(default=None, description="usage of the judge")
+    chains: Several[JudgedChain] = Field(
+        default=(), description="labels and scores of each chain, without texts"
+    )
 
     @model_validator(mode="after")
     def _distinct(self) -> ValidatedSet:
@@ -209,30 +200,60 @@ class ValidatedSet(Model):
             raise ValueError("has two chains with the same id")
         return self
 
+    def figure(self, name: str) -> Estimate | None:
+        """A metric of the judge between 0 and 1; None if missing or outside."""
+        found = self.metrics.get(name, Interval(value=None))
+        if found.value is None or not 0 <= found.value <= 1:
+            return None
+        return Estimate(found.value, found.low, found.high, self.n_steps)
+
+    @property
+    def rival(self) -> tuple[str, float] | None:
+        """The trivial baseline with the best AUC, and its AUC; None if none was measured."""
+        known = {name: self.baselines.get(name, {}).get("auc") for name in _TRIVIAL}
+        there = [
+            (name, each.value) for name, each in known.items() if each and each.value is not None
+        ]
+        return max(there, key=itemgetter(1), default=None)
+
+    @property
+    def bar(self) -> tuple[str, float]:
+        """The best trivial baseline, chance included, and its AUC."""
+        return max(("chance", 0.5), self.rival or ("", 0.0), key=itemgetter(1))
+
+    @property
+    def doubt(self) -> str:
+        """Message that the judge separates steps no better than a trivial baseline.
+
+        Empty if the judge is better, or if this is unknown.
+        """
+        auc, (rival, best) = self.figure("auc"), self.bar
+        if auc is None or auc.value is None or auc.value > best:
+            return ""
+        return f"no better than {_TRIVIAL.get(rival, rival)} ({best:.2f})"
+
 
 class Validity(Model):
     """The performance of one judge on sets of labelled steps, and the settings used."""
 
-    format: Annotated[Literal["lmms-rpts-validity"], Field(description="format of the file")]
-    version: Annotated[Whole, Field(description="version of the format")] = VERSION
-    judge: Annotated[Text, Field(description="the judge, as in LMMS_RPTS_JUDGE")]
-    judge_samples: Annotated[
-        Whole, Field(description="number of replies per request; `jury` joins their scores")
-    ] = 1
-    jury: Annotated[
-        Jury,
-        Field(
-            description="how several scores are joined (setting `jury`); omitted for `mean`",
-            exclude_if=lambda jury: jury == "mean",
-        ),
-    ] = "mean"
-    temperature: Annotated[Number, Field(description="temperature of the judge")] = 0.0
-    prompt_version: Annotated[Text, Field(description="version of the judge's prompts")] = ""
-    created: Annotated[Text, Field(description="date, such as 2026-11-22")] = ""
-    lmms_rpts: Annotated[Text, Field(description="version of the package")] = ""
-    seed: Annotated[Whole, Field(description="seed for drawing chains")] = 0
-    limit: Annotated[Whole | None, Field(description="number of chains per set; null: all")] = None
-    sets: Annotated[Several[ValidatedSet], Field(description="one entry per --data")]
+    format: Literal["lmms-rpts-validity"] = Field(description="format of the file")
+    version: Whole = Field(default=VERSION, description="version of the format")
+    judge: Text = Field(description="the judge, as in LMMS_RPTS_JUDGE")
+    judge_samples: Whole = Field(
+        default=1, description="number of replies per request; `jury` joins their scores"
+    )
+    jury: Jury = Field(
+        default="mean",
+        description="how several scores are joined (setting `jury`); omitted for `mean`",
+        exclude_if=lambda jury: jury == "mean",
+    )
+    temperature: Number = Field(default=0.0, description="temperature of the judge")
+    prompt_version: Text = Field(default="", description="version of the judge's prompts")
+    created: Text = Field(default="", description="date, such as 2026-11-22")
+    lmms_rpts: Text = Field(default="", description="version of the package")
+    seed: Whole = Field(default=0, description="seed for drawing chains")
+    limit: Whole | None = Field(default=None, description="number of chains per set; null: all")
+    sets: Several[ValidatedSet] = Field(description="one entry per --data")
 
 
 # --- files, and their extract in a run's results
@@ -349,56 +370,6 @@ def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:
     return ValidityFile(path, named.sha256, validity)
 
 
-# --- figures as estimates, and as text
-
-_WORDS = {"shortness": "the shortness of a step", "place": "its place in the chain"}
-
-
 def set_title(name: str, blind: bool) -> str:
     """The name of a set, marked if it was judged without the images."""
     return f"{name} without its images" if blind else name
-
-
-def figure_text(found: Estimate | Corrected | None, form: str) -> str:
-    """A figure with its interval, as text; a dash if missing."""
-    if found is None or found.value is None:
-        return "–"
-    interval = ""
-    if found.low is not None and found.high is not None:
-        interval = f" [{format(found.low, form)}, {format(found.high, form)}]"
-    return format(found.value, form) + interval
-
-
-percent, decimal = partial(figure_text, form=".1%"), partial(figure_text, form=".2f")
-
-
-def figure_of(found: ValidatedSet, name: str) -> Estimate | None:
-    """A metric of a set between 0 and 1; None if missing or outside."""
-    interval = found.metrics.get(name, Interval(value=None))
-    if interval.value is None or not 0 <= interval.value <= 1:
-        return None
-    return Estimate(interval.value, interval.low, interval.high, found.n_steps)
-
-
-def best_rival(found: ValidatedSet) -> tuple[str, float] | None:
-    """The trivial baseline with the best AUC, and its AUC; None if none was measured."""
-    known = {name: found.baselines.get(name, {}).get("auc") for name in _WORDS}
-    there = [(name, each.value) for name, each in known.items() if each and each.value is not None]
-    return max(there, key=lambda pair: pair[1], default=None)
-
-
-def bar_to_clear(found: ValidatedSet) -> tuple[str, float]:
-    """The best trivial baseline, chance included, and its AUC."""
-    return max(("chance", 0.5), best_rival(found) or ("", 0.0), key=lambda pair: pair[1])
-
-
-def doubt_of(found: ValidatedSet) -> str:
-    """Message that the judge separates steps no better than a trivial baseline.
-
-    Empty if the judge is better, or if this is unknown.
-    """
-    auc = figure_of(found, "auc")
-    rival, best = bar_to_clear(found)
-    if auc is None or auc.value is None or auc.value > best:
-        return ""
-    return f"no better than {_WORDS.get(rival, rival)} ({best:.2f})"

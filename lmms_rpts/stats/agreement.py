@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import Estimate, Floats, Indices, bootstrapped, resampled
+from lmms_rpts.stats.intervals import Estimate, Floats, Indices, bootstrap, bootstrapped
 
 STATISTICS = ("mae", "spearman", "kappa", "bias")
 LEVELS = 10
 _DIGITS = 9
-_AT_A_TIME = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,8 @@ def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
     - ``bias``: the mean of ``scores`` minus ``others``.
 
     Args:
-        scores: (n,), from 0 to 1.
-        others: (n,), from 0 to 1.
-        weights: (k, n), the weight of each step, a whole number. Results are NaN if all weights are
-            0.
+        scores: (n,), from 0 to 1; ``others``: likewise.
+        weights: (k, n), whole numbers. Results are NaN if all weights of a row are 0.
     """
     total = weights.sum(axis=1)
     gaps = scores - others
@@ -63,11 +61,7 @@ def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
 
 
 def estimate_groups(
-    scores: Floats,
-    others: Floats,
-    documents: Indices,
-    groups: Sequence[Indices],
-    resamples: int,
+    scores: Floats, others: Floats, documents: Indices, groups: Sequence[Indices], resamples: int
 ) -> list[dict[str, Estimate]]:
     """The statistics of each group of steps, with 95% intervals over documents.
 
@@ -76,8 +70,7 @@ def estimate_groups(
     undefined are left out of its interval.
 
     Args:
-        scores: (n,), from 0 to 1.
-        others: (n,), from 0 to 1.
+        scores: (n,), from 0 to 1; ``others``: likewise.
         documents: (n,), the document of each step, from 0 without gaps.
         groups: for each group, the indices of its steps.
 
@@ -85,19 +78,19 @@ def estimate_groups(
         For each group, an estimate for each name in ``STATISTICS``: without a value if it is
         undefined, without an interval also if there is only one document.
     """
-    draws: list[list[Floats]] = [[] for _ in groups]
-    rows = max(1, _AT_A_TIME // len(scores))
-    for block in resampled(len(set(documents.tolist())), resamples):
-        for start in range(0, len(block), rows):
-            for drawn, own in zip(draws, groups, strict=True):
-                weights = block[start : start + rows, documents[own]]
-                drawn.append(statistics_of(scores[own], others[own], weights))
-    found = []
-    for drawn, own in zip(draws, groups, strict=True):
-        (values,) = statistics_of(scores[own], others[own], np.ones((1, len(own))))
-        n = len(set(documents[own].tolist()))
-        columns = zip(STATISTICS, values, np.concatenate(drawn).T, strict=True)
-        found.append({name: bootstrapped(value, column, n) for name, value, column in columns})
+    n, found = len(set(documents.tolist())), []
+    for own in groups:
+        one, two, at = scores[own], others[own], documents[own]
+
+        def statistic(
+            weights: Floats, one: Floats = one, two: Floats = two, at: Indices = at
+        ) -> Any:
+            return statistics_of(one, two, weights[:, at])
+
+        values, draws = bootstrap(statistic, n, resamples, size=len(scores))
+        size = len(set(at.tolist()))
+        columns = zip(STATISTICS, values, draws, strict=True)
+        found.append({name: bootstrapped(value, column, size) for name, value, column in columns})
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,9 @@ from lmms_rpts.stats.intervals import (
     RESAMPLES,
     Estimate,
     Floats,
+    bootstrap,
     bootstrapped,
     numbered,
-    resampled,
     resampled_means,
 )
 
@@ -132,27 +132,28 @@ def wording_statistics(
     their intervals do not correct for this. Wordings that are missing for more than a tenth of the
     samples are excluded from both.
 
-    Args:
-        answers: in any order.
-        resamples: of the bootstrap (expanded percentile, see ``intervals.interval``).
-
     Returns:
         Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``; without a value if undefined.
     """
-    grouped = _by_sample(answers)
+    samples: dict[Hashable, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        samples[answer.sample].append(answer)
+    grouped = list(samples.values())
     if not grouped:
         return dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
     values = np.array([_of_sample(each) for each in grouped])
     if all(answer.chosen is None for each in grouped for answer in each):
         values[:, BY_SAMPLE.index("instability") :] = math.nan
-    wordings = _usual_wordings(grouped)
-    right = np.array([_by_wording(each, wordings) for each in grouped])
+    asked = Counter(wording for each in grouped for wording in {one.wording for one in each})
+    usual = sorted(each for each, n in asked.items() if n >= _USUAL * max(asked.values()))
+    right = np.array([_by_wording(each, usual) for each in grouped])
 
     def statistic(weights: Floats) -> Floats:
-        ends = _ends(resampled_means(right, weights))
+        means = resampled_means(right, weights)
+        ends = np.fmax.reduce(means, axis=1), np.fmin.reduce(means, axis=1)
         return np.column_stack([resampled_means(values, weights), *ends])
 
-    whole, draws = _bootstrap(statistic, len(grouped), resamples)
+    whole, draws = bootstrap(statistic, len(grouped), resamples)
     counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
     return {
         name: bootstrapped(float(value), column, int(n))
@@ -171,6 +172,8 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
 
     Answers without a position, or without the position of the right option, do not count.
     """
+    from scipy.special import chdtrc  # scipy.stats takes a second to import
+
     told = [
         each
         for each in answers
@@ -198,15 +201,9 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
         tuple((wanted / n).tolist()),
         float(np.abs(seen - wanted).sum()) / (2 * n),
         statistic,
-        _chi_square_p(statistic, size - 1) if enough else math.nan,
+        float(chdtrc(size - 1, statistic)) if enough else math.nan,
         n,
     )
-
-
-def _chi_square_p(statistic: float, freedom: int) -> float:
-    from scipy.special import chdtrc  # scipy.stats takes a second to import
-
-    return float(chdtrc(freedom, statistic))
 
 
 def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Rounds:
@@ -229,31 +226,19 @@ def round_statistics(turns: Iterable[Turn], resamples: int = RESAMPLES) -> Round
             for each in cells.values()
         ]
     )  # fmt: skip
-    x = np.array(rounds, dtype=float)
-    whole, draws = _bootstrap(
-        lambda weights: _trend(x, resampled_means(values, weights)).T, len(values), resamples
+    x, n = np.array(rounds, dtype=float), len(values)
+
+    def statistic(weights: Floats) -> Floats:
+        means = resampled_means(values, weights)
+        return np.column_stack([means, *_trend(x, means)])
+
+    whole, draws = bootstrap(statistic, n, resamples)
+    counts = [*(~np.isnan(values)).sum(axis=0), n, n]
+    *accuracy, correlation, slope = (
+        bootstrapped(float(value), column, int(each))
+        for value, column, each in zip(whole, draws, counts, strict=True)
     )
-    n = len(values)
-    return Rounds(
-        dict(zip(rounds, _means(values, resamples), strict=True)),
-        bootstrapped(float(whole[0]), draws[0], n),
-        bootstrapped(float(whole[1]), draws[1], n),
-    )
-
-
-def _bootstrap(
-    statistic: Callable[[Floats], Floats], n: int, resamples: int
-) -> tuple[Floats, Floats]:
-    """The values of a statistic of n weights, (m,), and its draws, (m, resamples)."""
-    draws = np.concatenate([statistic(weights) for weights in resampled(n, resamples)])
-    return statistic(np.ones((1, n)))[0], draws.T
-
-
-def _by_sample(answers: Iterable[Answer]) -> list[list[Answer]]:
-    grouped: dict[Hashable, list[Answer]] = defaultdict(list)
-    for answer in answers:
-        grouped[answer.sample].append(answer)
-    return list(grouped.values())
+    return Rounds(dict(zip(rounds, accuracy, strict=True)), correlation, slope)
 
 
 def _of_sample(answers: Sequence[Answer]) -> list[float]:
@@ -281,26 +266,6 @@ def _by_wording(answers: Sequence[Answer], wordings: Sequence[int]) -> list[floa
     for answer in answers:
         found[answer.wording].append(answer.correct)
     return [sum(found[each]) / len(found[each]) if each in found else math.nan for each in wordings]
-
-
-def _usual_wordings(grouped: Sequence[Sequence[Answer]]) -> list[int]:
-    """Wordings in which nearly all samples were asked: others are not comparable."""
-    counts = Counter(wording for each in grouped for wording in {one.wording for one in each})
-    most = max(counts.values())
-    return sorted(wording for wording, count in counts.items() if count >= _USUAL * most)
-
-
-def _ends(means: Floats) -> tuple[Floats, Floats]:
-    """The best and the worst of (k, m) accuracies."""
-    return np.fmax.reduce(means, axis=1), np.fmin.reduce(means, axis=1)
-
-
-def _means(values: Floats, resamples: int) -> list[Estimate]:
-    """The mean of each column of (n, m) values, with its interval."""
-    whole, draws = _bootstrap(lambda each: resampled_means(values, each), len(values), resamples)
-    counts = (~np.isnan(values)).sum(axis=0)
-    columns = zip(whole, draws, counts, strict=True)
-    return [bootstrapped(float(value), column, int(n)) for value, column, n in columns]
 
 
 def _chance(answer: Answer, accuracy: float, size: int) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ RESAMPLES = 10_000
 SEED = 20260101
 _AT_A_TIME = 2_000_000
 
+Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -144,6 +145,29 @@ def interval(
         tail = float(ndtr(wider))
     low, high = np.quantile(there, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def bootstrap(
+    statistic: Callable[[Floats], Floats],
+    n: int,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    clusters: Indices | None = None,
+    size: int = 1,
+) -> tuple[Floats, Floats]:
+    """Values of a statistic of ``n`` documents, (m,), and their bootstrap draws, (m, resamples).
+
+    Args:
+        statistic: (k, n) weights of the documents -> (k, m) values, NaN where undefined.
+        clusters: as for ``resampled``.
+        size: numbers that the statistic holds for one weighting, if more than ``n``: it is then
+            computed for fewer weightings at a time.
+    """
+    whole = statistic(np.ones((1, n)))
+    rows, draws = max(1, _AT_A_TIME // max(1, size)), [whole[:0]]
+    for block in resampled(n, resamples, seed, clusters):
+        draws += [statistic(block[start : start + rows]) for start in range(0, len(block), rows)]
+    return whole[0], np.concatenate(draws).T
 
 
 def bootstrapped(value: float, draws: Floats, n: int) -> Estimate:

@@ -7,22 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lmms_rpts.stats.intervals import (
     SEED,
     Estimate,
+    Flags,
     Floats,
     Indices,
+    bootstrap,
     estimate_mean,
     interval,
-    resampled,
 )
 
 MEASURE_RESAMPLES = 1_000
 """Fewer than for means: a measure may have to rank all steps in each resample."""
 
-Flags = NDArray[np.bool_]
 Counts = Floats | Flags
 
 Statistic = Callable[[Floats], Floats]
@@ -103,19 +102,19 @@ def estimate_measures(
         Estimates by the names of the measures: without a value if the measure is undefined, without
         an interval if fewer than two clusters add units to it; ``n`` is its number of units.
     """
-    whole = np.ones((1, len(clusters)))
-    values = {name: float(measure.of(whole)[0]) for name, measure in measures.items()}
-    defined = {name: each for name, each in measures.items() if not math.isnan(values[name])}
-    draws: dict[str, list[Floats]] = {name: [] for name in defined}
-    if defined:
-        for weights in resampled(len(clusters), resamples, seed, clusters):
-            for name, measure in defined.items():
-                draws[name].append(measure.of(weights))
-    found = {}
-    for name, measure in measures.items():
-        drawn = np.concatenate(draws[name]) if draws.get(name) else np.empty(0)
-        found[name] = _estimate(measure, values[name], drawn, clusters)
-    return found
+    if not measures:
+        return {}
+    values, draws = bootstrap(
+        lambda weights: np.column_stack([each.of(weights) for each in measures.values()]),
+        len(clusters),
+        resamples,
+        seed,
+        clusters,
+    )
+    return {
+        name: _estimate(measure, float(value), drawn, clusters)
+        for (name, measure), value, drawn in zip(measures.items(), values, draws, strict=True)
+    }
 
 
 def divided(top: Floats, bottom: Floats) -> Floats:

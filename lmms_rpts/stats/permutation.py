@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import SEED, Floats, Indices
+from lmms_rpts.stats.intervals import SEED, Flags, Floats, Indices
 
 PERMUTATIONS = 10_000
 EXACT = 13
@@ -14,15 +14,10 @@ EXACT = 13
 
 _TIED = 1e-9
 _AT_A_TIME = 2_000_000
-_IN_CACHE = 50_000
-"""Numbers of an array that, with a few others of its size, the processor's cache holds."""
 
 
 def swap_test(
-    first: Floats,
-    second: Floats,
-    permutations: int = PERMUTATIONS,
-    clusters: Indices | None = None,
+    first: Floats, second: Floats, permutations: int = PERMUTATIONS, clusters: Indices | None = None
 ) -> float | None:
     """Two-sided permutation test of the difference of means of paired values.
 
@@ -85,7 +80,7 @@ def _swaps(n: int, permutations: int) -> Iterator[Floats]:
 
 def _differences(
     swaps: Floats, sums: Floats, moving: Indices, studentised: bool
-) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+) -> tuple[Floats, Flags]:
     """The difference of means after each of k swaps, and whether both sides have a value.
 
     Args:
@@ -102,33 +97,15 @@ def _differences(
         mean_a, mean_b = total_a / n_a, total_b / n_b
         found = mean_b - mean_a
         if studentised:
-            errors = _standard_errors(swaps, sums, moving, (mean_a, n_a, mean_b, n_b))
+            means = (mean_a, n_a, mean_b, n_b)
+            # The contribution of each cluster to the difference, linearised; the sum is 0.
+            shares = _shares(sums, *means)
+            moved = _shares(sums[moving][:, [2, 3, 0, 1]], *means)
+            shares[:, moving] = np.where(swaps > 0, moved, shares[:, moving])
+            errors = np.sqrt((shares**2).sum(axis=1))
             found = np.where(errors > _TIED, found / errors, np.sign(found) * np.inf)
             found = np.where(np.abs(mean_b - mean_a) > _TIED, found, 0.0)
     return found, there
-
-
-def _standard_errors(
-    swaps: Floats, sums: Floats, moving: Indices, means: tuple[Floats, Floats, Floats, Floats]
-) -> Floats:
-    """(k,): the standard error of the difference after each swap.
-
-    Args:
-        swaps, sums, moving: as for ``_differences``.
-        means: (k,) each: mean and number of values of the first side, and of the second.
-    """
-    errors = np.empty(len(swaps))
-    rows = max(1, _IN_CACHE // len(sums))
-    for start in range(0, len(swaps), rows):
-        block = slice(start, start + rows)
-        of_block = [each[block] for each in means]
-        # The contribution of each cluster to the difference, linearised; the sum is 0.
-        still = _shares(sums, *of_block)
-        moved = _shares(sums[:, [2, 3, 0, 1]], *of_block)
-        chosen = np.zeros(still.shape, dtype=bool)
-        chosen[:, moving] = swaps[block] > 0
-        errors[block] = np.sqrt((np.where(chosen, moved, still) ** 2).sum(axis=1))
-    return errors
 
 
 def _shares(sums: Floats, mean_a: Floats, n_a: Floats, mean_b: Floats, n_b: Floats) -> Floats:

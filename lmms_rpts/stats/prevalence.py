@@ -11,19 +11,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lmms_rpts.stats.intervals import (
     RESAMPLES,
     SEED,
+    Flags,
     Floats,
     Indices,
+    bootstrap,
     interval,
     numbered,
-    resampled,
 )
+from lmms_rpts.stats.measures import divided
 
 THRESHOLD = 0.5
 """A judge calls a step wrong if its score is below this threshold."""
@@ -48,6 +50,13 @@ class Tally:
 
     hits: Floats
     sizes: Floats
+
+    @classmethod
+    def of(cls, clusters: Indices, hits: Flags, among: Flags) -> Tally:
+        """Count the hits among some of the steps; the arrays have one entry per step."""
+        count = int(clusters.max(initial=-1)) + 1
+        counts = (np.bincount(clusters, each, minlength=count) for each in (hits & among, among))
+        return cls(*(each.astype(float) for each in counts))
 
     @property
     def share(self) -> float | None:
@@ -105,9 +114,8 @@ class Corrected:
 
 def tally(clusters: Sequence[Hashable], hits: Sequence[bool]) -> Tally:
     """Count hits by cluster: one entry per step."""
-    numbers, count = numbered(clusters), len(set(clusters))
     hit = np.asarray(hits, dtype=bool)
-    return Tally(_counted(numbers, hit, count), _counted(numbers, np.ones_like(hit), count))
+    return Tally.of(numbered(clusters), hit, np.ones_like(hit))
 
 
 def rates(
@@ -123,25 +131,20 @@ def rates(
         sound: the label of each step.
         scores: the judge's scores, in [0, 1].
     """
-    numbers, count = numbered(questions), len(set(questions))
-    label = np.asarray(sound, dtype=bool)
+    numbers, label = numbered(questions), np.asarray(sound, dtype=bool)
     wrong = np.asarray(scores, dtype=float) < THRESHOLD
-
-    return Rates(
-        Tally(_counted(numbers, ~label & wrong, count), _counted(numbers, ~label, count)),
-        Tally(_counted(numbers, label & ~wrong, count), _counted(numbers, label, count)),
-        resamples,
-    )
+    return Rates(Tally.of(numbers, wrong, ~label), Tally.of(numbers, ~wrong, label), resamples)
 
 
-def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float:
+def rogan_gladen(share: Any, sensitivity: Any, specificity: Any) -> Any:
     """The true share of wrong steps if a judge calls ``share`` of all steps wrong.
+
+    It is outside of 0 to 1 if the error rates do not hold for these steps.
 
     Raises:
         ZeroDivisionError: if sensitivity + specificity is 1.
     """
-    found = (share + specificity - 1) / (sensitivity + specificity - 1)
-    return min(1.0, max(0.0, found))
+    return (share + specificity - 1) / (sensitivity + specificity - 1)
 
 
 def corrected(called: Tally, known: Rates) -> Corrected:
@@ -170,9 +173,15 @@ def corrected(called: Tally, known: Rates) -> Corrected:
             f"is reliable only above {LEAST:g}"
         )
         return replace(known_rates, refused=reason)
-    value = rogan_gladen(share, sensitivity, specificity)
-    draws = _corrected_draws(called, known)
-    raw = (share + specificity - 1) / (sensitivity + specificity - 1)
+    # Another seed: otherwise, equal numbers of clusters and questions would get the same draws.
+    shares = _drawn((called,), known.resamples, SEED + 1)[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        draws = np.clip(rogan_gladen(shares, *known.drawn.T), 0.0, 1.0)
+    # Not those where no wrong or no sound step was drawn: their rates are NaN.
+    uninformative = ~(known.drawn.sum(axis=1) > 1) | np.isnan(shares)
+    draws[uninformative] = np.arange(int(uninformative.sum())) % 2
+    raw = rogan_gladen(share, sensitivity, specificity)
+    value = min(1.0, max(0.0, raw))
     if abs(raw - value) > FAR and np.mean(draws == value) > OUTSIDE:
         reason = (
             f"the formula gives {raw:.2f}, outside of 0 to 1: the judge's error rates on this set "
@@ -184,34 +193,12 @@ def corrected(called: Tally, known: Rates) -> Corrected:
     return replace(known_rates, value=value, low=low, high=high)
 
 
-def _counted(clusters: Indices, steps: NDArray[np.bool_], count: int) -> Floats:
-    """The number of marked steps in each of ``count`` clusters."""
-    return np.bincount(clusters, steps.astype(float), minlength=count).astype(float)
-
-
-def _corrected_draws(called: Tally, known: Rates) -> Floats:
-    """The corrected share in each resample, (resamples,)."""
-    # Another seed: otherwise, equal numbers of clusters and questions would get the same draws.
-    shares = _drawn((called,), known.resamples, SEED + 1)[:, 0]
-    sensitivity, specificity = known.drawn.T
-    informative = sensitivity + specificity > 1  # False for NaN: no wrong step was drawn
-    informative &= ~np.isnan(shares)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        draws = (shares + specificity - 1) / (sensitivity + specificity - 1)
-    draws = np.asarray(np.clip(draws, 0.0, 1.0), dtype=float)
-    draws[~informative] = np.arange(int((~informative).sum())) % 2
-    return draws
-
-
 def _drawn(tallies: Sequence[Tally], resamples: int, seed: int) -> Floats:
     """The share of hits in each resample of the clusters, (resamples, tallies)."""
     hits = np.stack([each.hits for each in tallies], axis=1)
     sizes = np.stack([each.sizes for each in tallies], axis=1)
-    drawn = [
-        np.stack([weights @ hits, weights @ sizes])
-        for weights in resampled(len(sizes), resamples, seed)
-    ]
-    total = np.concatenate(drawn, axis=1)
-    with np.errstate(invalid="ignore"):
-        shares: Floats = total[0] / total[1]
-    return shares
+
+    draws: Floats = bootstrap(
+        lambda weights: divided(weights @ hits, weights @ sizes), len(sizes), resamples, seed
+    )[1].T
+    return draws

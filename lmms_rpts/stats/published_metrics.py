@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import Floats
-from lmms_rpts.stats.measures import Flags, Measure, mean_over, ratio
-from lmms_rpts.stats.score_curves import auc
+from lmms_rpts.stats.intervals import Flags, Floats
+from lmms_rpts.stats.measures import Measure, mean_over, ratio
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
-from lmms_rpts.stats.step_measures import confusion_measures, location_measures
+from lmms_rpts.stats.step_measures import auc, confusion_measures, location_measures
 
 Measures = Callable[[ScoredSteps, float], dict[str, Measure]]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import Floats, Indices
-from lmms_rpts.stats.measures import Counts, Flags
+from lmms_rpts.stats.intervals import Flags, Floats, Indices
+from lmms_rpts.stats.measures import Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

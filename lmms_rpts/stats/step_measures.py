@@ -6,33 +6,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from lmms_rpts.stats.intervals import SEED, Estimate, Floats, Indices, estimate_mean
 from lmms_rpts.stats.measures import (
     MEASURE_RESAMPLES,
     Measure,
+    Statistic,
     difference,
     divided,
     estimate_measures,
     ratio,
 )
 from lmms_rpts.stats.permutation import swap_test
-from lmms_rpts.stats.score_curves import (
-    auc,
-    auc_within,
-    f1_first_fitted,
-    f1_sound,
-    f1_wrong,
-    harmonic_mean,
-    macro_f1,
-    macro_f1_fitted,
-)
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
 
 THRESHOLD = 0.5
 """A step is sound from this score on, as in RPTS."""
 
 BINS = 10
+_AT_A_TIME = 250_000
+_TIED = 1e-12
 
 
 def rank_measures(steps: ScoredSteps) -> dict[str, Measure]:
@@ -51,7 +45,7 @@ def step_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[str,
     Over steps with a score. A step is called wrong, or flagged, if its score is below the
     threshold:
 
-    - ``auc``, ``auc_within``, ``macro_f1_fitted``, ``f1_first_fitted``: see ``score_curves``.
+    - ``auc``, ``auc_within``, ``macro_f1_fitted``, ``f1_first_fitted``: see the functions.
     - ``macro_f1``: the mean of ``f1_sound`` and ``f1_wrong``.
     - ``sensitivity``: the share of wrong steps that are flagged; ``specificity``: the share of
       sound steps that are not; ``balanced_accuracy``: the mean of both.
@@ -98,7 +92,11 @@ def confusion_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict
         "f1_wrong": measure(f1_wrong),
         "sensitivity": ratio(caught, wrong),
         "specificity": ratio(sound - alarms, sound),
-        "balanced_accuracy": measure(_balanced_accuracy),
+        "balanced_accuracy": measure(
+            lambda caught, missed, alarms, passed: (
+                (divided(caught, caught + missed) + divided(passed, passed + alarms)) / 2
+            )
+        ),
         "mcc": measure(_mcc),
     }
 
@@ -123,6 +121,41 @@ def location_measures(steps: ScoredSteps, threshold: float = THRESHOLD) -> dict[
     }
 
 
+def f1_wrong(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    """F1 of the wrong steps; NaN if there are none."""
+    value = divided(2 * caught, 2 * caught + missed + alarms)
+    return np.where(caught + missed > 0, value, np.nan)
+
+
+def f1_sound(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    """F1 of the sound steps; NaN if there are none."""
+    return f1_wrong(passed, alarms, missed, caught)
+
+
+def macro_f1(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    """The mean of the F1 of sound and of wrong steps; NaN if either is NaN.
+
+    Args:
+        caught: wrong steps that are called wrong; ``missed``: those that are not.
+        alarms: sound steps that are called wrong; ``passed``: those that are not.
+    """
+    counts = (caught, missed, alarms, passed)
+    return (f1_wrong(*counts) + f1_sound(*counts)) / 2
+
+
+def harmonic_mean(one: Floats, two: Floats) -> Floats:
+    """The harmonic mean; 0 if both are 0, NaN if either is NaN."""
+    total = one + two
+    return np.where(total == 0, 0.0, 2 * one * two / np.where(total == 0, 1.0, total))
+
+
+def _mcc(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
+    wrong, sound = caught + missed, passed + alarms
+    called = (caught + alarms) * (passed + missed)
+    both = divided(caught * passed - alarms * missed, np.sqrt(wrong * sound * called))
+    return np.where(wrong * sound > 0, np.where(called > 0, both, 0.0), np.nan)
+
+
 @dataclass(frozen=True, slots=True)
 class PairedDifferences:
     """Differences of two judges on the steps that both scored.
@@ -142,7 +175,14 @@ class PairedDifferences:
     p: Mapping[str, float | None]
 
 
-TESTED = ("sensitivity", "specificity", "acc_err", "acc_ok", "brier")
+TESTED = {
+    "sensitivity": False,
+    "specificity": False,
+    "acc_err": True,
+    "acc_ok": True,
+    "brier": False,
+}
+"""The shares and means that are tested, and whether they are over chains instead of steps."""
 
 
 def paired_differences(
@@ -163,22 +203,21 @@ def paired_differences(
     measures = [step_measures(each, threshold) for each in (one, two)]
     names = [name for name in measures[0] if not name.startswith("unscored")]
     pairs = {name: difference(measures[0][name], measures[1][name]) for name in names}
+    tested = [_tested_values(each, threshold) for each in (one, two)]
+    step_questions = one.question[one.chain]
     return PairedDifferences(
         steps=int(both.sum()),
         chains=int((whole & (first.by_chain(both) > 0)).sum()),
         differences=estimate_measures(pairs, one.question, resamples, seed),
-        p=_p_values(one, two, threshold),
+        p={
+            name: swap_test(
+                tested[0][name],
+                tested[1][name],
+                clusters=one.question if of_chains else step_questions,
+            )
+            for name, of_chains in TESTED.items()
+        },
     )
-
-
-def _p_values(first: ScoredSteps, second: ScoredSteps, threshold: float) -> dict[str, float | None]:
-    step_questions = first.question[first.chain]
-    clusters = {"acc_err": first.question, "acc_ok": first.question}
-    one, two = (_tested_values(each, threshold) for each in (first, second))
-    return {
-        name: swap_test(one[name], two[name], clusters=clusters.get(name, step_questions))
-        for name in TESTED
-    }
 
 
 def _tested_values(steps: ScoredSteps, threshold: float) -> dict[str, Floats]:
@@ -194,15 +233,145 @@ def _tested_values(steps: ScoredSteps, threshold: float) -> dict[str, Floats]:
     }
 
 
-def _balanced_accuracy(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
-    return (divided(caught, caught + missed) + divided(passed, passed + alarms)) / 2
+# --- ranking, and thresholds fitted to the data
 
 
-def _mcc(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floats:
-    wrong, sound = caught + missed, passed + alarms
-    called = (caught + alarms) * (passed + missed)
-    both = divided(caught * passed - alarms * missed, np.sqrt(wrong * sound * called))
-    return np.where(wrong * sound > 0, np.where(called > 0, both, 0.0), np.nan)
+def auc(steps: ScoredSteps) -> Measure:
+    """The probability that a sound step has a higher score than a wrong one; ties count half."""
+    score, counted = _by_score(steps)
+
+    def of(weights: Floats) -> Floats:
+        sound, wrong = counted(weights)
+        above = sound.sum(axis=0) - sound.cumsum(axis=0)
+        wins = (wrong * (above + sound / 2)).sum(axis=0)
+        return divided(wins, sound.sum(axis=0) * wrong.sum(axis=0))
+
+    return Measure(_in_parts(of, len(score)), steps.by_chain(steps.scored))
+
+
+def _by_score(steps: ScoredSteps) -> tuple[Floats, Callable[[Floats], tuple[Floats, Floats]]]:
+    """The d scores that occur, ascending; and a function of (k, m) weights of the chains.
+
+    It returns the numbers of sound and of wrong steps with each score, (d, k) each.
+    """
+    score, at = np.unique(steps.score[steps.scored], return_inverse=True)
+    chain, sound = steps.chain[steps.scored], steps.sound[steps.scored]
+    tables = [
+        csr_array(
+            (np.ones(int(kept.sum())), (at[kept], chain[kept])), shape=(len(score), steps.chains)
+        )
+        for kept in (sound, ~sound)
+    ]
+
+    def counted(weights: Floats) -> tuple[Floats, Floats]:
+        across = np.ascontiguousarray(weights.T)
+        return tables[0] @ across, tables[1] @ across
+
+    return score, counted
+
+
+def auc_within(steps: ScoredSteps) -> Measure:
+    """The AUC over pairs of steps of the same chain, including alternatives; all pairs are pooled.
+
+    Differences between chains, such as difficulty or length, do not affect it. If labels end at the
+    first error, the wrong step is always the last one, and scores that only decrease along the
+    chain get 1. ``n``: number of chains with a pair.
+    """
+    known = steps.scored
+    score, rank = np.unique(steps.score[known], return_inverse=True)
+    chain, sound = steps.chain[known], steps.sound[known]
+    # Sorted by chain, then by score, so that a chain's sound steps are adjacent.
+    key = chain * (len(score) + 1) + rank
+    ranked = np.sort(key[sound])
+    key, chain = key[~sound], chain[~sound]
+    start = np.searchsorted(ranked, chain * (len(score) + 1))
+    end = np.searchsorted(ranked, (chain + 1) * (len(score) + 1))
+    lower, upper = np.searchsorted(ranked, key), np.searchsorted(ranked, key, side="right")
+    wrong = steps.where(known & ~steps.sound)
+    wins = wrong.by_chain((end - upper) + (upper - lower) / 2)
+    pairs = wrong.by_chain((end - start).astype(float))
+    return replace(ratio(wins, pairs), counts=(pairs > 0).astype(float))
+
+
+def fitter(steps: ScoredSteps) -> Callable[[Floats], tuple[Floats, Floats]]:
+    """A function that fits thresholds to (k, m) weights, each on one half of the questions.
+
+    A half's threshold is its own score with the best macro F1. Ties go to the lowest score, which
+    calls the fewest steps wrong. Steps at or above the threshold count as sound.
+
+    Returns:
+        (k, 2), the thresholds of halves 0 and 1, NaN if a half lacks sound or wrong steps; and
+        (4, k): caught, missed, alarms, passed (see ``macro_f1``), where the steps of each half are
+        classified by the threshold of the other half, NaN if a threshold is NaN.
+    """
+    score, counted = _by_score(steps)
+
+    def confusions(weights: Floats) -> tuple[Floats, Indices]:
+        """The confusion matrix at each score, (4, d, k); and the best score, -1 if undefined."""
+        sound, wrong = counted(weights)
+        alarms, caught = sound.cumsum(axis=0) - sound, wrong.cumsum(axis=0) - wrong
+        cells = np.stack([caught, wrong.sum(axis=0) - caught, alarms, sound.sum(axis=0) - alarms])
+        quality = np.where(sound + wrong > 0, macro_f1(*cells), -1.0)
+        # The first one that differs from the best only by rounding.
+        best = (quality >= quality.max(axis=0, initial=-1.0) - _TIED).argmax(axis=0)
+        defined = (sound.sum(axis=0) > 0) & (wrong.sum(axis=0) > 0)
+        return cells, np.where(defined, best, -1)
+
+    def fit(weights: Floats) -> tuple[Floats, Floats]:
+        if not len(score):
+            return np.full((len(weights), 2), np.nan), np.full((4, len(weights)), np.nan)
+        (cells, best), (others, other) = (confusions(weights * (steps.half == at)) for at in (0, 1))
+        column = np.arange(len(weights))
+        confusion = cells[:, other, column] + others[:, best, column]
+        confusion[:, (best < 0) | (other < 0)] = np.nan
+        return np.append(score, np.nan)[np.column_stack([best, other])], confusion
+
+    return fit
+
+
+def macro_f1_fitted(steps: ScoredSteps) -> Measure:
+    """Macro F1 with the threshold of each half of the questions chosen on the other half."""
+    fit, size = fitter(steps), len(np.unique(steps.score[steps.scored]))
+
+    def of(weights: Floats) -> Floats:
+        return macro_f1(*fit(weights)[1])
+
+    return Measure(_in_parts(of, size), steps.by_chain(steps.scored))
+
+
+def f1_first_fitted(steps: ScoredSteps) -> Measure:
+    """F1 of first errors with the thresholds that were chosen for macro F1."""
+    fit, errors = fitter(steps), first_errors(steps)
+    size = len(np.unique(steps.score[steps.scored])) + steps.chains
+    wrong = errors.wrong.astype(float)
+    columns = np.column_stack([wrong, 1 - wrong])
+
+    def of(weights: Floats) -> Floats:
+        other = fit(weights)[0][:, ::-1]
+        threshold = other[:, steps.half]
+        right = (weights * errors.right(threshold)) @ columns
+        known = (weights * errors.known(threshold)) @ columns
+        both = harmonic_mean(*divided(right, known).T)
+        return np.where(np.isnan(other).any(axis=1), np.nan, both)
+
+    return Measure(_in_parts(of, size), errors.located.astype(float))
+
+
+def fitted_thresholds(steps: ScoredSteps) -> tuple[float, ...]:
+    """The thresholds of halves 0 and 1; none if a half has no sound or no wrong step."""
+    (found,) = fitter(steps)(np.ones((1, steps.chains)))[0].tolist()
+    return () if np.isnan(found).any() else tuple(found)
+
+
+def _in_parts(statistic: Statistic, size: int) -> Statistic:
+    """The statistic, computed in batches of weightings, since each needs arrays of ``size``."""
+    rows = max(1, _AT_A_TIME // max(1, size))
+
+    def of(weights: Floats) -> Floats:
+        starts = range(0, len(weights), rows)
+        return np.concatenate([statistic(weights[start : start + rows]) for start in starts])
+
+    return of
 
 
 # --- scores read as probabilities

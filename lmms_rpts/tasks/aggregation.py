@@ -1,4 +1,4 @@
-"""Means over the documents that have a value, for lmms-eval's metric and group lists.
+"""Metrics of documents from their records, and their means, for lmms-eval's metric lists.
 
 A document without a value (it could not be judged, or the metric does not apply to it) carries
 None: it is left out of the mean, never counted as a zero. A document that asks several questions,
@@ -7,10 +7,42 @@ one per round, carries a list of values.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from lmms_rpts.runs.record import R
+
+Metrics = Mapping[str, Callable[[Any], float | None]]
+"""The value of a record in each metric; None if it has none."""
+
+
+def read_records(record: type[R], results: Iterable[str]) -> list[R]:
+    """The records among a document's results; other values and other versions are left out."""
+    found: list[R] = []
+    for result in results if isinstance(results, list | tuple) else ():
+        try:
+            found.append(record.parse(json.loads(result)))
+        except (TypeError, ValueError, RecursionError):
+            continue
+    return found
+
+
+def document_metrics(records: Iterable[Any], metrics: Metrics) -> dict[str, float | None]:
+    """The metrics of one document: the means over its responses; None if none has a value."""
+    there = list(records)
+    return {name: mean(map(value_of, there)) for name, value_of in metrics.items()}
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that are not None; None without any."""
+    there = [float(value) for value in values if value is not None]
+    return sum(there) / len(there) if there else None
+
+
+K = TypeVar("K", bound="_Knowing")
 
 
 class _Knowing(float):
@@ -19,18 +51,17 @@ class _Knowing(float):
     lmms-eval's loggers copy all results, and each process sends its values to the first process.
     """
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return float(self), *vars(self).values()
+    def __new__(cls: type[K], value: float, **known: Any) -> K:
+        made = super().__new__(cls, value)
+        vars(made).update(known)
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]:
+        return (float(self),), vars(self)
 
 
 class Mean(_Knowing):
     """A mean with its number of values; lmms-eval passes only the sizes of tasks to groups."""
-
-    def __new__(cls, value: float, n: int) -> Mean:
-        """The mean of ``n`` values."""
-        mean = super().__new__(cls, value)
-        mean.n = n
-        return mean
 
     n: int
 
@@ -46,24 +77,12 @@ class Value(_Knowing):
         alike: whether the tasks of a group have equal weight, regardless of their sizes.
     """
 
-    def __new__(cls, value: float, document: str, alike: bool = False) -> Value:
-        """The value of this document."""
-        made = super().__new__(cls, value)
-        made.document, made.alike = document, alike
-        return made
-
     document: str
-    alike: bool
+    alike: bool = False
 
 
 class StandardError(_Knowing):
     """The standard error of a task's mean; ``values``: the averaged values."""
-
-    def __new__(cls, error: float, values: Iterable[Value]) -> StandardError:
-        """The standard error of the mean of these values."""
-        made = super().__new__(cls, error)
-        made.values = tuple(values)
-        return made
 
     values: tuple[Value, ...]
 
@@ -75,7 +94,7 @@ Item = float | None | Sequence[float | None]
 def mean_of_scored(items: Sequence[Item]) -> float:
     """Mean of the values that are not None, NaN if there are none."""
     values = _scored(items)
-    return Mean(math.fsum(values) / len(values), len(values)) if values else math.nan
+    return Mean(math.fsum(values) / len(values), n=len(values)) if values else math.nan
 
 
 def stderr_of_scored(items: Sequence[Item]) -> float:
@@ -92,7 +111,7 @@ def stderr_of_scored(items: Sequence[Item]) -> float:
         mean = math.fsum(values) / len(values)
         variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
         error = math.sqrt(variance / len(values))
-    return StandardError(error, known) if len(known) == len(values) else error
+    return StandardError(error, values=tuple(known)) if len(known) == len(values) else error
 
 
 def stderr_over_tasks(errors: Sequence[object]) -> float | None:

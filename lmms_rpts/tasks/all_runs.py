@@ -8,8 +8,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from loguru import logger
-
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import Foreign, holds_only, read_runs_of, split_label, types_in
 from lmms_rpts.runs.record import Record
@@ -69,18 +67,13 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
             scored.append(path)
         elif not own:
             _refuse(path, graded.values())
-    # Each reader would list the files of the others as skipped.
-    logger.disable("lmms_rpts.runs.reading")
-    try:
-        found = {
-            name: tuple(read_runs_of(types[name], chosen, record_types, foreign_of(graded[name])))
-            for name, chosen in places.items()
-            if chosen
-        }
-        # Without a path, the error of the reader says what to pass.
-        return AllRuns(tuple(read_runs(scored)) if scored or not found else (), found)
-    finally:
-        logger.enable("lmms_rpts.runs.reading")
+    found = {
+        name: tuple(read_runs_of(types[name], chosen, record_types, foreign_of(graded[name])))
+        for name, chosen in places.items()
+        if chosen
+    }
+    # Without a path, the error of the reader says what to pass.
+    return AllRuns(tuple(read_runs(scored)) if scored or not found else (), found)
 
 
 def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:

@@ -7,7 +7,8 @@ on first access.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
@@ -21,7 +22,7 @@ from lmms_rpts.settings import SettingError, Settings, Table, refuse_unknown
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
-    from lmms_rpts.tasks.data_checks import Check
+    from lmms_rpts.tasks.data import Check
 
 GROUP = "lmms_rpts.benchmarks"
 _OURS = (
@@ -67,8 +68,6 @@ class Benchmark:
         picture: returns the Pillow image of an instance whose record names no image, or None; its
             arguments are the instance and the folder of ``--images``, else of ``images`` or of the
             run's results, or None. No downloads.
-        parts: a function that takes a group's name and returns its tasks that can run with the data
-            on this machine; or None for any other name. None: each group runs all its tasks.
         unforeseeable: why the judge requests of a run of these tasks cannot be estimated, for
             ``lmms-rpts estimate``; empty if they can.
     """
@@ -92,7 +91,6 @@ class Benchmark:
     images: str | None = None
     picture: str | None = None
     unforeseeable: str = ""
-    parts: str | None = None
 
     def __post_init__(self) -> None:
         if self.scored and not (self.documents and self.images):
@@ -211,15 +209,6 @@ def benchmark_of(task: str) -> Benchmark | None:
     return next((each for each in benchmarks().values() if task.startswith(each.name)), None)
 
 
-def group_parts(name: str) -> Sequence[str] | None:
-    """The tasks of a group that can run with the available data; None: all of them."""
-    benchmark = benchmark_of(name)
-    if benchmark is None or benchmark.parts is None:
-        return None
-    found: Sequence[str] | None = resolve_name(benchmark.parts)(name)
-    return found
-
-
 def filter_names() -> set[str]:
     """lmms-eval's names of the filters of all benchmarks; imports none of them."""
     return {name for each in benchmarks().values() for name in each.filters}
@@ -232,6 +221,9 @@ def all_filters() -> dict[str, Any]:
 
 def all_verifiers() -> dict[str, Any]:
     """The verifier classes of all benchmarks, except those whose module is partially imported."""
+    base = sys.modules.get("lmms_rpts.tasks.verifiers")
+    if base is not None and not hasattr(base, "RulesVerifier"):
+        return {}  # their base is being imported: they are added after it
     return _classes((each.verifiers for each in benchmarks().values()), partial=True)
 
 

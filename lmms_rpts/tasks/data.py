@@ -1,26 +1,117 @@
-"""Files and images for the ``datasets`` library."""
+"""Data of benchmarks: errors and checks, files for ``datasets``, downloads."""
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
+from lmms_rpts.errors import UserError
+from lmms_rpts.escaping import visible
 from lmms_rpts.files import draft_of
+from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.images import require_inside
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-    from datasets import Dataset
+
+_SHOWN, _MOST = 5, 200
+_LONGEST = 500
+
+
+class DataError(UserError):
+    """Data that cannot be evaluated; the message has the place and the remedy.
+
+    Attributes:
+        whole: the message with all faults; ``str`` has the first ones.
+    """
+
+    def __init__(self, message: str, whole: str | None = None) -> None:
+        super().__init__(message)
+        self.whole = whole or message
+
+
+def raise_faults(place: object, faults: Sequence[str], remedy: str) -> None:
+    """Raise one error that lists the first faults; nothing if there are none.
+
+    Args:
+        place: the file or folder of the faults.
+        faults: the faults, each with the name of its instance.
+        remedy: what to do, in complete sentences.
+
+    Raises:
+        DataError: the remedy is its last line.
+    """
+
+    def message(most: int) -> str:
+        more = f"\n  ... and {len(faults) - most:,} more" if len(faults) > most else ""
+        listed = "\n  ".join(map(_shown, faults[:most]))
+        return f"{place} cannot be evaluated:\n  {listed}{more}\n{remedy}"
+
+    if faults:
+        raise DataError(message(_SHOWN), message(_MOST))
+
+
+def _shown(fault: str) -> str:
+    """A fault on one line, since file names come from the data."""
+    line = visible(fault)
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+# --- checks of lmms-rpts doctor -------------------------------------------------------------------
+
+State = Literal["ok", "problem", "not checked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check.
+
+    ``said`` is a message, possibly of several lines; ``remedy`` says what to do, and every
+    problem has one.
+    """
+
+    name: str
+    state: State
+    said: str
+    remedy: str | None = None
+
+
+def problem(name: str, fault: object, remedy: str | None = None) -> Check:
+    """A problem; if the message contains the remedy, it is split off."""
+    said = str(fault).strip()
+    if remedy is None:
+        ends = [(said.find(mark), mark) for mark in ("\n", ". ", ": ", "; ") if mark in said]
+        if not ends:
+            return Check(name, "problem", said, "change that setting, or unset it")
+        at, mark = min(ends)
+        said, remedy = said[:at], said[at + len(mark) :].strip()
+    return Check(name, "problem", said, remedy)
+
+
+def examined(name: str, describe: Callable[[], str]) -> Check:
+    """The result of ``describe`` for existing data; a problem if it raises an error."""
+    try:
+        return Check(name, "ok", describe())
+    except DataError as error:
+        return data_fault(name, error)
+    except JudgeConfigurationError as error:
+        return problem(name, error)
+
+
+def data_fault(name: str, error: object) -> Check:
+    """A fault of data; the last line of its message is the remedy."""
+    said, _, remedy = str(getattr(error, "whole", error)).rpartition("\n")
+    return problem(name, said, remedy) if said else problem(name, error)
+
+
+# --- files and downloads --------------------------------------------------------------------------
 
 
 def digest(rows: Sequence[DataclassInstance | Mapping[str, Any]]) -> str:
@@ -58,6 +149,30 @@ def store(rows: Sequence[DataclassInstance | Mapping[str, Any]], benchmark: str,
     )
 
 
+def dataset_kwargs(
+    rows: Sequence[DataclassInstance], kind: type[DataclassInstance], benchmark: str, name: str
+) -> dict[str, Any]:
+    """The ``dataset_kwargs`` of a task: the file that ``store`` writes, and explicit types.
+
+    Args:
+        kind: the type of the rows; fields that are not numbers are texts or lists of texts.
+    """
+    from datasets import Features, Value
+    from datasets import Sequence as ListOf
+
+    # Explicit: the type of a column that begins empty cannot be inferred.
+    numbers = {int: "int64", int | None: "int64", float: "float64"}
+    features = {
+        field: ListOf(Value("string"))
+        if get_origin(annotation) is tuple
+        else Value(numbers.get(annotation, "string"))
+        for field, annotation in get_type_hints(kind).items()
+        if field in kind.__dataclass_fields__
+    }
+    file = str(store(rows, benchmark, name))
+    return {"data_files": {"test": file}, "features": Features(features)}
+
+
 def download(name: str, files: list[str], fault: str, remedy: str) -> Path:
     """The folder with these files of a data set on the Hub, downloaded if necessary.
 
@@ -87,30 +202,6 @@ def downloaded(name: str) -> Path | None:
         return Path(snapshot_download(name, repo_type="dataset", local_files_only=True))
     except Exception:  # whatever the Hub's client raises: it was not downloaded
         return None
-
-
-def add_image_column(
-    dataset: Dataset, folder: Path, root: Path, column: str = "img_path"
-) -> Dataset:
-    """Add a column ``images`` of the images that another column names.
-
-    They are decoded when a document is accessed.
-
-    Args:
-        dataset: data set with a column of lists of image names.
-        folder: folder of the images.
-        root: the data's folder, which must contain all images.
-        column: the column with the names, relative to the folder.
-
-    Raises:
-        DataError: if an image is outside of ``root``.
-    """
-    from datasets import Image
-    from datasets import Sequence as ListOf
-
-    paths = [[str(folder / name) for name in names] for names in dataset[column]]
-    require_inside(itertools.chain.from_iterable(paths), root)
-    return dataset.add_column("images", paths).cast_column("images", ListOf(Image()))
 
 
 def _as_jsonl(rows: Sequence[DataclassInstance | Mapping[str, Any]]) -> bytes:

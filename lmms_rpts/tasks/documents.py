@@ -10,8 +10,8 @@ from typing import Any
 
 from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of, benchmarks
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.rpts_eval.documents import DEMO_TASK
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _HUB_COPY = re.compile(r"/datasets--([^/]+?)--([^/]+)/snapshots/([^/]+)")
 """OWNER, NAME and REVISION of a folder in the cache of the Hub."""

@@ -1,16 +1,24 @@
-"""Images of documents: checks before a run, decoding for a model, and their place in prompts."""
+"""Images of documents: checks before a run, decoding for models and judges, place in prompts."""
 
 from __future__ import annotations
 
+import inspect
+import io
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageFile
 from tqdm import tqdm
 
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.judging.images import ImageError
+from lmms_rpts.tasks.data import DataError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 _MANY = 100
 _LONGEST_NAME = 300
@@ -81,16 +89,31 @@ def _real_places(root: Path) -> tuple[Path, ...]:
     return (real, *(each for each in blobs if each.is_dir()))
 
 
-def require_inside(paths: Iterable[str], root: Path) -> None:
-    """Raise if a name or a link leads to an image outside of the data's folder.
+def add_image_column(
+    dataset: Dataset, folder: Path, root: Path, column: str = "img_path"
+) -> Dataset:
+    """Add a column ``images`` of the images that another column names.
+
+    They are decoded when a document is accessed.
+
+    Args:
+        dataset: data set with a column of lists of image names.
+        folder: folder of the images.
+        root: the data's folder, which must contain all images.
+        column: the column with the names, relative to the folder.
 
     Raises:
-        DataError: the message names the image.
+        DataError: if an image is outside of ``root``.
     """
-    for path in paths:
-        fault = outside_fault(Path(path), root)
-        if fault:
+    from datasets import Image
+    from datasets import Sequence as ListOf
+
+    paths = [[str(folder / name) for name in names] for names in dataset[column]]
+    # Again: a custom task may use this data set without its checks.
+    for path in itertools.chain.from_iterable(paths):
+        if fault := outside_fault(Path(path), root):
             raise DataError(fault[:1].upper() + fault[1:])
+    return dataset.add_column("images", paths).cast_column("images", ListOf(Image()))
 
 
 def as_rgb(image: Any) -> Any:
@@ -106,27 +129,53 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [as_rgb(image) for image in doc["images"]]
 
 
-def behind_names(
-    parts: Iterable[str | int], name: str, images: Sequence[Any]
-) -> list[dict[str, Any]]:
-    """A prompt for chat wrappers, each image directly after its name.
+@dataclass(frozen=True)
+class ImagePrompt:
+    """A prompt of lines, with images among them.
 
-    Args:
-        parts: the lines; a number is replaced by the image of that number.
-        name: name of an image, with ``{}`` for its number.
+    Attributes:
+        parts: the lines for a document and the task's ``lmms_eval_specific_kwargs``; a number
+            stands for the image of that number.
+        names: the name of an image by language, with ``{number}``.
+        attached: the line that replaces an image for wrappers that take the images separately from
+            the text, with ``{number}``, ``{place}`` (from 1) and ``{total}``.
     """
-    content: list[dict[str, Any]] = []
-    text: list[str] = []
-    for part in parts:
-        if isinstance(part, str):
-            text.append(part)
-            continue
-        text.append(name.format(part))
+
+    parts: Callable[[Mapping[str, Any], Mapping[str, Any] | None], Iterable[str | int]]
+    names: Mapping[str, str]
+    attached: Mapping[str, str]
+
+    def doc_to_text(
+        self,
+        doc: Mapping[str, Any],
+        lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
+    ) -> str:
+        """The prompt for wrappers that take the images separately from the text."""
+        line, total = self.attached[doc["language"]], len(doc["visual_clue"])
+        return "\n".join(
+            part if isinstance(part, str) else line.format(number=part, place=part + 1, total=total)
+            for part in self.parts(doc, lmms_eval_specific_kwargs)
+        )
+
+    def doc_to_messages(
+        self,
+        doc: Mapping[str, Any],
+        lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The prompt for chat wrappers, each image right after its name."""
+        images, name = doc_to_visual(doc), self.names[doc["language"]]
+        content: list[dict[str, Any]] = []
+        text: list[str] = []
+        for part in self.parts(doc, lmms_eval_specific_kwargs):
+            if isinstance(part, str):
+                text.append(part)
+                continue
+            text.append(name.format(number=part))
+            content.append({"type": "text", "text": "\n".join(text)})
+            content.append({"type": "image", "url": images[part]})
+            text = []
         content.append({"type": "text", "text": "\n".join(text)})
-        content.append({"type": "image", "url": images[part]})
-        text = []
-    content.append({"type": "text", "text": "\n".join(text)})
-    return [{"role": "user", "content": content}]
+        return [{"role": "user", "content": content}]
 
 
 def _fault(path: Path) -> str | None:
@@ -164,3 +213,83 @@ def _unreadable(path: Path, reason: object) -> str:
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME // 2]}\N{HORIZONTAL ELLIPSIS}{name[-_LONGEST_NAME // 2 :]}"
     return f"cannot read the image {name} ({getattr(reason, 'strerror', None) or reason})"
+
+
+# --- documents of any task ------------------------------------------------------------------------
+
+
+def task_images(task: Any, doc_id: int) -> list[Any]:
+    """The images of a document, in the order in which the model gets them.
+
+    Args:
+        task: lmms-eval's ConfigurableTask.
+        doc_id: number of the document in the evaluated split.
+
+    Returns:
+        Pillow images.
+
+    Raises:
+        ImageError: if the document has other media, such as a video, or a broken image.
+    """
+    lenient = ImageFile.LOAD_TRUNCATED_IMAGES
+    ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: half an image is broken
+    try:
+        return [_opened(each) for each in visuals_of(task, task.task_docs[doc_id])]
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = lenient
+
+
+def visuals_of(task: Any, doc: Mapping[str, Any]) -> list[Any]:
+    """The media of a document as the task returns them: images, paths, videos."""
+    if callable(task.config.doc_to_visual):
+        return _listed(task.doc_to_visual(doc))
+    if callable(task.config.doc_to_messages):
+        return list(_in_messages(messages_of(task, doc)))
+    return _listed(task.doc_to_visual(doc)) if task.config.doc_to_visual else []
+
+
+def messages_of(task: Any, doc: Mapping[str, Any]) -> Any:
+    """The chat of a document, for any model: lmms-eval builds it for chat models only."""
+    if hasattr(task, "doc_to_messages"):
+        return task.doc_to_messages(doc)
+    build, more = task.config.doc_to_messages, task.lmms_eval_specific_kwargs
+    takes_more = "lmms_eval_specific_kwargs" in inspect.signature(build).parameters
+    if more is not None and takes_more:
+        return build(doc, lmms_eval_specific_kwargs=more)
+    return build(doc)
+
+
+def image_fault(visual: Any) -> str | None:
+    """Why a medium cannot be sent to a judge; None for an image."""
+    try:
+        _opened(visual)
+    except ImageError as error:
+        return str(error)
+    except Exception:  # a broken image: of one document
+        return None
+    return None
+
+
+def _listed(found: Any) -> list[Any]:
+    return list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
+
+
+def _in_messages(messages: Any) -> Iterator[Any]:
+    for message in messages if isinstance(messages, Sequence) else ():
+        content = message.get("content") if isinstance(message, Mapping) else None
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, Mapping) and part.get("type") not in (None, "text"):
+                yield part.get("url", part.get("image", part))
+
+
+def _opened(visual: Any) -> Any:
+    if isinstance(visual, Image.Image):
+        return visual
+    if isinstance(visual, Mapping) and isinstance(visual.get("bytes"), bytes):
+        return Image.open(io.BytesIO(visual["bytes"]), formats=FORMATS)
+    if isinstance(visual, bytes):
+        return Image.open(io.BytesIO(visual), formats=FORMATS)
+    if isinstance(visual, str | Path) and Path(visual).is_file():
+        return Image.open(visual, formats=FORMATS)
+    kind = type(visual).__name__
+    raise ImageError(f"judges support only images, not values of type {kind}")

@@ -12,11 +12,12 @@ from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.filters import RptsFilter, ScoreFilter
+from lmms_rpts.filters.base import RptsFilter
+from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.any_task.names import filters_of, wrapped_name
 from lmms_rpts.tasks.benchmark import all_filters, filter_names, refuse_unknown_settings
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import DataError, raise_faults
 
 _REMEDY = (
     "Fix the data, or convert them to this form in the task's process_docs; "

@@ -235,24 +235,12 @@ def start_wandb(original: Callable[..., None], logger: Any, results: Any) -> Non
 def log_wandb_samples(
     original: Callable[..., None], logger: Any, samples: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Log tables of our tasks, then have lmms-eval log the samples of the others.
+    """Log tables of all tasks, if any of them is ours.
 
-    In 0.7.3 that fails at the first task: it needs ``arguments``, which the samples lost when they
-    were saved.
+    In 0.7.3, lmms-eval's own function fails at the first task: it needs ``arguments``, which the
+    samples lost when they were saved.
     """
-    from lmms_rpts.tasks.wandb_tables import log_plain_tables, log_tables
+    from lmms_rpts.tasks.wandb_tables import log_tables, scored_tasks
 
-    done = log_tables(logger, samples)
-    every = logger.task_names
-    others = [name for name in every if name not in (*done, *logger.group_names)]
-    if done and not others:
-        return
-    try:
-        logger.task_names = [name for name in every if name not in done]
-        original(logger, samples)
-    except Exception:
-        if not done:
-            raise
-        log_plain_tables(logger, samples, others)
-    finally:
-        logger.task_names = every
+    log = log_tables if scored_tasks(logger.task_configs) else original
+    log(logger, samples)

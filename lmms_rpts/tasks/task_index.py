@@ -11,7 +11,7 @@ from typing import Any
 
 from lmms_rpts.models.wanted_tasks import wanted_tasks
 from lmms_rpts.tasks.any_task.names import split_name
-from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of, group_parts
+from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of
 
 _NAME = re.compile(r"^task[ \t]*:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
 _MOST_CHARACTERS = 1_000_000
@@ -113,11 +113,3 @@ def _tasks_in(path: Path) -> set[str]:
             return set(_NAME.findall(text.read(_MOST_CHARACTERS)))
     except OSError:
         return set()
-
-
-def without_missing(config: Any, name: str) -> Any:
-    """A group's file without the tasks whose data are missing; any other file unchanged."""
-    if not (isinstance(config, dict) and isinstance(config.get("task"), list)):
-        return config
-    there = group_parts(name)
-    return config if not there else {**config, "task": list(there)}

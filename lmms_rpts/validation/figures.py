@@ -1,21 +1,32 @@
-"""The figures of a judge on one set, and those of baselines without a judge."""
+"""The figures of a judge on one set, of baselines without a judge, and of two judges compared."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from lmms_rpts.runs.validity import Bin, Interval, JudgedChain
+from lmms_rpts.errors import UserError
+from lmms_rpts.escaping import printable
+from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, ValidatedSet, Validity
 from lmms_rpts.stats.intervals import numbered
 from lmms_rpts.stats.measures import Measure, estimate_measures
 from lmms_rpts.stats.published_metrics import OWN_METRICS
-from lmms_rpts.stats.score_curves import fitted_thresholds
 from lmms_rpts.stats.step_labels import ScoredSteps
-from lmms_rpts.stats.step_measures import THRESHOLD, rank_measures, reliability_bins, step_measures
+from lmms_rpts.stats.step_measures import (
+    THRESHOLD,
+    PairedDifferences,
+    fitted_thresholds,
+    paired_differences,
+    rank_measures,
+    reliability_bins,
+    step_measures,
+)
 from lmms_rpts.validation.chains import LabelledChain
 
 Scores = Sequence[Sequence[float | None]]
@@ -27,7 +38,9 @@ RANKINGS: Mapping[str, Callable[[LabelledChain, int], float]] = {
 }
 """Baselines that score steps without a judge: from a chain and the number of a step."""
 
-ALWAYS_SOUND = "always_sound"
+_SAME = attrgetter("question", "labels", "first_error", "located", "path", "places")
+"""What must be the same in both files for a chain to be compared."""
+
 COUNTED = ("unscored", "unscored_chains")
 """Metrics that are counts, so that they have no interval."""
 
@@ -51,7 +64,7 @@ def figures_of(
         ranks = [[rank(chain, at) for at in range(len(chain.steps))] for chain in chains]
         by_rank = scored_steps(chains, ranks)
         baselines[name] = _intervals(rank_measures(by_rank), steps)
-    others = {ALWAYS_SOUND: [[1.0] * len(chain.steps) for chain in chains], **judges}
+    others = {"always_sound": [[1.0] * len(chain.steps) for chain in chains], **judges}
     for name, own in others.items():
         baselines[name] = _intervals(step_measures(scored_steps(chains, own)), steps)
     own_metrics = OWN_METRICS[layout](steps, THRESHOLD) if layout in OWN_METRICS else {}
@@ -118,3 +131,96 @@ def _first_error(chain: LabelledChain | JudgedChain) -> float:
         return math.inf
     asked = chain.labels[chain.first_error] is not None and chain.first_error in chain.on_path
     return float(chain.place(chain.first_error)) if asked else math.nan
+
+
+# --- two judges on the same steps
+
+
+class ComparisonError(UserError):
+    """Raised for two files that cannot be compared; the message gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetComparison:
+    """The comparison of both judges on one set.
+
+    Attributes:
+        name: name of the set, as in both files.
+        chains: number of chains that are in both files, with the same question and labels.
+        only: number of chains that are in one file only, or differ in question or labels.
+        found: the differences, second minus first.
+    """
+
+    name: str
+    chains: int
+    only: int
+    found: PairedDifferences
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeComparison:
+    """The comparison of two judges, by set; ``notes``: reasons other than the judges to differ."""
+
+    judges: tuple[str, str]
+    sets: tuple[SetComparison, ...]
+    notes: tuple[str, ...]
+
+
+def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
+    """Paired differences on the steps that both judges scored.
+
+    Raises:
+        ComparisonError: the files have no labelled chain in common, or one of them has two sets of
+            the same name.
+    """
+    names = [[each.name for each in judged.sets] for judged in (first, second)]
+    if any(len(set(each)) < len(each) for each in names):
+        raise ComparisonError("One of the files has two sets of the same name")
+    others = {(each.name, each.layout): each for each in second.sets}
+    pairs = [(one, others.get((one.name, one.layout))) for one in first.sets]
+    notes: list[str] = []
+    sets = [found for one, two in pairs if two and (found := _compare(one, two, notes))]
+    if not sets:
+        told = "; ".join(", ".join(each) or "none" for each in names)
+        raise ComparisonError(
+            f"The two files have no labelled chain in common (sets: {told}): "
+            "validate both judges with the same --data, --limit and --seed"
+        )
+    notes += [
+        f"{each.name}: {each.only:,} chains are in only one file and are left out"
+        for each in sets
+        if each.only
+    ]
+    if missing := sorted({*names[0], *names[1]} - {each.name for each in sets}):
+        notes.append(f"data sets that are in only one of the files: {', '.join(missing)}")
+    if first.judge == second.judge:
+        notes.append("both files are from the same judge")
+    judges = (first.judge, second.judge)
+    return JudgeComparison(judges, tuple(sets), tuple(map(printable, notes)))
+
+
+def _compare(one: ValidatedSet, two: ValidatedSet, notes: list[str]) -> SetComparison | None:
+    ours, theirs = (
+        {(chain.stratum, chain.id): chain for chain in found.chains} for found in (one, two)
+    )
+    shared = [key for key in ours if key in theirs and _SAME(ours[key]) == _SAME(theirs[key])]
+    if not shared:
+        return None
+    first, second = (
+        scored_steps([table[key] for key in shared], [table[key].scores for key in shared])
+        for table in (ours, theirs)
+    )
+    differing = {
+        f"premises: {one.premises} for the first judge, {two.premises} for the second": (
+            one.premises != two.premises
+        ),
+        "one judge saw the images, the other did not": one.blind != two.blind,
+        "the labels were read from different files": one.sha256 != two.sha256,
+    }
+    notes += [f"{one.name}: {note}" for note, holds in differing.items() if holds]
+    return SetComparison(
+        one.name,
+        len(shared),
+        len(ours.keys() | theirs.keys()) - len(shared),
+        paired_differences(first, second),
+    )

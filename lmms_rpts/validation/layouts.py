@@ -32,9 +32,9 @@ from lmms_rpts.runs.validity import PublishedFigure
 from lmms_rpts.schema import Model, Several, Text, shown
 from lmms_rpts.validation.chains import LabelledChain, Labels, first_wrong
 from lmms_rpts.validation.special_layouts import (
-    folio_chains,
-    parc_chains,
-    prm800k_chains,
+    folio_chain,
+    parc_chain,
+    prm800k_chain,
     rated_chains,
 )
 
@@ -74,7 +74,7 @@ class Layout:
 
     Attributes:
         name: name of the set, in lower case.
-        fields: fields that identify a row of this layout, and of no other.
+        fields: fields that identify a row of this layout, and of no other, as words of a text.
         context: field of the question.
         options: field of its options, if it has any.
         steps: field of the list of steps, or a function that cuts a text into steps.
@@ -85,13 +85,13 @@ class Layout:
         images: field with the names of its images: a text, a list or an object.
         left_out_if: why a row has nothing to judge, and whether this holds.
         located: whether the labels say where the first error is, or that there is none.
-        chains: returns the chains of a row, where the fields above can't describe it.
+        chain: returns the chain of a row, where the fields above can't describe it.
         fixed_premises: whether only the given premises can be used, as they are no earlier steps.
         whole: returns the chains of all rows and a remark, where several rows label one step.
     """
 
     name: str
-    fields: frozenset[str] = frozenset()
+    fields: str = ""
     context: str = "question"
     options: str = ""
     steps: str | Callable[[Fields], tuple[str, ...]] = "steps"
@@ -102,7 +102,7 @@ class Layout:
     images: str = ""
     left_out_if: tuple[str, Callable[[Fields], bool]] | None = None
     located: Callable[[Labels], bool] = lambda labels: True
-    chains: Callable[[Fields], Iterable[LabelledChain]] | None = None
+    chain: Callable[[Fields], LabelledChain] | None = None
     fixed_premises: bool = False
     whole: Callable[[Sequence[Fields]], tuple[list[LabelledChain], str]] | None = None
 
@@ -111,16 +111,10 @@ class Layout:
         """What is published about the set."""
         return _catalogue()[self.name]
 
-    def read(self, row: Fields) -> Iterable[LabelledChain]:
-        """The chains of a row.
-
-        Raises:
-            RowError: the row does not fit.
-            LeftOut: it has nothing to judge.
-        """
-        return [self._chain(row)] if self.chains is None else self.chains(row)
-
-    def _chain(self, row: Fields) -> LabelledChain:
+    def read(self, row: Fields) -> LabelledChain:
+        """The chain of a row."""
+        if self.chain is not None:
+            return self.chain(row)
         if self.left_out_if is not None and self.left_out_if[1](row):
             raise LeftOut(self.left_out_if[0])
         steps = row.read(self.steps, texts) if isinstance(self.steps, str) else self.steps(row)
@@ -333,26 +327,24 @@ def _named(*names: str) -> Callable[[Fields], str | None]:
 
 LAYOUTS: tuple[Layout, ...] = (
     Layout(
-        name="parc",
-        fields=frozenset({"question", "steps", "premise_annotation", "error_annotation"}),
-        chains=parc_chains,
+        name="parc", fields="question steps premise_annotation error_annotation", chain=parc_chain
     ),
     Layout(
         name="processbench",
-        fields=frozenset({"problem", "steps", "label"}),
+        fields="problem steps label",
         context="problem",
         labels=first_error("label", base=0, none=(-1,)),
         id=_named("id"),
     ),
     Layout(
         name="bigbench_mistake",
-        fields=frozenset({"input", "steps", "mistake_index"}),
+        fields="input steps mistake_index",
         context="input",
         labels=first_error("mistake_index", base=0, none=(None,)),
     ),
     Layout(
         name="mr_ben",
-        fields=frozenset({"Question", "Model_Solution_Steps", "Model_Solution_First_Error_Step"}),
+        fields="Question Model_Solution_Steps Model_Solution_First_Error_Step",
         context="Question",
         options="Options",
         steps=_mr_ben_steps,
@@ -374,7 +366,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="mr_gsm8k",
-        fields=frozenset({"question", "question_type", "model_output_steps"}),
+        fields="question question_type model_output_steps",
         steps="model_output_steps",
         labels=first_error(
             "model_output_solution_first_error_step",
@@ -390,13 +382,11 @@ LAYOUTS: tuple[Layout, ...] = (
         ),
     ),
     Layout(
-        name="prm800k",
-        fields=frozenset({"question", "label", "is_quality_control_question"}),
-        chains=prm800k_chains,
+        name="prm800k", fields="question label is_quality_control_question", chain=prm800k_chain
     ),
     Layout(
         name="prmbench",
-        fields=frozenset({"modified_question", "modified_process", "error_steps"}),
+        fields="modified_question modified_process error_steps",
         context="modified_question",
         steps="modified_process",
         labels=_prmbench_labels,
@@ -412,9 +402,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="reasoneval",
-        fields=frozenset(
-            {"question", "model_output_step_format", "model_output_solution_correctness"}
-        ),
+        fields="question model_output_step_format model_output_solution_correctness",
         steps=lambda row: row.read(
             "model_output_step_format",
             list_of(lambda lines, field: text("\n".join(texts(lines, field)), field)),
@@ -429,7 +417,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="stepverify",
-        fields=frozenset({"problem", "student_incorrect_solution", "incorrect_index"}),
+        fields="problem student_incorrect_solution incorrect_index",
         context="problem",
         steps="student_incorrect_solution",
         labels=first_error("incorrect_index", base=0),
@@ -437,21 +425,17 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="deltabench",
-        fields=frozenset({"question", "reason_error_section_numbers"}),
+        fields="question reason_error_section_numbers",
         steps=_deltabench_steps,
         labels=_deltabench_labels,
         stratum="task_l1",
         id=_named("id"),
         located=lambda labels: False in labels,
     ),
-    Layout(
-        name="folio",
-        fields=frozenset({"premises", "conclusion", "label"}),
-        chains=folio_chains,
-    ),
+    Layout(name="folio", fields="premises conclusion label", chain=folio_chain),
     Layout(
         name="visualprocessbench",
-        fields=frozenset({"image", "question", "response"}),
+        fields="image question response",
         steps="response.steps",
         labels=every_step("response.process_correctness", {1: True, 0: None, -1: False}),
         stratum="data_source",
@@ -459,7 +443,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="vlrmbench",
-        fields=frozenset({"image", "question", "task_gt"}),
+        fields="image question task_gt",
         # Not 'step_list': that is the solution before errors were inserted.
         steps=lambda row: _cut(row.read("reasoning_error", filled), _STEP, "reasoning_error"),
         labels=every_step("task_gt", {0: True, 1: False}),
@@ -473,7 +457,7 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         name="projudgebench",
-        fields=frozenset({"question", "student_solution", "process_evaluation"}),
+        fields="question student_solution process_evaluation",
         steps=lambda row: row.read(
             "process_evaluation",
             encoded(list_of(lambda item, field: text(_judged(item, field)[0], field))),
@@ -486,17 +470,12 @@ LAYOUTS: tuple[Layout, ...] = (
         stratum="subject",
         images="image_paths",
     ),
-    Layout(
-        name="ratings",
-        fields=frozenset({"format", "rater", "items"}),
-        whole=rated_chains,
-        fixed_premises=True,
-    ),
+    Layout(name="ratings", fields="format rater items", whole=rated_chains, fixed_premises=True),
 )
 
 
 def find_layout(fields: Iterable[str]) -> Layout | None:
     """The layout of an object with these fields; None if none fits, or more than one."""
     there = frozenset(fields)
-    found = [layout for layout in LAYOUTS if layout.fields <= there]
+    found = [layout for layout in LAYOUTS if there.issuperset(layout.fields.split())]
     return found[0] if len(found) == 1 else None

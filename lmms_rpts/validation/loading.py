@@ -13,7 +13,7 @@ from lmms_rpts.escaping import listed, storable, visible
 from lmms_rpts.fields import Fields, LeftOut, RowError
 from lmms_rpts.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.layouts import Layout, find_layout
+from lmms_rpts.validation.layouts import LAYOUTS, Layout, find_layout
 
 SUFFIXES = (".json", ".jsonl", ".parquet")
 """Suffixes of the files that are read."""
@@ -34,6 +34,7 @@ class LoadedSet:
         skipped: number of invalid rows, by the invalid field.
         left_out: number of rows without anything to judge, by reason.
         sha256: SHA-256 of each file, by its name within the folder.
+        files: the files themselves.
         remark: a remark about the labels; may be empty.
     """
 
@@ -43,7 +44,27 @@ class LoadedSet:
     skipped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
     remark: str = ""
+
+
+def load_sets(data: Iterable[tuple[str | None, Path]]) -> list[LoadedSet]:
+    """Read several sets, each with a name of its own; raises as ``load_set``."""
+    known = {layout.name for layout in LAYOUTS}
+    sets: list[LoadedSet] = []
+    for name, path in data:
+        found = load_set(path, name)
+        if name in known and name != found.layout.name:
+            raise ReadError(
+                f"{path} has the layout {found.layout.name}, not {name}: choose another name"
+            )
+        if any(found.name == each.name for each in sets):
+            raise ReadError(
+                f"Two data sets are called {found.name!r}: use different names, as in "
+                "--data NAME=PATH"
+            )
+        sets.append(found)
+    return sets
 
 
 def load_set(path: Path, name: str | None = None) -> LoadedSet:
@@ -65,7 +86,15 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
     found: dict[Layout, dict[str, tuple[Path, list[Row]]]] = {}
     unknown: list[str] = []
     for file in row_files(path, SUFFIXES):
-        rows = _rows(file, alone=file == path)
+        try:
+            rows = list(read_rows(file))
+        except ReadError:
+            if file == path:
+                raise
+            rows = []
+        if file.suffix.lower() == ".parquet":  # the reader leaves out nulls: "no error"
+            every = dict.fromkeys(name for row in rows for name in row.fields)
+            rows = [replace(row, fields={**every, **row.fields}) for row in rows]
         layout = next((known for row in rows if (known := find_layout(row.fields))), None)
         called = file.name if file == path else file.relative_to(path).as_posix()
         if layout is None:
@@ -86,24 +115,14 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
         )
     ((layout, files),) = chosen.items()
     rows = [row for _, rows in files.values() for row in rows]
+    places = {called: file for called, (file, _) in files.items()}
     digests = {
-        called: hashlib.sha256(file.read_bytes()).hexdigest() for called, (file, _) in files.items()
+        called: hashlib.sha256(file.read_bytes()).hexdigest() for called, file in places.items()
     }
-    return _with_chains(LoadedSet(name or layout.name, layout, (), sha256=digests), path, rows)
-
-
-def _rows(file: Path, alone: bool) -> list[Row]:
-    """The rows of a file; ``alone``: whether an unreadable file is an error."""
-    try:
-        rows = list(read_rows(file))
-    except ReadError:
-        if alone:
-            raise
-        return []
-    if file.suffix.lower() == ".parquet":  # the reader leaves out nulls, which mean "no error"
-        every = dict.fromkeys(name for row in rows for name in row.fields)
-        rows = [replace(row, fields={**every, **row.fields}) for row in rows]
-    return rows
+    found_set = LoadedSet(
+        name or layout.name, layout, (), sha256=digests, files=tuple(places.values())
+    )
+    return _with_chains(found_set, path, rows)
 
 
 def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet:
@@ -129,7 +148,7 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
             raise ReadError(f"{path}: {visible(str(error))}") from None
     for each in () if whole else fields:
         try:
-            chains += list(found.layout.read(each))  # all of a row or none
+            chains.append(found.layout.read(each))
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except RowError as error:

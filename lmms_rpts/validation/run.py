@@ -20,14 +20,13 @@ from lmms_rpts.judging import (
     Member,
     Usage,
     Verdict,
-    count_paid,
+    backends_of,
     find_judges,
     open_engine,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import inference_request
 from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.settings import Settings
@@ -92,6 +91,18 @@ class PlannedSet:
         """Whether the questions have images, which are not shown to any judge yet."""
         return any(chain.images for chain in self.chains)
 
+    def ask(self, engine: JudgeEngine) -> list[Verdict]:
+        """The verdicts of a judge on the questions."""
+        requests = [question.request for question in self.questions]
+        return engine.run(requests, f"Judging {self.loaded.name}")
+
+    def scores(self, verdicts: Sequence[Verdict]) -> tuple[tuple[float | None, ...], ...]:
+        """The scores by chain and step; None: not asked, or no score."""
+        scores: list[list[float | None]] = [[None] * len(chain.steps) for chain in self.chains]
+        for question, verdict in zip(self.questions, verdicts, strict=True):
+            scores[question.chain][question.step] = _score(verdict)
+        return tuple(map(tuple, scores))
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -110,7 +121,7 @@ class Plan:
         Equal requests are sent once.
         """
         asked = {q.request.key: q.request for each in self.sets for q in each.questions}
-        opinions = count_paid(self.judge) * self.settings.judge_samples
+        opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
         tokens_in = sum(map(guess_input_tokens, asked.values()))
         calls = len(asked) * opinions
         return calls, Usage(tokens_in * opinions, EXPECTED_OUTPUT * calls)
@@ -118,14 +129,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A step for which the judge's score contradicts the label.
+    """A step for which the judge's score, in [0, 1], contradicts the label.
 
-    Attributes:
-        chain: the chain of the step, with all its texts and labels.
-        step: number of the step, from 0.
-        score: the judge's score, in [0, 1].
-        premises: premises shown to the judge.
-        reply: the judge's complete reply; with several judges or samples, all replies.
+    ``premises``: those shown to the judge; ``reply``: its complete reply, or all replies of several
+    judges or samples.
     """
 
     chain: LabelledChain
@@ -172,9 +179,6 @@ def plan_validation(
         seed: seed for choosing chains.
         premises: ``given``: those in the data, if any, else all earlier steps.
         usable: whether to check that the judge can be used; False for an estimate only.
-
-    Raises:
-        JudgeConfigurationError: the judge cannot be used.
     """
     if usable:
         find_judges(judge, settings)
@@ -195,12 +199,7 @@ def plan_validation(
 def questions_of(
     chains: Sequence[LabelledChain], which: Premises, prompts: Prompts
 ) -> Iterator[StepQuestion]:
-    """A question for each labelled step, in order: the same as for an inference of a run.
-
-    Args:
-        which: ``given``: the premises in the data, if any; ``all``: all earlier steps of the
-            chain.
-    """
+    """A question for each labelled step, in order: the same as for an inference of a run."""
     for number, chain in enumerate(chains):
         for step in chain.asked:
             premises = premises_of(chain, step, which)
@@ -208,8 +207,12 @@ def questions_of(
             while dropped and (room := room - len(premises[dropped - 1])) >= 0:
                 dropped -= 1
             kept = premises[dropped:]
-            request = inference_request(
-                prompts, chain.language, chain.context, kept, chain.steps[step]
+            request = prompts.request(
+                "inference",
+                chain.language,
+                context=chain.context,
+                premises=kept,
+                conclusion=chain.steps[step],
             )
             yield StepQuestion(number, step, kept, dropped > 0, request)
 
@@ -228,9 +231,6 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
 
     Cached answers are not requested again. If requests have to stop (no credit, no budget), the
     remaining steps count as unscored.
-
-    Args:
-        progress: whether to show a progress bar.
 
     Raises:
         JudgeConfigurationError: the judge cannot be used.
@@ -275,13 +275,12 @@ def _validate_set(
 ) -> tuple[ValidatedSet, Sequence[Verdict]]:
     """The figures of a set, and the judge's verdicts."""
     spent = _spent(engine.budget)
-    verdicts = _asked(planned, engine)
+    verdicts = planned.ask(engine)
     *counts, cost = (now - then for now, then in zip(_spent(engine.budget), spent, strict=True))
     calls, read, said, cached = map(int, counts)
-    priced = cost if settings.prices else None
     # Word overlap needs no calls, so it is a baseline for every judge.
-    by_words = verdicts if engine.name == LEXICAL else _asked(planned, words)
-    loaded, chains, scores = planned.loaded, planned.chains, _scores(planned, verdicts)
+    by_words = verdicts if engine.name == LEXICAL else planned.ask(words)
+    loaded, chains, scores = planned.loaded, planned.chains, planned.scores(verdicts)
     labels = [label for chain in chains for label in chain.labels if label is not None]
     validated = ValidatedSet(
         name=loaded.name,
@@ -300,34 +299,24 @@ def _validate_set(
         shortened=sum(question.shortened for question in planned.questions),
         published=loaded.layout.about.anchors,
         usage=UsageRecord(
-            calls=calls, input_tokens=read, output_tokens=said, cost=priced, found=cached
+            calls=calls,
+            input_tokens=read,
+            output_tokens=said,
+            cost=cost if settings.prices else None,
+            found=cached,
         ),
         chains=tuple(
             JudgedChain(scores=own, **{name: getattr(chain, name) for name in _CHAIN_FIELDS})
             for chain, own in zip(chains, scores, strict=True)
         ),
-        **figures_of(loaded.layout.name, chains, scores, {LEXICAL: _scores(planned, by_words)}),
+        **figures_of(loaded.layout.name, chains, scores, {LEXICAL: planned.scores(by_words)}),
     )
     return validated, verdicts
-
-
-def _asked(planned: PlannedSet, engine: JudgeEngine) -> list[Verdict]:
-    requests = [question.request for question in planned.questions]
-    return engine.run(requests, f"Judging {planned.loaded.name}")
 
 
 def _spent(budget: Budget) -> tuple[float, ...]:
     usage = budget.usage
     return budget.calls, usage.input_tokens, usage.output_tokens, budget.found, budget.cost
-
-
-def _scores(
-    planned: PlannedSet, verdicts: Sequence[Verdict]
-) -> tuple[tuple[float | None, ...], ...]:
-    scores: list[list[float | None]] = [[None] * len(chain.steps) for chain in planned.chains]
-    for question, verdict in zip(planned.questions, verdicts, strict=True):
-        scores[question.chain][question.step] = _score(verdict)
-    return tuple(map(tuple, scores))
 
 
 def _score(verdict: Verdict) -> float | None:
@@ -336,20 +325,14 @@ def _score(verdict: Verdict) -> float | None:
 
 def _worst(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Iterator[Miss]:
     """The errors with the largest gap between score and label, both kinds in turn."""
-    kinds: dict[bool, list[tuple[float, int, Miss]]] = {True: [], False: []}
-    for at, (question, verdict) in enumerate(zip(planned.questions, verdicts, strict=True)):
+    misses: list[Miss] = []
+    for question, verdict in zip(planned.questions, verdicts, strict=True):
         score, chain = _score(verdict), planned.chains[question.chain]
-        sound = chain.labels[question.step] is True
-        if score is not None and (score >= THRESHOLD) != sound:
-            miss = Miss(chain, question.step, score, question.premises, _replies(verdict))
-            kinds[sound].append((-abs(score - sound), at, miss))
-    turns = zip_longest(sorted(kinds[False]), sorted(kinds[True]))
-    for _, _, miss in islice(filter(None, linked.from_iterable(turns)), MISSES):
-        yield miss
-
-
-def _replies(verdict: Verdict) -> str | None:
-    """The judge's reply; with several judges or samples, all replies."""
-    if not verdict.opinions:
-        return verdict.text
-    return "\n\n".join(f"{each.judge}: {each.text or each.error}" for each in verdict.opinions)
+        if score is None or (score >= THRESHOLD) == (chain.labels[question.step] is True):
+            continue
+        replies = [f"{each.judge}: {each.text or each.error}" for each in verdict.opinions]
+        reply = "\n\n".join(replies) if replies else verdict.text
+        misses.append(Miss(chain, question.step, score, question.premises, reply))
+    misses.sort(key=lambda miss: -abs(miss.score - miss.sound))
+    kinds = ([miss for miss in misses if miss.sound is sound] for sound in (False, True))
+    yield from islice(filter(None, linked.from_iterable(zip_longest(*kinds))), MISSES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from lmms_rpts.fields import (
@@ -35,7 +35,7 @@ _NATIVE = {
 }
 
 
-def parc_chains(row: Fields) -> Iterator[LabelledChain]:
+def parc_chain(row: Fields) -> LabelledChain:
     """PARC: labels with the premises of each step, and with own and inherited errors apart."""
     question, steps = row.read("question", filled), row.read("steps", texts)
     numbers = list(range(len(steps) + 1))
@@ -44,7 +44,7 @@ def parc_chains(row: Fields) -> Iterator[LabelledChain]:
     # Newer copies of the data have no step 0, the question.
     levels = _levels(row, "premise_annotation.steps", [numbers, numbers[1:]])[-len(steps) :]
     labels = tuple(each is not True for each in native)
-    yield LabelledChain(
+    return LabelledChain(
         id=row.place,
         question=question,
         stratum=row.stem,
@@ -102,7 +102,7 @@ class _Step(NamedTuple):
     sound: bool | None
 
 
-def prm800k_chains(row: Fields) -> Iterator[LabelledChain]:
+def prm800k_chain(row: Fields) -> LabelledChain:
     """PRM800K: the chain that the annotators continued, with alternatives at each position."""
     for name in ("is_quality_control_question", "is_initial_screening_question"):
         if row.read(name, flag):
@@ -122,9 +122,14 @@ def prm800k_chains(row: Fields) -> Iterator[LabelledChain]:
             chain.append(_Step(written, None))
         else:
             ended = chosen is None
-            if found:
+            if found and chosen is None:
+                # It ends at the step of the draft, else at the first wrong one.
                 draft = drafts[place] if place < len(drafts) else None
-                chain.append(found.pop(_last(found, draft) if chosen is None else chosen))
+                wrong = [at for at, step in enumerate(found) if step.sound is False]
+                drafted = [at for at in wrong if found[at].text == draft]
+                chosen = (drafted or wrong or [0])[0]
+            if found:
+                chain.append(found.pop(chosen))
         others += [(place, step) for step in found]
 
     # The chain itself comes first, so its steps are numbered by position; then the alternatives.
@@ -135,7 +140,7 @@ def prm800k_chains(row: Fields) -> Iterator[LabelledChain]:
     on_path = labels[: len(chain)]
     error = first_wrong(on_path)
     problem = question.read("problem", filled)
-    yield LabelledChain(
+    return LabelledChain(
         id=row.place,
         question=problem,
         stratum=row.stem,
@@ -170,20 +175,13 @@ def _level(level: Fields) -> tuple[list[_Step], int | None, str | None]:
     return found, chosen, None if written is None else text(written, "human_completion")
 
 
-def _last(found: list[_Step], draft: str | None) -> int:
-    """The step at which the solution ends: the one of the draft, else the first wrong one."""
-    wrong = [at for at, step in enumerate(found) if step.sound is False]
-    drafted = [at for at in wrong if found[at].text == draft]
-    return (drafted or wrong or [0])[0]
-
-
 _FOLIO = {"True": "entailed", "False": "contradicted", "Uncertain": "unsupported"}
 
 
-def folio_chains(row: Fields) -> Iterator[LabelledChain]:
+def folio_chain(row: Fields) -> LabelledChain:
     """FOLIO: one conclusion from given premises."""
     premises, stratum = row.read("premises", texts), row.read("label", choice(_FOLIO))
-    yield LabelledChain(
+    return LabelledChain(
         id=row.place,
         question="\n".join(premises),
         stratum=stratum,
@@ -208,10 +206,6 @@ def rated_chains(rows: Sequence[Fields]) -> tuple[list[LabelledChain], str]:
 
     Returns:
         The chains, and a remark on the agreement of the raters.
-
-    Raises:
-        RowError: an invalid file; a rater scored a step twice; files of one sample have different
-            texts.
     """
     items: dict[tuple[Any, ...], RatedItem] = {}
     scores: dict[tuple[Any, ...], dict[str, float]] = {}
@@ -236,21 +230,19 @@ def rated_chains(rows: Sequence[Fields]) -> tuple[list[LabelledChain], str]:
         if item.kind == "inference" and (own := scores[key]):
             mean = math.fsum(own.values()) / len(own)
             responses.setdefault(key[:-1], []).append((item, mean))
-    return list(map(_chain, responses.values())), _remark(list(scores.values()))
-
-
-def _remark(ratings: Sequence[Mapping[str, float]]) -> str:
-    found = reliability_of(ratings)
+    found, remark = reliability_of(list(scores.values())), ""
     if found is None:
-        return "one rater per step: agreement of raters is unknown"
-    alpha = "not defined" if found.alpha is None else f"{found.alpha:.3f}"
-    return (
-        f"{found.raters} raters, {found.steps:,} steps scored by several: Krippendorff's alpha "
-        f"(interval) {alpha}"
-    )
+        remark = "one rater per step: agreement of raters is unknown"
+    else:
+        alpha = "not defined" if found.alpha is None else f"{found.alpha:.3f}"
+        remark = (
+            f"{found.raters} raters, {found.steps:,} steps scored by several: Krippendorff's alpha "
+            f"(interval) {alpha}"
+        )
+    return list(map(_rated_chain, responses.values())), remark
 
 
-def _chain(rated: Sequence[tuple[RatedItem, float]]) -> LabelledChain:
+def _rated_chain(rated: Sequence[tuple[RatedItem, float]]) -> LabelledChain:
     rated = sorted(rated, key=lambda pair: pair[0].step)
     items, means = zip(*rated, strict=True)
     first = items[0]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lmms_rpts.runs.validity import Figures, ValidatedSet, bar_to_clear, doubt_of, figure_of
-
-NONE = "–"
-"""Shown for a missing value."""
+from lmms_rpts.escaping import figure
+from lmms_rpts.runs.validity import Figures, ValidatedSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +20,7 @@ class Metric:
 METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
     "Ranking, without a threshold": {
         "auc": Metric(
-            "AUC",
-            "how often a sound step scores above a wrong one, ties count half; 0.5 is chance",
+            "AUC", "how often a sound step scores above a wrong one, ties count half; 0.5 is chance"
         ),
         "auc_within": Metric(
             "AUC within chains",
@@ -149,19 +146,19 @@ def why_missing(name: str, found: ValidatedSet) -> str:
 
 def doubts(found: ValidatedSet) -> list[str]:
     """Warnings for the reader: the judge is no better than a baseline without a judge."""
-    auc, (rival, best) = figure_of(found, "auc"), bar_to_clear(found)
+    auc, (rival, best) = found.figure("auc"), found.bar
     if auc is None:
         return []
-    judge = f"The judge's AUC, {number(auc.value)},"
-    if doubt_of(found):
+    judge = f"The judge's AUC, {figure(auc.value)},"
+    if found.doubt:
         return [
-            f"{judge} does not exceed that of {rival}, {number(best)}: this set gives no evidence "
+            f"{judge} does not exceed that of {rival}, {figure(best)}: this set gives no evidence "
             "for the judge."
         ]
     if auc.low is not None and auc.low <= best:
         return [
-            f"{judge} exceeds that of {rival}, {number(best)}, but its interval begins at "
-            f"{number(auc.low)}: use more chains."
+            f"{judge} exceeds that of {rival}, {figure(best)}, but its interval begins at "
+            f"{figure(auc.low)}: use more chains."
         ]
     return []
 
@@ -172,18 +169,3 @@ def counted(found: ValidatedSet) -> str:
         f"{found.n_chains:,} chain{'s' * (found.n_chains != 1)}, {found.n_steps:,} "
         f"step{'s' * (found.n_steps != 1)}, {found.n_wrong:,} of them wrong"
     )
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A figure as text; values from external files may be of any size."""
-    if value is None:
-        return NONE
-    # Adding 0.0 turns negative zero into zero.
-    return f"{value:.3g}" if abs(value) >= 1e6 else f"{round(value, digits) + 0.0:.{digits}f}"
-
-
-def cost(value: float | None) -> str:
-    """Cost of a judge, in the currency of the prices."""
-    if value is None:
-        return NONE
-    return f"{value:,.2f}" if 1 <= value < 1e12 else f"{value:.2g}"

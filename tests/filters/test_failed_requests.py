@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.reasoning import rpts_fields
-from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
+from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter
 from lmms_rpts.tasks.reform_eval.sets import data_sets

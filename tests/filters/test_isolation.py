@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters import (
-    AggregateFilter,
-    ScoreFilter,
-    TransformFilter,
-    response_reading,
-)
 from lmms_rpts.filters import aggregate as aggregating
 from lmms_rpts.filters import grading as shared
+from lmms_rpts.filters import response_reading
 from lmms_rpts.filters import score as scoring
+from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.record import Question, RptsRecord
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeRequest, open_engine
 from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading

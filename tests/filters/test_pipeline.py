@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter, TransformFilter
-from lmms_rpts.filters.aggregate import build_record
+from lmms_rpts.filters.aggregate import AggregateFilter, build_record
+from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.record import Answer, Judged, Question, RptsRecord, Transform
 from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeConfigurationError, Opinion, prompts
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import Clue, Step
@@ -63,7 +65,7 @@ def instructions(body: dict[str, Any]) -> str:
     return str(body["messages"][0]["content"])
 
 
-def says(score: str) -> Answer:
+def says(score: str) -> Answering:
     return lambda body: oracle.answer(body) if "Score" not in instructions(body) else score
 
 

@@ -11,12 +11,12 @@ from loguru import logger
 from PIL import Image
 
 from lmms_rpts.analysis import estimate_need
-from lmms_rpts.filters import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.aligned_documents import DocumentImages
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import root_request
-from lmms_rpts.reasoning import RootQuery
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, ServerReply, images_of, text_of
@@ -238,8 +238,11 @@ def test_what_is_judged_can_not_pose_as_instructions(judged: Judged) -> None:
 
 def test_a_hostile_answer_is_fenced_too() -> None:
     for language in ("en", "zh"):
-        query = RootQuery((HOSTILE,), (HOSTILE,), HOSTILE)
-        request = root_request(Prompts(), language, HOSTILE, HOSTILE, HOSTILE * 50, query)
+        texts = dict.fromkeys(("context", "statement", "conclusion"), HOSTILE)
+        lists = {"known": (HOSTILE,), "steps": (HOSTILE,)}
+        request = Prompts().request(
+            "root", language, n_images=0, answer=HOSTILE * 50, **texts, **lists
+        )
         user = str(request.messages[-1]["content"])
         assert user.count("<<<") == user.count(">>>") == 6
         assert "<|im_start|>" not in user

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lmms_rpts.judging import JudgeRequest, Reply, Verdict
+from lmms_rpts.judging.backends.openai import OpenAIJudge
+from lmms_rpts.settings import Settings
 from tests.support.judge_server import Answer, Body, ServerReply
 from tests.support.waiting import LONGEST
 
 REMINDER = "One line only, please."
 
 Said = str | Reply | Exception
+
+
+def openai_judge(
+    url: str, key: str = "sk-x", timeout: float = LONGEST, headers: Mapping[str, str] | None = None
+) -> OpenAIJudge:
+    """A judge on a server, with the model ``m``; its time limit may be shorter than a user's."""
+    given = {"openai_url": url, "openai_key": key, "timeout": timeout}
+    return OpenAIJudge(
+        "m", Settings().model_copy(update={**given, "openai_headers": headers or {}})
+    )
 
 
 def question(text: str, **options: Any) -> JudgeRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
-from lmms_rpts.judging.types import RefusedError, TransientError
+from lmms_rpts.judging.types import RefusedError
 from lmms_rpts.settings import Price
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
 from tests.support.tables import table
@@ -81,12 +82,16 @@ def test_a_guess_where_no_server_counts(request_: JudgeRequest, said: str, usage
     assert guess_usage(request_, Reply(said)) == usage
 
 
-def test_on_usage_reports_calls_with_tokens() -> None:
-    told: list[tuple[str, Usage]] = []
-    budget = Budget(on_usage=lambda judge, usage: told.append((judge, usage)))
-    for judge, usage in [("a", Usage(1, 2)), ("b", None), ("b", Usage(3, 4, 1))]:
+def test_the_log_has_the_calls_with_tokens() -> None:
+    budget = Budget()
+    for task, judge, usage in [
+        ("t", "a", Usage(1, 2)),
+        ("t", "b", None),
+        (None, "b", Usage(3, 4, 1)),
+    ]:
+        budget.task = task
         budget.end(budget.begin(judge, None, ASKED), usage)
-    assert told == [("a", Usage(1, 2)), ("b", Usage(3, 4, 1))]
+    assert budget.log == [("t", "a", 1, 2, 0), (None, "b", 3, 4, 1)]
 
 
 # ---- the budget
@@ -102,16 +107,19 @@ def calls_begun(budget: Budget, price: Price | None = None) -> int:
     raise AssertionError("no end")
 
 
-@table("max_tokens, calls", (1, 0), (99, 0), (100, 1), (199, 1), (200, 2), (250, 2), (1000, 10))
-def test_calls_under_way_count_as_what_is_expected_of_them(max_tokens: int, calls: int) -> None:
+@table(
+    "limit, calls",
+    *(({"max_tokens": most}, calls) for most, calls in ((99, 0), (100, 1), (199, 1), (200, 2))),
+    *(({"max_tokens": most}, calls) for most, calls in ((1, 0), (250, 2), (1000, 10))),
+    *(({"max_cost": most}, calls) for most, calls in ((0.0, 0), (0.00017, 0), (0.000181, 1))),
+    *(({"max_cost": most}, calls) for most, calls in ((0.0005, 2), (0.001, 5))),
+)
+def test_calls_under_way_count_as_what_is_expected_of_them(
+    limit: dict[str, Any], calls: int
+) -> None:
     assert EXPECTED_OUTPUT == 80
     assert begin(Budget()).guess == Usage(20, 80)
-    assert calls_begun(Budget(max_tokens)) == calls
-
-
-@table("max_cost, calls", (0.0, 0), (0.00017, 0), (0.000181, 1), (0.0005, 2), (0.001, 5))
-def test_cost_under_way_counts_as_what_is_expected(max_cost: float, calls: int) -> None:
-    assert calls_begun(Budget(max_cost=max_cost), PRICE) == calls
+    assert calls_begun(Budget(**limit), PRICE) == calls
 
 
 @table(
@@ -231,12 +239,6 @@ def test_a_budget_is_exceeded_by_no_more_than_calls_under_way_do(
     assert budget.usage.tokens <= max_tokens + excess_when_last_begun + 1e-6
 
 
-# ---- threads
-
-
-THREADS = 8
-
-
 # ---- an engine with a budget
 
 
@@ -290,8 +292,8 @@ def test_a_budget_in_money_stops_the_asking() -> None:
     assert "judge budget of 0.0005" in str(asked.fatal)
 
 
-def test_only_the_first_call_of_a_kind_goes_alone_however_it_ends() -> None:
-    judge = Gathering(in_order(RefusedError("no")), 4, alone=1)
+def test_calls_of_a_kind_go_alone_until_one_has_used_tokens() -> None:
+    judge = Gathering(in_order(RefusedError("no"), "Score: 0.5"), 4, alone=2)
     with opened(judge, Budget(max_tokens=10_000), 4) as asked:
         asked.run(texts(9))
     assert judge.most_at_once == 4
@@ -316,34 +318,13 @@ def test_a_judge_that_costs_nothing_is_not_booked() -> None:
 def test_a_server_that_does_not_count_is_guessed_at() -> None:
     """20 in; "Score: 0.5" is 10 letters, 2 tokens: 22 per call instead of 100."""
     judge, budget = judge_of(None), Budget(max_tokens=100)
-    told: list[tuple[str, Usage]] = []
-    budget.on_usage = lambda name, usage: told.append((name, usage))
     with JudgeEngine([Member("j", judge)], concurrency=1, progress=False, budget=budget) as asked:
         verdicts = asked.run(texts(10))
     assert sorted(values(verdicts), key=str) == [0.5] * 4 + [None] * 6
     assert budget.usage == Usage(80, 8)
     assert budget.guessed is True
-    assert told == [("j", Usage(20, 2))] * 4
+    assert budget.log == [(None, "j", 20, 2, 0)] * 4
     assert verdicts[0].usage is None, "a guess is not reported as the server's count"
-
-
-def test_every_call_is_booked(short_pauses: None) -> None:
-    judge = ScriptedJudge(
-        in_order(
-            TransientError("busy"),
-            Reply("no score", Usage(10, 5)),
-            Reply("Score: 0.5", Usage(20, 5)),
-            RefusedError("no"),
-        )
-    )
-    budget = Budget()
-    with opened(judge, budget) as asked:
-        verdicts = asked.run(texts(1)) + asked.run(texts(2))
-    assert values(verdicts) == [0.5, 0.5, None]
-    assert budget.calls == len(judge.asked) == 4
-    assert budget.usage == Usage(30, 10)
-    assert budget.guessed is False
-    assert verdicts[0].usage == Usage(30, 10)
 
 
 def test_an_unreadable_reply_is_kept_when_the_budget_ends_the_asking_again() -> None:

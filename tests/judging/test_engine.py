@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import START, StopSignal
-from lmms_rpts.judging.parsers.scores import parse_score
+from lmms_rpts.judging.parsers import parse_score
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     REMINDER,
@@ -88,22 +87,6 @@ def test_duplicates_are_asked_once_and_marked() -> None:
     assert sorted(judge.texts) == [f"question {number}" for number in range(4)]
 
 
-@table(
-    "other",
-    question("same", kind="inference"),
-    question("same", claim="another"),
-    question("same", evidence=("another",)),
-    question("same "),
-    JudgeRequest("image", [{"role": "system", "content": "same"}]),
-)
-def test_what_differs_is_asked_separately(other: JudgeRequest) -> None:
-    judge = ScriptedJudge(in_order("Score: 0.1", "Score: 0.2"))
-    with opened(judge, concurrency=1) as asked:
-        verdicts = asked.run([question("same"), other])
-    assert values(verdicts) == [0.1, 0.2]
-    assert not any(verdict.cached for verdict in verdicts)
-
-
 def test_request_keys_distinguish_fields_that_join_alike() -> None:
     assert question("a", evidence=("b", "c")).key != question("a", evidence=("b c",)).key
     assert question("a", evidence=("b",)).key == question("a", evidence=("b",)).key
@@ -116,22 +99,7 @@ def test_request_keys_are_stable() -> None:
     assert asked.key == "7b13785c78eeeafa78db163e6894cf7e267366a28f333230d3e7a53244ae5a31"
 
 
-@table("failure", RefusedError("no"), ValueError("odd"), "no score in this", TransientError("busy"))
-def test_failures_are_not_remembered(failure: Said, short_pauses: None) -> None:
-    healthy = False
-    judge = ScriptedJudge(lambda text, call: "Score: 0.7" if healthy else failure)
-    with opened(judge) as asked:
-        failed = asked.run([question("q"), question("q")])
-        calls = len(judge.asked)
-        healthy = True
-        again = asked.run([question("q"), question("q")])
-    assert values(failed) == [None, None]
-    assert values(again) == [0.7, 0.7]
-    assert [verdict.cached for verdict in again] == [False, True]
-    assert len(judge.asked) == calls + 1
-
-
-# ---- several callers that wait for one answer
+# ---- one client
 
 
 def client_of(judge: ScriptedJudge) -> JudgeClient:
@@ -139,35 +107,16 @@ def client_of(judge: ScriptedJudge) -> JudgeClient:
     return JudgeClient(Member("j", judge, kept=False), 1, Budget(), StopSignal(), None)
 
 
-def test_a_cancelled_waiter_does_not_cancel_the_shared_call() -> None:
-    judge = ScriptedJudge(last_digit, pause=10.0)
-
-    async def work() -> Verdict:
-        client = client_of(judge)
-        first, second, third = (
-            asyncio.ensure_future(client.ask(question("q 5"))) for _ in range(3)
-        )
-        for each in (first, second):
-            await asyncio.sleep(1.0)
-            each.cancel()
-        return await third
-
-    assert run(work()).value == 0.5
-    assert len(judge.asked) == 1
-
-
 def test_a_call_that_nobody_waits_for_is_given_up_and_not_remembered() -> None:
     judge = ScriptedJudge(last_digit, pause=10.0)
 
     async def work() -> Verdict:
         client = client_of(judge)
-        waiting = [asyncio.ensure_future(client.ask(question("q 5"))) for _ in range(2)]
-        for each in waiting:
-            await asyncio.sleep(1.0)
-            assert judge.active == 1
-            each.cancel()
+        waiting = asyncio.ensure_future(client.ask(question("q 5")))
         await asyncio.sleep(1.0)
-        assert all(each.cancelled() for each in waiting)
+        assert judge.active == 1
+        waiting.cancel()
+        await asyncio.sleep(1.0)
         assert judge.active == 0
         return await client.ask(question("q 5"))
 
@@ -175,25 +124,10 @@ def test_a_call_that_nobody_waits_for_is_given_up_and_not_remembered() -> None:
     assert len(judge.asked) == 2
 
 
-def test_what_is_not_said_to_be_urgent_waits_for_what_is() -> None:
-    judge = ScriptedJudge(last_digit, pause=10.0)
-
-    async def work() -> None:
-        client = client_of(judge)
-        await asyncio.gather(
-            client.ask(question("first 1")),
-            client.ask(question("second 2")),
-            client.ask(question("urgent 3"), urgency=1),
-        )
-
-    run(work())
-    assert judge.texts == ["first 1", "urgent 3", "second 2"]
-
-
 # ---- unreadable replies
 
 
-def test_unreadable_reply_is_asked_again_with_the_reminder() -> None:
+def test_an_unreadable_reply_is_asked_again_with_the_reminder() -> None:
     judge = ScriptedJudge(
         in_order(Reply("well, well", Usage(10, 2)), Reply("Score: 0.4", Usage(20, 3)))
     )
@@ -205,26 +139,6 @@ def test_unreadable_reply_is_asked_again_with_the_reminder() -> None:
         {"role": "assistant", "content": "well, well"},
         {"role": "user", "content": REMINDER},
     ]
-
-
-@table("said", "well, well", "Score: 7", "Score: -1", "0.2 or 0.9", "")
-def test_unreadable_replies_end_as_an_error(said: str) -> None:
-    judge = ScriptedJudge(in_order(Reply(said, Usage(10, 2))))
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict.value is None
-    assert verdict.text == said
-    assert verdict.error is not None
-    assert "score from 0 to 1" in verdict.error
-    assert verdict.attempts == len(judge.asked) == 1 + client.ASKED_AGAIN
-    assert verdict.usage == Usage(30, 6)
-
-
-def test_an_error_after_an_unreadable_reply_keeps_the_reply() -> None:
-    judge = ScriptedJudge(in_order(Reply("well", Usage(10, 2)), RefusedError("enough")))
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict == Verdict("well", attempts=2, usage=Usage(10, 2), error="enough")
 
 
 def test_a_question_that_is_asked_again_goes_before_those_that_wait() -> None:
@@ -244,28 +158,6 @@ def test_what_no_file_can_hold_is_replaced_in_the_verdict() -> None:
     assert verdict == Verdict("Score: 0.4 ?", 0.4)
 
 
-def test_requests_bring_their_own_parser() -> None:
-    def parse(reply: str) -> str | None:
-        return reply.upper() if reply.startswith("ok") else None
-
-    judge = ScriptedJudge(in_order("hm", "ok then"))
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q", kind="transform", parse=parse)])
-    assert verdict.value == "OK THEN"
-    assert verdict.attempts == 2
-
-
-def test_a_parser_that_raises_is_an_error_verdict() -> None:
-    def parse(reply: str) -> str | None:
-        raise IndexError("no such clue")
-
-    with opened(ScriptedJudge(in_order("Score: 0.4"))) as asked:
-        bad, good = asked.run([question("bad", parse=parse), question("good")])
-    assert good.value == 0.4
-    assert bad.value is None
-    assert "no such clue" in str(bad.error)
-
-
 def test_unknown_kinds_are_named() -> None:
     known = "image_seen, inference_seen, inference, root, transform, question_steps, match"
     with pytest.raises(ValueError, match=rf"'picture'.*{known}"):
@@ -275,56 +167,64 @@ def test_unknown_kinds_are_named() -> None:
 # ---- retries
 
 
-def test_attempts_and_usage_add_up(short_pauses: None) -> None:
-    judge = ScriptedJudge(
-        in_order(
-            TransientError("busy"),
-            Reply("hm", Usage(1, 2)),
-            TransientError("busy"),
-            TransientError("busy"),
-            Reply("hm", None),
-            Reply("Score: 0.5", Usage(10, 20)),
-        )
-    )
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict == Verdict("Score: 0.5", 0.5, attempts=6, usage=Usage(11, 22))
+BUSY, THROTTLED = TransientError("busy"), TransientError("busy", kind="throttled")
+LATE, QUOTA = TransientError("late", kind="timed out"), TransientError("quota", 3600.0)
+NO, FATAL = RefusedError("no"), FatalJudgeError("wrong key")
+UNREAD = "the judge's reply cannot be parsed as a score from 0 to 1"
+TOLD = (
+    "; the server asks to wait 3,600 s: run the same command again after that; replies are cached"
+)
+GOOD = Reply("Score: 0.5", Usage(10, 20))
 
 
-def test_transient_failures_end_as_an_error(short_pauses: None) -> None:
-    judge = ScriptedJudge(in_order(TransientError("busy, busy")))
-    with opened(judge) as asked:
-        (verdict,) = asked.run([question("q")])
-    assert verdict.value is None
-    assert verdict.attempts == len(judge.asked) == client.CALLS
-    assert "busy, busy" in str(verdict.error)
-    assert asked.fatal is None
-
-
-@table("failure", RefusedError("against the rules"), KeyError("odd"), ZeroDivisionError())
-def test_other_failures_are_not_retried(failure: Exception) -> None:
-    judge = ScriptedJudge(lambda text, call: failure if text == "bad" else "Score: 0.3")
-    with opened(judge) as asked:
-        verdicts = asked.run([question("bad"), question("good")])
-    assert values(verdicts) == [None, 0.3]
-    assert judge.texts.count("bad") == 1
-    assert verdicts[0].attempts == 1
-    named = str(failure) if isinstance(failure, RefusedError) else type(failure).__name__
-    assert named in str(verdicts[0].error)
-
-
-def test_a_waiting_retry_holds_no_slot() -> None:
-    judge = ScriptedJudge(
-        lambda text, call: TransientError("busy") if call == 0 else "Score: 0.3", pause=0.01
-    )
-
-    async def work() -> list[Verdict]:
-        client = client_of(judge)
-        return await asyncio.gather(*(client.ask(question(text)) for text in "abc"))
-
-    assert values(run(work())) == [0.3] * 3
-    assert judge.texts == ["a", "b", "c", "a"]
-    assert judge.most_at_once == 1
+@table(
+    "said, attempts, usage, error",
+    ([BUSY, THROTTLED, GOOD], 3, Usage(10, 20), None),
+    (
+        [BUSY, Reply("hm", Usage(1, 2)), BUSY, BUSY, Reply("hm", None), GOOD],
+        *(6, Usage(11, 22), None),
+    ),
+    ([BUSY], 5, None, "busy (after 5 calls)"),
+    ([THROTTLED], 20, None, "busy (after 20 calls)"),
+    ([*[THROTTLED] * 19, *[BUSY] * 4, GOOD], 24, Usage(10, 20), None),
+    ([BUSY, LATE, LATE, GOOD], 4, Usage(10, 20), None),
+    (
+        [BUSY, LATE, LATE, LATE],
+        4,
+        None,
+        "late, even with inf s (LMMS_RPTS_TIMEOUT), and no other "
+        "call was answered: check the server",
+    ),
+    ([QUOTA], 5, None, f"quota{TOLD}"),
+    ([NO], 1, None, "no"),
+    ([KeyError("odd")], 1, None, "KeyError: 'odd'"),
+    ([FATAL], 1, None, "wrong key"),
+    ([BUSY, FATAL], 2, None, "wrong key"),
+    ([Reply("well", Usage(10, 2)), NO], 2, Usage(10, 2), "no"),
+    *(
+        ([Reply(said, Usage(10, 2))], 3, Usage(30, 6), UNREAD)
+        for said in ("well, well", "Score: 7", "Score: -1", "0.2 or 0.9", "")
+    ),
+)
+def test_what_a_request_gets_for_each_series_of_failures(
+    said: list[Said], attempts: int, usage: Usage | None, error: str | None, short_pauses: None
+) -> None:
+    judge = ScriptedJudge(in_order(*said))
+    asked = opened(judge)
+    (verdict,) = asked.run([question("q")])
+    assert (verdict.attempts, verdict.usage, verdict.error) == (attempts, usage, error)
+    assert verdict.value == (0.5 if error is None else None)
+    replies = [each for each in said if isinstance(each, Reply)]
+    assert verdict.text == (replies[-1].text if replies else None)
+    assert len(judge.asked) == asked.budget.calls == attempts
+    assert asked.budget.usage.tokens >= (usage or Usage()).tokens
+    stops = ("late", "quota", "wrong key")
+    assert asked.fatal == (error if error and error.startswith(stops) else None)
+    if error and not asked.fatal:
+        judge.answer = in_order("Score: 0.7")
+        assert values(asked.run([question("q"), question("q")])) == [0.7, 0.7]
+        assert len(judge.asked) == attempts + 1, "a failure is not remembered, a verdict is"
+    asked.close()
 
 
 # ---- limits
@@ -501,14 +401,6 @@ def test_a_late_fatal_error_keeps_what_was_answered() -> None:
     assert len(judge.asked) == 11
 
 
-def test_a_fatal_error_ends_waiting_retries(short_pauses: None) -> None:
-    judge = ScriptedJudge(in_order(TransientError("busy"), FatalJudgeError("wrong key")))
-    with opened(judge, concurrency=1) as asked:
-        verdicts = asked.run(questions(2))
-    assert [verdict.error for verdict in verdicts] == ["wrong key", "wrong key"]
-    assert len(judge.asked) == 2
-
-
 def test_an_unreachable_server_is_given_up(
     monkeypatch: pytest.MonkeyPatch, short_pauses: None, closed_port: int
 ) -> None:
@@ -523,59 +415,29 @@ def test_an_unreachable_server_is_given_up(
     assert address in asked.fatal
 
 
-@table("count, lost", (20, 4), (90, 1), (150, 1))
-def test_lost_connections_that_come_back_are_no_reason_to_give_up(
-    short_pauses: None, count: int, lost: int
-) -> None:
-    seen: Counter[str] = Counter()
-
-    def come_back(text: str, call: int) -> Said:
-        seen[text] += 1
-        return "Score: 0.5" if seen[text] > lost else TransientError("lost", kind="unreachable")
-
-    judge = ScriptedJudge(come_back, pause=0.001)
-    with opened(judge) as asked:
-        verdicts = asked.run(questions(count))
-    assert values(verdicts) == [0.5] * count
-    assert len(judge.asked) == count * (lost + 1)
-    assert asked.fatal is None
-
-
 # ---- closing
-
-
-def test_close_is_idempotent_and_closes_the_judge() -> None:
-    judge = ScriptedJudge(last_digit)
-    before = set(threading.enumerate())
-    asked = opened(judge)
-    assert len(set(threading.enumerate()) - before) == 1
-    with asked:
-        asked.run(questions(2))
-    asked.close()
-    asked.close()
-    assert judge.closed == 1
-    assert set(threading.enumerate()) <= before
-
-
-@pytest.mark.filterwarnings("ignore:coroutine")
-def test_a_closed_engine_says_so() -> None:
-    asked = opened(ScriptedJudge(last_digit))
-    asked.close()
-    with pytest.raises(RuntimeError, match="closed"):
-        asked.run(questions(1))
 
 
 class Uncloseable(ScriptedJudge):
     async def aclose(self) -> None:
+        await super().aclose()
         raise OSError("can't close")
 
 
-def test_a_judge_that_fails_to_close_leaves_no_thread() -> None:
-    before = set(threading.enumerate())
-    with opened(Uncloseable(last_digit)) as asked:
-        verdicts = asked.run(questions(2))
-    assert values(verdicts) == [0.0, 0.1], "the answers matter more than a clean exit"
+@pytest.mark.filterwarnings("ignore:coroutine")
+@table("kind", ScriptedJudge, Uncloseable)
+def test_closing_ends_the_thread_and_the_judge_once(kind: type[ScriptedJudge]) -> None:
+    judge, before = kind(last_digit), set(threading.enumerate())
+    asked = opened(judge)
+    assert len(set(threading.enumerate()) - before) == 1
+    with asked:
+        assert values(asked.run(questions(2))) == [0.0, 0.1]
+    asked.close()
+    asked.close()
+    assert judge.closed == 1
     assert set(threading.enumerate()) <= before
+    with pytest.raises(RuntimeError, match="closed"):
+        asked.run(questions(1))
 
 
 HANGS = """
@@ -651,18 +513,6 @@ def test_ctrl_c_stops_the_asking_quietly(serve: Serve) -> None:
 # ---- user interface
 
 
-def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
-        asked.run(questions(3))
-    shown = capsys.readouterr()
-    assert "Judging" in shown.err
-    assert "3/3" in shown.err
-    assert shown.out == ""
-    with opened(ScriptedJudge(last_digit)) as asked:
-        asked.run(questions(3))
-    assert capsys.readouterr().err == ""
-
-
 def test_importing_opens_nothing_and_is_quick(serve: Serve) -> None:
     serve(constant("Score: 1"))
     code = (
@@ -672,18 +522,6 @@ def test_importing_opens_nothing_and_is_quick(serve: Serve) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.stdout.split("\n")[0] == "[] 1", ended.stderr
-
-
-@table("broken", "closed", "absent")
-def test_a_bar_that_nobody_sees_ends_no_run(
-    monkeypatch: pytest.MonkeyPatch, broken: str, tmp_path: Path
-) -> None:
-    with (tmp_path / "stderr").open("w") as stream:
-        pass
-    monkeypatch.setattr(sys, "stderr", stream if broken == "closed" else None)
-    with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
-        verdicts = asked.run(questions(3))
-    assert values(verdicts) == [0.0, 0.1, 0.2]
 
 
 class ClosedPipe(io.StringIO):
@@ -700,12 +538,16 @@ class ClosedPipe(io.StringIO):
         return len(text)
 
 
-@table("writes", 0, 1, 3)
-def test_a_bar_whose_reader_went_away_holds_up_no_other(
-    monkeypatch: pytest.MonkeyPatch, writes: int
+CLOSED = io.StringIO()
+CLOSED.close()
+
+
+@table("stream", None, CLOSED, ClosedPipe(0), ClosedPipe(1), ClosedPipe(3))
+def test_a_bar_that_nobody_sees_ends_no_run_and_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO | None
 ) -> None:
     """A model may be loading in another thread, with its own progress bar."""
-    monkeypatch.setattr(sys, "stderr", ClosedPipe(writes))
+    monkeypatch.setattr(sys, "stderr", stream)
     with JudgeEngine(ScriptedJudge(last_digit), progress=True) as asked:
         assert values(asked.run(questions(3))) == [0.0, 0.1, 0.2]
     free = []
@@ -718,13 +560,3 @@ def test_a_bar_whose_reader_went_away_holds_up_no_other(
     other.start()
     other.join(LONGEST)
     assert free
-
-
-@table("ending", SystemExit(3), KeyboardInterrupt())
-def test_a_judge_that_raises_system_exit_does_not_hang(ending: BaseException) -> None:
-    class Quitting(ScriptedJudge):
-        async def ask(self, request: JudgeRequest) -> Reply:
-            raise ending
-
-    with opened(Quitting(last_digit)) as asked, pytest.raises(type(ending)):
-        asked.run([question("q")])

@@ -16,15 +16,14 @@ from typing import Any
 import pytest
 import torch
 import transformers as typed_transformers
-from loguru import logger
 from PIL import Image
 
-from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, Usage, open_engine, sees
+from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, Usage, find_judges, open_engine
 from lmms_rpts.judging.backends import hf
-from lmms_rpts.judging.backends.hf import HFJudge, check_hf, sees_hf
+from lmms_rpts.judging.backends.hf import BACKEND, HFJudge, check_hf
 from lmms_rpts.judging.backends.transformers_model import Chat
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.settings import load_settings
+from lmms_rpts.settings import Settings, load_settings
 from tests.judging.questions import AfterAllTasks
 from tests.support.tables import table
 from tests.support.tiny_llava import build_tiny_llava
@@ -248,7 +247,7 @@ def test_requests_that_cannot_be_batched_run_alone(
 
 def test_a_model_of_words_refuses_images(tmp_path: Path) -> None:
     folder = build_tiny_lm(tmp_path)
-    assert not sees_hf(str(folder))
+    assert not BACKEND.sees(str(folder), Settings())
     shown, text = ask(folder, [about("q", image(0)), about("q")])
     assert isinstance(shown, RefusedError)
     assert "does not support images" in str(shown)
@@ -258,44 +257,37 @@ def test_a_model_of_words_refuses_images(tmp_path: Path) -> None:
 # ---- which models have vision
 
 
-def broken_copy(folder: Path, target: Path, damage: str) -> Path:
-    shutil.copytree(folder, target)
-    processor = target / "processor_config.json"
-    match damage:
-        case "no processor":
-            for file in target.glob("*processor*.json"):
-                file.unlink()
-        case "no JSON":
-            processor.write_text("{")
-        case "text template":
-            (target / "chat_template.jinja").write_text(
-                "{% for m in messages %}{{ m['role'] }}: {% if m['content'] is string %}"
-                "{{ m['content'] }}{% else %}{{ m['content'] | selectattr('text') "
-                "| map(attribute='text') | join }}{% endif %}{% endfor %}"
-            )
-        case "encoder":
-            config = json.loads((target / "config.json").read_text())
-            (target / "config.json").write_text(json.dumps({**config, "is_encoder_decoder": True}))
-    return target
+WORDS_ONLY = (
+    "{% for m in messages %}{{ m['role'] }}: {% if m['content'] is string %}{{ m['content'] }}"
+    "{% else %}{{ m['content'] | selectattr('text') | map(attribute='text') | join }}{% endif %}"
+    "{% endfor %}"
+)
 
 
-@table("damage", "no processor", "no JSON", "text template", "encoder")
-def test_a_model_whose_processor_shows_nothing_judges_texts(
+@table("damage", "template of words", "encoder")
+def test_a_model_that_shows_no_images_judges_texts(
     folder: Path, tmp_path: Path, damage: str
 ) -> None:
-    lines: list[str] = []
-    sink = logger.add(lines.append, level="WARNING")
-    copy = broken_copy(folder, tmp_path / "copy", damage)
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    if damage == "encoder":
+        config = json.loads((copy / "config.json").read_text())
+        (copy / "config.json").write_text(json.dumps({**config, "is_encoder_decoder": True}))
+    else:
+        (copy / "chat_template.jinja").write_text(WORDS_ONLY)
     assert check_hf(str(copy)) is None
-    assert not sees_hf(str(copy))
-    assert not sees_hf(str(copy))
-    logger.remove(sink)
-    assert len(lines) == (damage != "encoder"), "one warning"
+    assert not BACKEND.sees(str(copy), Settings())
     if damage != "encoder":
-        expected = ask(folder, [about("q")])
         text, shown = ask(copy, [about("q"), about("q", image(0))])
-        assert damage == "text template" or [text] == expected
+        assert isinstance(text, Reply)
         assert isinstance(shown, RefusedError)
+
+
+def test_a_broken_processor_is_told(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / "processor_config.json").write_text("{")
+    assert "cannot be loaded" in str(check_hf(str(copy)))
 
 
 def test_a_template_that_only_the_processor_has(folder: Path, tmp_path: Path) -> None:
@@ -305,7 +297,7 @@ def test_a_template_that_only_the_processor_has(folder: Path, tmp_path: Path) ->
     (copy / "chat_template.jinja").unlink()
     (copy / "chat_template.json").write_text(json.dumps({"chat_template": template}))
     assert check_hf(str(copy)) is None
-    assert sees_hf(str(copy))
+    assert BACKEND.sees(str(copy), Settings())
     requests = [about("q", image(3)), about("q")]
     assert ask(copy, requests) == ask(folder, requests)
 
@@ -323,10 +315,10 @@ def test_a_system_message_that_the_template_does_not_take(tmp_path: Path) -> Non
 
 
 def test_the_engine_knows_who_sees(folder: Path, tmp_path: Path) -> None:
-    settings = load_settings()
     words = build_tiny_lm(tmp_path / "lm")
-    assert sees(f"hf:{folder}", settings)
-    assert not sees(f"hf:{words}", settings)
+    (good,), (blind,) = (find_judges(f"hf:{each}", load_settings()) for each in (folder, words))
+    assert good.sees
+    assert not blind.sees
     with open_engine(f"hf:{words}", progress=False) as engine:
         (verdict,) = engine.run([about("q", image(0))])
     assert (verdict.error, verdict.attempts) == (f"hf:{words} does not support images", 0)

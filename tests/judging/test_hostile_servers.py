@@ -16,10 +16,9 @@ from lmms_rpts.judging import (
     Verdict,
     client,
 )
-from lmms_rpts.judging.backends import openai as openai_judge
-from lmms_rpts.judging.backends.openai import OpenAIJudge
+from lmms_rpts.judging.backends.openai import LONGEST_BODY
 from tests.judging.conftest import Serve
-from tests.judging.questions import question, questions, values
+from tests.judging.questions import openai_judge, question, questions, values
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 from tests.support.raw_server import RawServer, Script, repeated, response, silent
 from tests.support.tables import table
@@ -41,7 +40,7 @@ def asked(
     server: RawServer | JudgeServer, timeout: float = LONGEST, key: str = KEY, number: int = 1
 ) -> list[Verdict]:
     """The verdicts on some questions, after checks of their error messages."""
-    judge = OpenAIJudge("m", server.url, key, timeout, headers={"OpenAI-Organization": "org-Qx71c"})
+    judge = openai_judge(server.url, key, timeout, headers={"OpenAI-Organization": "org-Qx71c"})
     with JudgeEngine(judge, progress=False) as engine:
         verdicts = engine.run(questions(number))
     values(verdicts)
@@ -56,7 +55,7 @@ def raised(server: RawServer | JudgeServer, timeout: float = LONGEST) -> Excepti
     """The exception of one call."""
 
     async def once() -> None:
-        judge = OpenAIJudge("m", server.url, KEY, timeout)
+        judge = openai_judge(server.url, KEY, timeout)
         try:
             await judge.ask(question("q"))
         finally:
@@ -70,7 +69,7 @@ def raised(server: RawServer | JudgeServer, timeout: float = LONGEST) -> Excepti
 # ---- huge replies
 
 
-LONG = b" " * openai_judge.LONGEST_BODY + SAID
+LONG = b" " * LONGEST_BODY + SAID
 
 
 @table(
@@ -147,7 +146,7 @@ def test_where_a_redirect_points_to_is_told(place: str, told: str) -> None:
 def test_one_stray_redirect_among_good_replies_is_retried(short_pauses: None) -> None:
     moved = response(b"", "307 Moved", "Location: /elsewhere")
     with RawServer(GOOD, moved, GOOD) as server:
-        judge = OpenAIJudge("m", server.url, KEY, LONGEST)
+        judge = openai_judge(server.url, KEY, LONGEST)
         with JudgeEngine(judge, concurrency=1, progress=False) as engine:
             verdicts = engine.run(questions(3))
             assert engine.fatal is None
@@ -160,7 +159,7 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("no_proxy")
     with RawServer(GOOD) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
-        judge = OpenAIJudge("m", "http://judge.example/v1", KEY, LONGEST)
+        judge = openai_judge("http://judge.example/v1", KEY, LONGEST)
         with JudgeEngine(judge, progress=False) as engine:
             assert values(engine.run([question("q")])) == [0.7]
     assert proxy.requests[0].startswith(b"POST http://judge.example/v1/chat/completions ")
@@ -212,7 +211,7 @@ ENDLESS: dict[str, Script] = {
 def test_what_never_ends_is_a_failure_of_that_call(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "CALLS", 1)
+    monkeypatch.setattr(client, "MOST_CALLS", dict.fromkeys(client.MOST_CALLS, 1))
     with RawServer(script) as server:
         (verdict,) = asked(server, timeout=0.5)
         wait_until(lambda: server.calls)  # a slow server reads the request after its time

@@ -61,12 +61,11 @@ def see_through() -> Any:
 
 @table(
     "image, colour",
-    # Grey of 8 bits: plain, with alpha, premultiplied; one bit
+    # Grey of 8 bits: plain, with alpha; one bit
     (plain(128, mode="L"), GREY),
     (plain((128, 255), mode="LA"), GREY),
     (plain((0, 0), mode="LA"), WHITE),
     (plain((0, 128), mode="LA"), (127, 127, 127)),
-    (plain((128, 255), mode="LA").convert("La"), GREY),
     (plain(1, mode="1"), WHITE),
     (plain(0, mode="1"), BLACK),
     # Colours of all kinds
@@ -74,7 +73,6 @@ def see_through() -> Any:
     (plain((255, 0, 0, 255), mode="RGBA"), RED),
     (see_through(), WHITE),
     (plain((255, 0, 0, 128), mode="RGBA"), (255, 127, 127)),
-    (plain((255, 0, 0, 255), mode="RGBA").convert("RGBa"), RED),
     (plain((0, 255, 255, 0), mode="CMYK"), RED),
     (plain().convert("YCbCr"), RED),
     (plain().convert("HSV"), RED),
@@ -286,7 +284,7 @@ def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:
     image = JudgeImage("Image 0", lambda: plain(next(colours)))
     assert image.known_size is None
     assert image.digest == image.encoded().digest
-    assert image.known_size == image.size == (60, 40)
+    assert image.known_size == (60, 40)
     with pytest.raises(ImageError, match="changed"):
         image.encoded()
 

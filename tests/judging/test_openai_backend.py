@@ -25,7 +25,15 @@ from lmms_rpts.judging.backends import openai
 from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.concurrency import StopSignal
 from tests.judging.conftest import Serve
-from tests.judging.questions import REMINDER, Held, in_turn, question, questions, values
+from tests.judging.questions import (
+    REMINDER,
+    Held,
+    in_turn,
+    openai_judge,
+    question,
+    questions,
+    values,
+)
 from tests.support.environment import configure
 from tests.support.judge_server import (
     Answer,
@@ -45,7 +53,7 @@ GOOD = "Score: 0.7"
 
 def asked(server: JudgeServer, *requests: JudgeRequest, timeout: float = LONGEST) -> list[Verdict]:
     """The verdicts on ``requests``, or on a single question."""
-    judge = OpenAIJudge("m", server.url, KEY, timeout)
+    judge = openai_judge(server.url, KEY, timeout)
     with JudgeEngine(judge, progress=False) as engine:
         return engine.run(requests or [question("q")])
 
@@ -156,7 +164,7 @@ def test_a_slow_server_times_out(serve: Serve, short_pauses: None) -> None:
 def test_a_server_that_keeps_the_line_open_times_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "CALLS", 1)
+    monkeypatch.setattr(client, "MOST_CALLS", dict.fromkeys(client.MOST_CALLS, 1))
     server = serve(constant_reply(ServerReply(GOOD, drip=2.5)))
     (verdict,) = asked(server, timeout=0.5)  # the reply comes after 2.5 s
     assert "too long" in str(verdict.error)
@@ -191,7 +199,7 @@ def raised_by(judge: OpenAIJudge) -> BaseException:
 
 
 def test_no_server_at_all_is_unreachable(closed_port: int) -> None:
-    error = raised_by(OpenAIJudge("m", f"http://127.0.0.1:{closed_port}/v1", KEY, LONGEST))
+    error = raised_by(openai_judge(f"http://127.0.0.1:{closed_port}/v1", KEY, LONGEST))
     assert isinstance(error, TransientError)
     assert error.kind == "unreachable"
     assert "127.0.0.1" in str(error)
@@ -201,7 +209,7 @@ def test_a_host_that_never_connects_is_unreachable(monkeypatch: pytest.MonkeyPat
     """The client's own timeout says so, unless the limit of the whole call ends it before."""
     monkeypatch.setattr(openai, "GRACE", LONGEST)
     with deaf_address() as address:
-        error = raised_by(OpenAIJudge("m", address, KEY, 0.5))
+        error = raised_by(openai_judge(address, KEY, 0.5))
     assert isinstance(error, TransientError)
     assert error.kind == "unreachable"
 
@@ -487,7 +495,7 @@ def test_the_key_is_in_no_error(
     serve(constant_reply(reply))
     with open_engine("openai:m", progress=False) as judge:
         (verdict,) = judge.run([question("q")])
-        shown = [verdict, verdict.error, judge, judge.fatal, judge.name, judge._judges]
+        shown = [verdict, verdict.error, judge, judge.fatal, judge.name]
     assert verdict.error
     assert KEY not in "".join(f"{one!r} {one}" for one in shown)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Generator, Sequence
 from io import StringIO
@@ -55,12 +56,21 @@ def test_each_unit_has_one_outcome(
 
 
 def test_two_processes_are_one_count(shown: StringIO) -> None:
-    told: list[dict[str, float]] = []
-    other = Board(lambda counts: told.append(dict(counts)), lambda: ())
+    class Known(Board):
+        def __init__(self, others: list[dict[str, float]]) -> None:
+            self.others, self.told = others, []
+
+        def tell(self, said: dict[str, float]) -> None:
+            self.told = [json.loads(json.dumps(said))]
+
+        def heard(self) -> list[dict[str, float]]:
+            return self.others
+
+    other = Known([])
     with Progress(3, "Judging", False, Budget(), other) as progress:
         for verdicts in ([ASKED], [CACHED], [ASKED, FAILED]):
             progress.done(verdicts)
-    with Progress(2, "Judging", True, Budget(), Board(lambda counts: None, lambda: told)) as own:
+    with Progress(2, "Judging", True, Budget(), Known(other.told)) as own:
         own.done([ASKED, ASKED])
         own.done([CACHED])
     line = _last(shown)

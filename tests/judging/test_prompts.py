@@ -14,7 +14,7 @@ import pytest
 from lmms_rpts.judging import JudgeConfigurationError, prompts
 from lmms_rpts.judging.fencing import fence
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.tables import table
 
@@ -206,8 +206,6 @@ def test_a_request_is_made_by_its_prompt() -> None:
     request = PROMPTS.request(
         "image",
         "zh",
-        evidence=("two dogs", "a red car"),
-        claim="there are two dogs",
         parse=parse,
         **FIELDS["image"],
     )
@@ -224,7 +222,7 @@ def test_a_request_is_made_by_its_prompt() -> None:
 @table("name, language", *EVERY)
 def test_a_request_needs_no_more_than_its_fields(name: Any, language: str) -> None:
     request = PROMPTS.request(name, language, **FIELDS[name])
-    assert (request.kind, request.evidence, request.claim, request.parse) == (name, (), "", None)
+    assert (request.kind, request.parse, bool(request.claim)) == (name, None, name in SCORED)
     assert request.reminder == PROMPTS.reminder(name, language)
 
 
@@ -334,9 +332,13 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
         "'n_pictures' is undefined",
     ),
     # without the separator line
-    ("en/image.jinja", "x", "a line ----- must separate"),
-    ("en/image.jinja", "x\n ----- \n{{ conclusion | fence }}", "a line ----- must separate"),
-    ("en/image.jinja", "x\n-----", "a line ----- must separate"),
+    ("en/image.jinja", "x", "no line ----- separates the instructions"),
+    (
+        "en/image.jinja",
+        "x\n ----- \n{{ conclusion | fence }}",
+        "no line ----- separates the instructions",
+    ),
+    ("en/image.jinja", "x\n-----", "no line ----- separates the instructions"),
     # without the fence
     ("en/image.jinja", "x\n-----\n{{ conclusion }}", "{{ conclusion | fence }}"),
     ("en/image.jinja", "x\n-----\n<<<{{ conclusion }}>>", "{{ conclusion | fence }}"),
@@ -351,8 +353,8 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
     ),
     ("zh/inference.jinja", "x\n-----\n{% for p in premises %}{{ p }}{% endfor %}", "| fence }}"),
     # empty
-    ("en/image.jinja", " \n\n", "it is empty"),
-    ("en/image_again.jinja", "{# nothing #}", "it is empty"),
+    ("en/image.jinja", " \n\n", "it is empty, or"),
+    ("en/image_again.jinja", "{# nothing #}", "it is empty, or"),
     # not text
     ("en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError"),
     # what the sandbox forbids
@@ -389,7 +391,7 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     for name, said in [
         ("nowhere", "is not a folder"),
         ("file", "is not a folder"),
-        ("empty", "contains no prompt; use the built-in names: en/answer.jinja"),
+        ("empty", "contains no prompt; prompts: en/answer.jinja"),
         ("odd", "IsADirectoryError"),
     ]:
         with pytest.raises(JudgeConfigurationError) as caught:

@@ -13,12 +13,11 @@ from lmms_rpts.judging import (
     BACKENDS,
     JudgeConfigurationError,
     Usage,
+    backends_of,
     choices,
-    comparable,
     find_judges,
     open_budget,
     open_engine,
-    writes,
 )
 from lmms_rpts.settings import Settings
 from tests.judging.conftest import Serve
@@ -196,8 +195,9 @@ def test_one_process_holds_one_model(monkeypatch: pytest.MonkeyPatch, judge: str
     (" openai:m+lexical ", True, False),
 )
 def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> None:
-    assert writes(judge) == writer
-    assert comparable(judge) == like_others
+    found = backends_of(judge)
+    assert any(each.writes for each in found) == writer
+    assert all(each.comparable for each in found) == like_others
 
 
 # ---- prices, samples, temperature
@@ -376,7 +376,8 @@ def test_a_judge_of_another_package_is_used(offer: Offer, monkeypatch: pytest.Mo
         assert values(judge.run([question("q")])) == [0.25]
     with open_engine("fixed:0.25+fixed:0.75", progress=False) as judge:
         assert values(judge.run([question("q")])) == [0.5]
-    assert (writes("fixed:0.25"), comparable("fixed:0.25")) == (False, True)
+    (backend,) = backends_of("fixed:0.25")
+    assert (backend.writes, backend.comparable) == (False, True)
     with pytest.raises(JudgeConfigurationError, match=r"'fixed' cannot be used: name a score"):
         open_engine("fixed")
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "2")
@@ -404,8 +405,8 @@ def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
         ("1 / 0", "backend", "ZeroDivisionError"),
         ("def", "backend", "SyntaxError"),
         (FIXED, "backnd", "AttributeError"),
-        (FIXED, "not_a_backend", "is not an lmms_rpts.judging.Backend but dict"),
-        (FIXED, "Fixed", "is not an lmms_rpts.judging.Backend but type"),
+        (FIXED, "not_a_backend", "dict is not an lmms_rpts.judging.Backend"),
+        (FIXED, "Fixed", "type is not an lmms_rpts.judging.Backend"),
     ],
 )
 def test_a_broken_judge_of_another_package_is_named(
@@ -413,7 +414,7 @@ def test_a_broken_judge_of_another_package_is_named(
 ) -> None:
     offer("otherjudges", code, fixed=attribute)
     assert "fixed[:MODEL]" in choices()
-    for use in (open_engine, writes, comparable):
+    for use in (open_engine, backends_of):
         with pytest.raises(JudgeConfigurationError) as caught:
             use("fixed:0.25+lexical")
         assert "The judge 'fixed' of otherjudges" in str(caught.value)

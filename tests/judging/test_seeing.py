@@ -23,14 +23,19 @@ from lmms_rpts.judging import (
     Verdict,
     find_judges,
     open_engine,
-    sees,
 )
-from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.settings import load_settings
 from tests.judging.conftest import Serve
-from tests.judging.questions import ScriptedJudge, in_order, question, questions, values
+from tests.judging.questions import (
+    ScriptedJudge,
+    in_order,
+    openai_judge,
+    question,
+    questions,
+    values,
+)
 from tests.support.judge_server import (
     Body,
     JudgeServer,
@@ -57,7 +62,7 @@ def about(*images: JudgeImage, text: str = "q", **options: Any) -> JudgeRequest:
 
 
 def asked(server: JudgeServer, *requests: JudgeRequest, **options: Any) -> list[Verdict]:
-    judge = OpenAIJudge("m", server.url, "secret-key-0123", 20.0)
+    judge = openai_judge(server.url, "secret-key-0123", 20.0)
     with JudgeEngine(judge, progress=False, **options) as engine:
         return engine.run(requests)
 
@@ -395,8 +400,7 @@ def test_who_cannot_be_shown_images_is_not_asked() -> None:
 def test_which_judges_see(monkeypatch: pytest.MonkeyPatch, judge: str, seeing: bool) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     settings = load_settings()
-    assert sees(judge, settings) is seeing
-    (*members,) = (each.member(settings, None) for each in find_judges(judge, settings))
+    (*members,) = (each.open(settings) for each in find_judges(judge, settings))
     assert all(each.sees for each in members) is seeing
 
 

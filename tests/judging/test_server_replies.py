@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.judging import FatalJudgeError, RefusedError, Reply, TransientError, Usage
-from lmms_rpts.judging.backends.server_replies import (
+from lmms_rpts.judging.backends.openai import (
     MOST_COUNTED,
     Fault,
     read_completion,
@@ -132,7 +132,7 @@ SAID = {"role": "assistant", "content": "Score: 0.7"}
     ({"content": [{"type": "text", "text": "Score:"}, " 1", 7]}, "stop", Reply("Score: 1")),
 )
 def test_completions_are_read(message: object, finish: str | None, reply: Reply) -> None:
-    assert read_completion(completion(message, finish)).reply == reply
+    assert read_completion(completion(message, finish))[0] == reply
 
 
 @table(
@@ -168,7 +168,7 @@ def test_what_is_no_completion_is_an_error(
 def test_thinking_that_leaves_no_room_is_noticed(
     message: object, finish: str, thought: bool
 ) -> None:
-    assert read_completion(completion(message, finish)).thought_too_long is thought
+    assert read_completion(completion(message, finish))[1] is thought
 
 
 @table(
@@ -189,7 +189,7 @@ def test_thinking_that_leaves_no_room_is_noticed(
     *((odd, None) for odd in (None, {}, [], 7, {"prompt_tokens": 0, "completion_tokens": 0})),
 )
 def test_only_plausible_counts_of_tokens_are_taken(counted: object, usage: Usage | None) -> None:
-    assert read_completion(completion(SAID, usage=counted)).reply.usage == usage
+    assert read_completion(completion(SAID, usage=counted))[0].usage == usage
 
 
 # ---- one line

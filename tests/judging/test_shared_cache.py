@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
 
@@ -58,84 +55,37 @@ print(json.dumps([values, engine.budget.calls]), flush=True)
 """
 
 
-@dataclass(frozen=True)
-class Done:
-    """The values and the number of booked calls of one process."""
-
-    values: list[float | None]
-    calls: int
-
-
-class Workers:
-    """Processes that ask the same questions; each has its own API key, to identify its calls."""
-
-    def __init__(self, folder: Path, count: int, processes: int) -> None:
-        self.keys = [f"key-{number}" for number in range(processes)]
-        self.processes = [
-            subprocess.Popen(
-                forked([sys.executable, "-c", WORKER, str(folder), str(count), key]),
-                env=os.environ | {"OPENAI_API_KEY": key},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for key in self.keys
-        ]
-
-    def start(self) -> None:
-        """Starts all processes at the same time."""
-        for process in self.processes:
+def test_three_processes_ask_each_question_once(tmp_path: Path, serve: Serve) -> None:
+    server, questions = serve(latency=0.05), 200
+    processes = [
+        subprocess.Popen(
+            forked([sys.executable, "-c", WORKER, str(tmp_path), str(questions), str(number)]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(3)
+    ]
+    try:
+        for process in processes:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-        for process in self.processes:
+        for process in processes:  # all start at the same time
             assert process.stdin is not None
             process.stdin.write("\n")
             process.stdin.flush()
-
-    def end(self) -> list[Done]:
-        """The results of the processes that were not killed."""
-        ended = [process.communicate(timeout=LONGEST) for process in self.processes]
-        alive = [
-            (said, noise)
-            for process, (said, noise) in zip(self.processes, ended, strict=True)
-            if process.returncode != -signal.SIGKILL
-        ]
-        assert [noise for _, noise in alive] == [""] * len(alive)
-        return [Done(*json.loads(said)) for said, _ in alive]
-
-
-@pytest.fixture
-def workers(tmp_path: Path) -> Iterator[Callable[[int, int], Workers]]:
-    """Starts processes, and ends those still running."""
-    started: list[Workers] = []
-
-    def start(count: int, processes: int) -> Workers:
-        started.append(Workers(tmp_path, count, processes))
-        return started[-1]
-
-    yield start
-    for each in started:
-        for process in each.processes:
+        ended = [process.communicate(timeout=LONGEST) for process in processes]
+    finally:
+        for process in processes:
             process.kill()
             process.wait()
-
-
-# ---- real processes
-
-
-def test_three_processes_ask_each_question_once(
-    workers: Callable[[int, int], Workers], serve: Serve
-) -> None:
-    server = serve(latency=0.05)
-    three = workers(200, 3)
-    three.start()
-    done = three.end()
-    assert len(done) == 3
-    assert None not in done[0].values
-    assert done[0].values == done[1].values == done[2].values
-    assert server.calls - 3 <= 1.05 * 200
-    assert sum(each.calls for each in done) == server.calls, "a process that waits books no call"
+    assert [noise for _, noise in ended] == [""] * 3
+    found, calls = zip(*(json.loads(said) for said, _ in ended), strict=True)
+    assert None not in found[0]
+    assert found[0] == found[1] == found[2]
+    assert server.calls - 3 <= 1.05 * questions
+    assert sum(calls) == server.calls, "a process that waits books no call"
 
 
 # ---- reservations

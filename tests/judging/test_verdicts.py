@@ -8,13 +8,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lmms_rpts.filters.response_reading import parse_answer
-from lmms_rpts.judging.parsers import read_reply
-from lmms_rpts.judging.parsers.scores import strip_thinking
-from lmms_rpts.judging.parsers.verdicts import (
+from lmms_rpts.judging.parsers import (
     parse_consistency,
     parse_grade,
     parse_mistake,
     parse_yes_no,
+    read_reply,
+    strip_thinking,
 )
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 from tests.support.tables import table

@@ -25,8 +25,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.schema import Model, Share, Text
 from lmms_rpts.tasks.all_runs import read_all_runs, sort_runs
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
-from lmms_rpts.tasks.display import usual_answer, usual_question
-from lmms_rpts.tasks.grade_types import Grading
+from lmms_rpts.tasks.grade_types import Grading, usual_answer, usual_question
 from lmms_rpts.tasks.sheets import metric_column
 from tests.report.test_hostile import ATTACKS
 from tests.support.browser import expect_harmless, expect_only_text, open_details, open_page

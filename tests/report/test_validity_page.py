@@ -117,7 +117,7 @@ def test_metrics_without_a_value(metric: str) -> None:
 
 def test_metrics_and_names_of_others() -> None:
     found = make_set(
-        metrics={"odd_new_metric": interval(0.3), "huge": Interval(value=1e300)},
+        metrics={"odd_new_metric": interval(0.3)},
         baselines={"my_rule": {"odd_new_metric": interval(0.2)}},
         own_metrics={"MR-Score": Interval(value=None)},
         usage=None,
@@ -130,7 +130,6 @@ def test_metrics_and_names_of_others() -> None:
     )
     text = text_of(render_validity(make_validation((found, ()))))
     assert "Other figures odd new metric 0.300" in text
-    assert "1e+300" in text
     assert "MR-Score –" in text
 
 

@@ -194,14 +194,6 @@ def test_a_directory_named_like_a_samples_file(tmp_path: Path) -> None:
     assert set(read_run(tmp_path).files) == {file, beside}
 
 
-def test_what_is_neither_a_file_nor_a_folder(tmp_path: Path) -> None:
-    refused("/dev/null", says=["/dev/null is neither a file nor a folder"])
-    os.mkfifo(tmp_path / "1_samples_a.jsonl")
-    refused(tmp_path / "1_samples_a.jsonl", says=["is neither a file nor a folder"])
-    file = write_run(tmp_path, {0: GOOD})
-    assert read_run(tmp_path).files == (file,), "a pipe is never read"
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_what_may_not_be_read(tmp_path: Path) -> None:
     file = write_run(tmp_path / "a", {0: GOOD})

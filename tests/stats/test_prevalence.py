@@ -30,10 +30,8 @@ SHARE = st.floats(0, 1)
     (0.4, 0.8, 0.9, 3 / 7),
     (0.25, 1.0, 1.0, 0.25),  # a perfect judge
     (0.1, 0.8, 0.9, 0.0),  # the share that a judge calls wrong if no step is
-    (0.05, 0.8, 0.9, 0.0),  # even less: negative before clipping
+    (0.05, 0.8, 0.9, -0.05 / 0.7),  # even less
     (0.8, 0.8, 0.9, 1.0),  # the share that it calls wrong if all steps are
-    (1.0, 0.8, 0.9, 1.0),
-    (0.0, 0.8, 0.9, 0.0),
     (0.5, 0.6, 0.6, 0.5),
 )
 def test_by_hand(share: float, sensitivity: float, specificity: float, expected: float) -> None:

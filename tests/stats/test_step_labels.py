@@ -13,9 +13,13 @@ import pytest
 from sklearn import metrics as sk
 
 from lmms_rpts.stats.intervals import Floats
-from lmms_rpts.stats.score_curves import auc, fitted_thresholds
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
-from lmms_rpts.stats.step_measures import location_measures, step_measures
+from lmms_rpts.stats.step_measures import (
+    auc,
+    fitted_thresholds,
+    location_measures,
+    step_measures,
+)
 from tests.support.labelled import (
     Judged,
     estimate_all,
@@ -455,7 +459,7 @@ def slow_fitted(steps: ScoredSteps) -> dict[str, float | None]:
 def test_large_sets_are_worked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = simulated(1, levels=1_000_000)
     whole = estimate_all(steps, resamples=50)
-    monkeypatch.setattr("lmms_rpts.stats.score_curves._AT_A_TIME", 700)
+    monkeypatch.setattr("lmms_rpts.stats.step_measures._AT_A_TIME", 700)
     assert estimate_all(steps, resamples=50) == whole
 
 

@@ -92,8 +92,6 @@ def _ask(
         verdict = yield prompts.request(
             "image",
             language,
-            evidence=query.facts,
-            claim=query.conclusion,
             facts=query.facts,
             conclusion=query.conclusion,
         )
@@ -103,8 +101,6 @@ def _ask(
         return prompts.request(
             "inference",
             language,
-            evidence=(query.context, *premises),
-            claim=query.conclusion,
             context=query.context,
             premises=premises,
             conclusion=query.conclusion,

@@ -18,7 +18,7 @@ from lmms_rpts.tasks.any_task.correctness import (
     is_right,
     on_scale,
     parse_criterion,
-    usable_criteria,
+    survey,
 )
 from tests.support.tables import table
 
@@ -27,7 +27,13 @@ HOSTILE = ("İ", "ſ", "ß", "٣", "\ud800", "\0", "a" * 100_000, "=" * 100_000,
 
 
 def chosen_of(metrics: Any, order: Sequence[str], aggregations: Any) -> Criterion | None:
-    return first_criterion([usable_criteria(metrics, list(order), aggregations)], order)
+    return first_criterion([survey(metrics, aggregations)], order)
+
+
+def settled(metrics: Any, criterion: Criterion, aggregations: Any) -> Criterion | None:
+    """The criterion on the scale of these values."""
+    seen = survey(metrics, aggregations, str(criterion))
+    return on_scale(criterion, greatest_value([seen], criterion))
 
 
 @table(
@@ -179,9 +185,9 @@ def test_whether_an_answer_is_right(
 ) -> None:
     aggregations = {"m": aggregation} if aggregation else {}
     criterion, metrics = Criterion("m", field, least), {"m": value}
-    settled = on_scale(criterion, greatest_value([metrics], criterion, aggregations))
-    assert settled is not None
-    assert is_right(metrics, settled, aggregations) is right
+    scaled = settled([metrics], criterion, aggregations)
+    assert scaled is not None
+    assert is_right(metrics, scaled, aggregations) is right
     assert capsys.readouterr().out == ""
 
 
@@ -202,8 +208,8 @@ def test_all_values_of_a_metric_have_one_scale(
     values: list[Any], least: float, right: list[bool | None] | None
 ) -> None:
     criterion, metrics = Criterion("m", None, least), [{"m": value} for value in values]
-    settled = on_scale(criterion, greatest_value(metrics, criterion, {}))
-    found = None if settled is None else [is_right(each, settled, {}) for each in metrics]
+    scaled = settled(metrics, criterion, {})
+    found = None if scaled is None else [is_right(each, scaled, {}) for each in metrics]
     assert found == right
 
 

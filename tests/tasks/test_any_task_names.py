@@ -19,7 +19,7 @@ from lmms_rpts.tasks.any_task.prompts import (
     with_steps,
     without_steps,
 )
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from tests.support.tables import table
 
 
@@ -166,12 +166,6 @@ def test_a_name_is_read_as_it_is_made(task: str, doc_id: int, number: int) -> No
     assert read_image_name(task, image_name(task, doc_id, number)) == (doc_id, number)
 
 
-@given(st.text(), st.text())
-def test_any_name_is_read_or_not(task: str, name: str) -> None:
-    found = read_image_name(task, name)
-    assert found is None or name.startswith(f"{task}#")
-
-
 def test_images_by_name() -> None:
     """Documents that raise, do not exist, or have fewer images: no image."""
     from PIL import Image
@@ -228,11 +222,6 @@ def test_prompts_that_ask_for_steps(text: str, said: str) -> None:
     assert without_steps(asked + "!") == asked + "!"
 
 
-@given(st.text())
-def test_a_prompt_is_what_it_was(text: str) -> None:
-    assert without_steps(with_steps(text)) == text
-
-
 USER = {"role": "user", "content": "Why?"}
 
 
@@ -260,9 +249,3 @@ def test_a_chat_of_parts_has_one_more(content: list[Any], language: str) -> None
     assert found["content"][:-1] == content
     said = "Reason step" if language == "en" else "请逐步"
     assert said in found["content"][-1]["text"]
-
-
-@table("content", None, 3, {"text": "x"})
-def test_content_of_another_kind_is_left_alone(content: Any) -> None:
-    message = {"role": "user", "content": content}
-    assert messages_with_steps([message]) == [message]

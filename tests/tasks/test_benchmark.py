@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from lmms_rpts.doctor.examination import check_settings, plan
-from lmms_rpts.filters import RptsFilter
+from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds, request_kinds
 from lmms_rpts.tasks import benchmark
 from lmms_rpts.tasks.benchmark import (

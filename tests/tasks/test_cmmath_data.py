@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.cmmath import data as dataset
 from lmms_rpts.tasks.cmmath.data import Problem, form_of, read_file
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
 from tests.support.environment import VARIABLES, configure
 from tests.support.growth import assert_linear
@@ -37,7 +37,6 @@ def _nothing_from_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     dataset._tell_left_out.cache_clear()
-    dataset._download.cache_clear()
 
 
 @pytest.fixture
@@ -83,11 +82,10 @@ _WRONG: list[tuple[dict[str, Any], str]] = [
     ({"grade_id": "six"}, "grade_id should be a whole number, not 'six'"),
     ({"grade_id": 6.5}, "grade_id should be a whole number, not 6.5"),
     ({"grade_group": False}, "grade_group should be a whole number, not False"),
-    ({"grade_group": 10**40}, "grade_group should be a whole number"),
     ({"knowledge_point": {"a": 1}}, "knowledge_point should be a string"),
     ({"skill": []}, "skill should be a string, not []"),
     ({"metadata": "x"}, "metadata should be an object"),
-    ({"metadata": {"multimodal-category": 1}}, "with a string as multimodal-category, not {"),
+    ({"metadata": {"multimodal-category": 1}}, "metadata should be a string, not 1"),
 ]
 _WRONG_IMAGES: list[tuple[dict[str, Any], str]] = [
     ({"image": None}, "image should be a path or a list of paths, not None"),
@@ -128,12 +126,6 @@ def test_faults_of_images_matter_where_they_are_shown(
     assert dataset.metadata["problems"] == 4
 
 
-def test_half_an_image(folder: Path) -> None:
-    path = folder / "images" / "90004_b.png"
-    path.write_bytes(path.read_bytes()[:60])
-    assert f"problem '90004': cannot read the image {path}" in error_of()
-
-
 def test_without_images_their_folder_is_not_needed(folder: Path) -> None:
     (folder / "images").rename(folder / "elsewhere")
     check_tasks(["cmmath_ocr"])
@@ -161,13 +153,6 @@ def test_the_same_id_twice(folder: Path, identity: Any) -> None:
     assert f"problem '{identity}' occurs more than once" in error_of()
 
 
-def test_many_faults_are_counted_not_listed(folder: Path) -> None:
-    write(folder / "cmmath.json", [make_problem(problem_id=n, skill=n) for n in range(9)])
-    message = error_of()
-    assert message.count("skill should be a string") == 5
-    assert "and 4 more" in message
-
-
 @table(
     "content, said",
     ('[{"problem_id": ', "cmmath.json is not valid JSON: Expecting value"),
@@ -182,11 +167,6 @@ def test_files_that_cannot_be_read(folder: Path, content: str, said: str) -> Non
     assert said in error_of()
     with pytest.raises(DataError):
         check_tasks(["cmmath_ocr"])
-
-
-def test_a_file_of_another_encoding(folder: Path) -> None:
-    (folder / "cmmath.json").write_bytes('["题"]'.encode("gb18030"))
-    assert "is not UTF-8" in error_of()
 
 
 def test_no_problem_with_an_answer(folder: Path) -> None:
@@ -214,89 +194,24 @@ def test_nothing_is_set() -> None:
     assert "git clone https://github.com/zzli2022/CMMaTH" in message
 
 
-@table("name", "nowhere/at/all", "/nowhere", "./x")
+@table("name", "nowhere/at/all", "/nowhere")
 def test_a_place_that_there_is_not(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("CMMATH_PATH", name)
     message = error_of()
     assert f"CMMATH_PATH={name!r}" in message
-    assert "OWNER/NAME" in message
+    assert "neither a folder nor a file" in message
 
 
 def test_the_file_itself_and_other_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = dataset.read_problems()
+    expected = dataset.load_problems().questions
     assert [each.id for each in expected] == ["90001", "90002", "90003", "90004"]
     monkeypatch.setenv("CMMATH_PATH", str(folder / "cmmath.json"))
-    assert dataset.read_problems() == expected
+    assert dataset.load_problems().questions == expected
     (folder / "cmmath.json").rename(folder / "part.json")
     monkeypatch.setenv("CMMATH_PATH", str(folder))
     assert f"CMMATH_PATH={str(folder)!r} is not a folder with cmmath.json. Set" in error_of()
     monkeypatch.setenv("CMMATH_PATH", str(folder / "part.json"))
-    assert dataset.read_problems() == expected
-
-
-def test_the_home_folder_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(folder.parent))
-    monkeypatch.setenv("CMMATH_PATH", "~/cmmath")
-    check_tasks(["cmmath"])
-
-
-def test_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CMMATH_PATH", str(tmp_path / "temporary"))
-    assert "is not a folder with cmmath.json" in error_of()
-
-
-def hub(monkeypatch: pytest.MonkeyPatch, found: Callable[..., Any]) -> list[dict[str, Any]]:
-    import huggingface_hub
-
-    calls: list[dict[str, Any]] = []
-
-    def download(name: str, **kwargs: Any) -> str:
-        calls.append({"name": name, **kwargs})
-        return str(found())
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    monkeypatch.setenv("CMMATH_PATH", "owner/some-set.v2")
-    return calls
-
-
-def test_a_data_set_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = hub(monkeypatch, lambda: folder)
-    check_tasks(["cmmath_ocr"])
-    wanted = {"name": "owner/some-set.v2", "repo_type": "dataset"}
-    assert calls == [wanted | {"allow_patterns": ["cmmath.json"]}]
-    check_tasks(["cmmath", "cmmath_all"])
-    assert calls[1:] == [wanted | {"allow_patterns": ["cmmath.json", "images/**"]}]
-    (folder / "images" / "90001_img.png").unlink()
-    assert f"delete {folder} and retry" in error_of()
-
-
-def test_a_data_set_without_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub(monkeypatch, lambda: folder / "images")
-    assert "The data set owner/some-set.v2 (CMMATH_PATH) has no cmmath.json" in error_of()
-
-
-def test_a_download_that_fails_is_tried_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub(monkeypatch, lambda: 1 // 0)
-    message = error_of()
-    assert "'owner/some-set.v2' is not a local folder or file" in message
-    assert "ZeroDivisionError" in message
-    hub(monkeypatch, lambda: folder)
-    check_tasks(["cmmath"])
-
-
-def test_without_a_connection_the_error_says_what_to_set(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    import huggingface_hub.constants
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("CMMATH_PATH", "owner/name")
-    message = error_of()
-    assert "could not be downloaded from the Hub" in message
-    assert "https://github.com/zzli2022/CMMaTH" in message
+    assert dataset.load_problems().questions == expected
 
 
 # --- what else is required -----------------------------------------------------------------------
@@ -341,7 +256,7 @@ def test_images_of_problems_without_an_answer_are_not_looked_at(folder: Path) ->
 def only(tmp_path: Path, **fields: Any) -> Problem:
     read = read_file(write(tmp_path / "one.json", [make_problem(**fields)]))
     assert read.faults == ()
-    (problem,) = read.problems
+    (problem,) = read.questions
     return problem
 
 
@@ -355,7 +270,7 @@ def test_what_may_be_absent(tmp_path: Path) -> None:
     bare = only(tmp_path, **dict.fromkeys(names))
     absent = changed([make_problem(**dict.fromkeys(names))], FIRST)
     read = read_file(write(tmp_path / "bare.json", [*absent]))
-    assert read.problems == (bare,)
+    assert read.questions == (bare,)
     assert (bare.analysis, bare.ocr, bare.category) == ("", "", None)
     assert (bare.grade_id, bare.grade_group, bare.knowledge_point, bare.skill) == (None,) * 4
 
@@ -438,8 +353,8 @@ def test_the_published_sample() -> None:
     """42 problems; counted manually: one has no answer, four have parts but are called choices."""
     read = read_file(reference("cmmath", "sample.json"))
     assert read.faults == ()
-    assert (len(read.problems), read.left_out) == (41, 1)
-    forms = {each.id: each.form for each in read.problems}
+    assert (len(read.questions), read.left_out) == (41, 1)
+    forms = {each.id: each.form for each in read.questions}
     assert [name for name, form in forms.items() if form == "parts"] == [
         *("23074", "21705", "16294", "24098")
     ]
@@ -458,7 +373,7 @@ def load() -> Any:
 
 def test_documents_survive_the_json_builder(folder: Path) -> None:
     docs = dataset.attach_images(load())
-    expected = [json.loads(json.dumps(asdict(each))) for each in dataset.read_problems()]
+    expected = [json.loads(json.dumps(asdict(each))) for each in dataset.load_problems().questions]
     for doc, wanted in zip(docs, expected, strict=True):
         images = doc.pop("images")
         assert [image.getpixel((0, 0))[0] for image in images] == list(range(len(images)))
@@ -504,22 +419,6 @@ def test_the_results_file_tells_the_data(folder: Path, monkeypatch: pytest.Monke
     assert dataset.metadata["data_sha256"] != before["data_sha256"]
     with pytest.raises(AttributeError, match="no attribute 'music'"):
         dataset.music  # noqa: B018
-
-
-def test_where_the_prepared_file_is_kept(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problems = dataset.read_problems()
-    path = dataset.prepare(problems)
-    assert (tmp_path / "temporary") in path.parents
-    stamp = path.stat().st_mtime_ns
-    assert dataset.prepare(problems) == path
-    assert path.stat().st_mtime_ns == stamp
-    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
-    assert (tmp_path / "cache" / "cmmath") in dataset.prepare(problems).parents
-    monkeypatch.setenv("LMMS_RPTS_CACHE", str(write(tmp_path / "file", "")))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    assert "Cannot write the problems of CMMaTH to a file" in error_of()
 
 
 def test_lmms_eval_builds_the_tasks(folder: Path) -> None:

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.filters import AggregateFilter, FilterInputError, ScoreFilter
+from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.response_reading import nothing_read
+from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_steps
 from lmms_rpts.reasoning.answer_lines import is_any_answer_line as is_answer_line
 from lmms_rpts.reasoning.answer_lines import without_answer
 from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.tasks.cmmath import grading as module
 from lmms_rpts.tasks.cmmath.grading import Grade
-from lmms_rpts.tasks.cmmath.reasoning import LONGEST_SOLUTION, rpts_fields
-from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
+from lmms_rpts.tasks.cmmath.reasoning import LONGEST_SOLUTION, CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
-from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.cmmath import make_doc
 from tests.support.instances import make_doc as make_instance
@@ -451,34 +451,6 @@ def test_any_text_can_be_asked_for_its_answer(parts: list[str]) -> None:
 
 
 # --- readers -------------------------------------------------------------------------------------
-
-HOSTILE = "[red]\x1b[31m<b>(1) 3</b>\n(2) 5 | \u202e" + "x" * 500
-
-
-def test_any_text_may_be_an_answer(tmp_path: Path) -> None:
-    doc = document()
-    steps = ["图片0 -> 结论0：边长是3", "结论0 -> 结论1：面积是9"]
-    records = []
-    for scores, value, correct in (([1.0, 1.0], HOSTILE, True), ([0.0, 0.0], "八", False)):
-        record = make_record(scores, doc=doc, steps=steps, answer=None)
-        record["answer"] |= {"value": value, "correct": correct}
-        records.append(record)
-    for name, record in zip("ab", records, strict=True):
-        write_run(tmp_path / name, {0: record}, task="cmmath_rpts")
-    (response,) = read_run(tmp_path / "a").responses
-    assert response.answer.value == HOSTILE
-    shown = CliRunner().invoke(app, ["compare", str(tmp_path / "a"), str(tmp_path / "b")])
-    assert shown.exit_code == 0, shown.output
-    assert "\x1b" not in shown.output
-    assert "\u202e" not in shown.output
-    assert "[red]" in shown.output.replace("\n", "")
-    page = tmp_path / "report.html"
-    written = CliRunner().invoke(app, ["report", str(tmp_path / "a"), "-o", str(page)])
-    assert written.exit_code == 0, written.output
-    text = page.read_text(encoding="utf-8")
-    assert "<b>(1) 3" not in text
-    assert "&lt;b&gt;(1) 3" in text
-    assert 'Right answer: <b dir="auto">$9$</b>' in text
 
 
 def test_an_answer_that_nobody_could_grade_is_shown_as_such(tmp_path: Path) -> None:

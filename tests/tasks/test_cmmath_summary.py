@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.cmmath import record as results
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
-from lmms_rpts.tasks.cmmath.knowledge_tree import tree_frame
-from lmms_rpts.tasks.cmmath.record import MISTAKES, CmmathRecord, RuleGrade, read_cmmath_runs
-from lmms_rpts.tasks.cmmath.summary import GRADING, METRICS, summarize_cmmath
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, tree_frame
+from lmms_rpts.tasks.cmmath.record import (
+    GRADING,
+    MISTAKES,
+    CmmathRecord,
+    RuleGrade,
+    read_cmmath_runs,
+    summarize_cmmath,
+)
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from tests.support.cmmath_runs import JUDGE, write_cmmath_run
@@ -342,16 +347,6 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
     assert summary.warnings == ()
 
 
-def test_rounds_of_one_task_beside_another_that_ran_once(tmp_path: Path) -> None:
-    write_cmmath_run(tmp_path / "a", {"cmmath": [record()], "cmmath_ocr": [record()]})
-    write_cmmath_run(tmp_path / "b", {"cmmath": [record("incorrect", answer="7")]})
-    summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
-    (chain,), (ocr,) = rows(summary), rows(summary, "cmmath_ocr")
-    assert (chain.rounds, chain.metrics["accuracy"].value) == (2, 0.5)
-    assert (ocr.rounds, ocr.metrics["accuracy"].value) == (1, 1.0)
-    assert summary.warnings == ()
-
-
 def test_several_responses_to_a_problem_count_as_one(tmp_path: Path) -> None:
     records = [
         [record("correct"), record("incorrect")],
@@ -389,7 +384,7 @@ def test_the_frame_has_the_same_types_whatever_is_there(tmp_path: Path) -> None:
         ["task", "cmmath", "cmmath", "model-a"],
         ["category", "", "cmmath", "model-a"],
     ]
-    for name in (*METRICS, "tokens", "accuracy_sd", "accuracy_low", "ssr_0.1"):
+    for name in (*GRADING.metrics, "tokens", "accuracy_sd", "accuracy_low", "ssr_0.1"):
         assert frame[name].dtype == float, name
     assert frame["accuracy"].isna().all()
     assert frame["mistakes_reject"].tolist() == [0, 0]
@@ -413,7 +408,7 @@ def test_the_numbers_are_those_of_lmms_evals_table(records: list[dict[str, Any]]
         CmmathRecord.parse(each, task="cmmath", doc_id=at) for at, each in enumerate(records)
     )
     for name in results.METRICS:
-        assert [METRICS[name](each) for each in responses] == [
+        assert [GRADING.metrics[name](each) for each in responses] == [
             results.process_results({}, [json.dumps(each)])[name] for each in records
         ]
     (found,) = rows(summarize_cmmath([RunOf("a", "a", responses, {}, ())]))

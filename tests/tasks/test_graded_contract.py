@@ -16,9 +16,9 @@ from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.samples import RunError, read_samples_of
 from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.cmmath import record as cmmath
-from lmms_rpts.tasks.cmmath.summary import summarize_cmmath
+from lmms_rpts.tasks.cmmath.record import summarize_cmmath
 from lmms_rpts.tasks.rome import record as rome
-from lmms_rpts.tasks.rome.summary import summarize_rome
+from lmms_rpts.tasks.rome.record import summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.rome_runs import make_rome_record, write_rome_run

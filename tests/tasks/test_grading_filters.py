@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters import FilterInputError
+from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.response_reading import nothing_read
+from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import process_results as cmmath_results
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
@@ -245,3 +246,35 @@ def test_the_judge_none_leaves_answers_to_be_graded_later(
     told = record["grades"][case.key]
     assert told == {"score": None, "reply": None, "error": record["reason"]}
     assert server.calls == 0
+
+
+@table(
+    "judge_set, said",
+    ("", "needs a judge, and none is set. Set LMMS_RPTS_JUDGE"),
+    ("lexical", "needs a judge that writes text; 'lexical' does not"),
+    ("openai:test", "set OPENAI_API_KEY"),
+    ("opanai:test", "Unknown judge"),
+)
+@pytest.mark.parametrize("more", [False, True])
+def test_a_judge_that_is_needed_is_checked(
+    case: Case, monkeypatch: pytest.MonkeyPatch, more: bool, judge_set: str, said: str
+) -> None:
+    monkeypatch.setenv(case.grader[0], "rule" if more else case.grader[1])
+    configure(monkeypatch, judge=judge_set, **(case.more if more else {}))
+    with pytest.raises(JudgeConfigurationError) as caught:
+        case.filter()
+    assert said in str(caught.value)
+    if "needs a judge" in said:
+        ((table_name, settings),) = case.more.items()
+        asked = f"[{table_name}] {next(iter(settings))} = true"
+        assert str(caught.value).startswith(asked if more else "=".join(case.grader))
+
+
+@table("judge_set", "", "lexical", "none", "openai:test", "opanai:test")
+def test_a_judge_that_is_not_needed_is_not_asked_for(
+    case: Case, monkeypatch: pytest.MonkeyPatch, judge_set: str
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", judge_set)
+    monkeypatch.setenv(case.grader[0], "rule")
+    (record,) = case.grade(case.right)
+    assert (record["score"], record["settings"]["judge"]) == (1.0, None)

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
-from lmms_rpts.tasks.images import image_faults, require_inside
+from lmms_rpts.tasks.data import DataError, raise_faults
+from lmms_rpts.tasks.images import add_image_column, image_faults
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder
 from tests.support.tables import table
@@ -131,9 +131,12 @@ def test_links_that_lead_nowhere_or_round(folder: Path) -> None:
 
 def test_what_is_handed_to_a_model_is_looked_at_again(folder: Path) -> None:
     """Tasks with other names skip our data check."""
-    require_inside([str(folder / "a.png")], folder)
+    from datasets import Dataset
+
+    draw(folder / "a.png")
+    add_image_column(Dataset.from_dict({"img_path": [["a.png"]]}), folder, folder)
     with pytest.raises(DataError, match="outside of"):
-        require_inside([str(folder / ".." / "secret.png")], folder)
+        add_image_column(Dataset.from_dict({"img_path": [["../secret.png"]]}), folder, folder)
 
 
 def test_formats_that_start_other_programs_are_not_opened(folder: Path) -> None:

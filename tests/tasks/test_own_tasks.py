@@ -14,7 +14,7 @@ from lmms_eval.evaluator import simple_evaluate
 
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from tests.support.instances import make_doc, write_folder
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import run_lmms_eval

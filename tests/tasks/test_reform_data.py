@@ -16,7 +16,7 @@ from PIL import Image, ImageFile
 
 from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.data import read_samples, root_of
 from lmms_rpts.tasks.reform_eval.dataset import load_samples

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval.instructions import (
     FILLED,
     Instructions,

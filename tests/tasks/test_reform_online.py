@@ -15,7 +15,7 @@ from loguru import logger
 
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval import dataset, prompts, published
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformOnlineFilter, outputs_of

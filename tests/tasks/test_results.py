@@ -84,22 +84,70 @@ def test_right_and_sound() -> None:
     }
 
 
-def test_steps_from_images_and_from_texts_have_means_of_their_own() -> None:
-    said = [
-        ("visual", 1.0),
-        ("textual", 0.25),
-        ("mixed", 0.0),
-        ("textual", 0.5),
-        ("inference", 0.9),
-    ]
-    found = metrics(record(0.5, True, said))
-    assert (found["rpts_visual"], found["rpts_textual"]) == (1.0, 0.375)
+SAID = [("visual", 1.0), ("textual", 0.25), ("mixed", 0.0), ("textual", 0.5), ("inference", 0.9)]
+ROOT = {"score": 0.7, "note": None, "questions": []}
+CHAIN = ("evidence_coverage", "restating_steps", "missing_references", "heaviest_step", "steps")
 
 
-def test_right_for_the_wrong_reason() -> None:
-    found = metrics(record(0.49, True))
-    assert (found["accuracy"], found["accuracy_rpts"]) == (1.0, 0.0)
-    assert found["right_for_wrong_reason"] == 1.0
+@table(
+    "given, found",
+    # Steps from images and from texts have means of their own.
+    ([record(0.5, True, SAID)], {"rpts_visual": 1.0, "rpts_textual": 0.375}),
+    (
+        [record(0.49, True)],
+        {"accuracy": 1.0, "accuracy_rpts": 0.0, "right_for_wrong_reason": 1.0},
+    ),
+    # A wrong answer has no reason to be right.
+    ([record(0.9, False)], {"accuracy_rpts": 0.0, "right_for_wrong_reason": None}),
+    ([record(0.9, None)], {"rpts": 0.9, "accuracy": None, "accuracy_rpts": None}),
+    # What was not judged is left out and counted.
+    (
+        [record(None, True)],
+        {"judge_coverage": 0.0, "accuracy": 1.0, "rpts": None, "accuracy_rpts": None}
+        | {"rpts_visual": None, "right_for_wrong_reason": None, "steps": 3.0},
+    ),
+    # An empty chain has 0 steps; without a chain, the number is unknown.
+    (
+        [record(0.0, True, ())],
+        {**dict.fromkeys(CHAIN), "steps": 0.0, "parse_rate": 0.0},
+    ),
+    ([record(None, True, (), error="x")], {**dict.fromkeys(CHAIN), "parse_rate": None}),
+    # Several responses are averaged over those with a value.
+    (
+        [record(0.2, True), record(None, True), record(0.6, False)],
+        {"rpts": 0.4, "accuracy": 2 / 3, "right_for_wrong_reason": 1.0, "judge_coverage": 2 / 3},
+    ),
+    *(
+        (
+            [record(1.0, correct, guarded=guarded, root=ROOT)],
+            {"rpts": 1.0, "rpts_guarded": guarded, "root_bears": 0.7}
+            | {"accuracy_guarded": accuracy, "right_for_wrong_reason_guarded": wrong_reason},
+        )
+        for guarded, correct, accuracy, wrong_reason in (
+            (0.5, True, 1.0, 0.0),
+            (0.4, True, 0.0, 1.0),
+            (0.9, False, 0.0, None),
+            (0.9, None, None, None),
+            (None, True, None, None),
+        )
+    ),
+    # lmms-eval retries process_results and hides its errors, so it must not raise.
+    *(
+        ([result], dict.fromkeys(METRICS))
+        for result in (
+            "",
+            "no json",
+            "[]",
+            '{"schema": "other"}',
+            record(1, True, schema_version=9),
+        )
+    ),
+)
+def test_metrics_of_a_document(given: list[str], found: dict[str, float | None]) -> None:
+    known = metrics(*given)
+    assert {name: known[name] for name in found} == {
+        name: None if value is None else pytest.approx(value) for name, value in found.items()
+    }
 
 
 def test_what_only_rounding_keeps_below_the_mark_is_sound() -> None:
@@ -128,82 +176,6 @@ def test_sound_is_from_the_threshold_on(rpts: float, threshold: float, sound: bo
     assert is_sound(rpts, threshold) is sound
 
 
-def test_the_usual_threshold_is_one_half() -> None:
-    assert is_sound(0.5)
-    assert not is_sound(0.499)
-
-
-@table(
-    "guarded, correct, accuracy, wrong_reason",
-    (0.5, True, 1.0, 0.0),
-    (0.4, True, 0.0, 1.0),
-    (0.9, False, 0.0, None),
-    (0.9, None, None, None),
-    (None, True, None, None),
-)
-def test_the_guarded_score_has_metrics_of_its_own(
-    guarded: float | None,
-    correct: bool | None,
-    accuracy: float | None,
-    wrong_reason: float | None,
-) -> None:
-    root = {"score": 0.7, "note": None, "questions": []}
-    found = metrics(record(1.0, correct, guarded=guarded, root=root))
-    assert (found["rpts"], found["rpts_guarded"], found["root_bears"]) == (1.0, guarded, 0.7)
-    assert found["accuracy_guarded"] == accuracy
-    assert found["right_for_wrong_reason_guarded"] == wrong_reason
-
-
-def test_chains_are_counted_where_they_could_be_read() -> None:
-    """An empty chain has 0 steps; if the judge failed to read the chain, the number is unknown."""
-    named = ("evidence_coverage", "restating_steps", "missing_references", "heaviest_step", "steps")
-    found = metrics(record(0.0, True, steps=()))
-    assert [found[name] for name in named] == [None, None, None, None, 0.0]
-    found = metrics(record(None, True, steps=(), error="x"))
-    assert [found[name] for name in named] == [None] * 5
-    # An unscored response whose steps were parsed.
-    assert metrics(record(None, True))["steps"] == 3.0
-
-
-def test_a_wrong_answer_has_no_reason_to_be_right() -> None:
-    found = metrics(record(0.9, False))
-    assert (found["accuracy_rpts"], found["right_for_wrong_reason"]) == (0.0, None)
-
-
-def test_what_was_not_judged_is_left_out_and_counted() -> None:
-    found = metrics(record(None, True))
-    assert found["judge_coverage"] == 0.0
-    assert found["accuracy"] == 1.0
-    for name in ("rpts", "accuracy_rpts", "rpts_visual", "right_for_wrong_reason"):
-        assert found[name] is None
-
-
-def test_an_answer_that_nobody_could_tell() -> None:
-    found = metrics(record(0.9, None))
-    assert (found["rpts"], found["accuracy"], found["accuracy_rpts"]) == (0.9, None, None)
-
-
-def test_no_readable_step() -> None:
-    assert metrics(record(0.0, False, ()))["parse_rate"] == 0.0
-    assert metrics(record(None, False, (), error="x"))["parse_rate"] is None
-
-
-def test_several_responses_are_averaged_over_those_with_a_value() -> None:
-    found = metrics(record(0.2, True), record(None, True), record(0.6, False))
-    assert found["rpts"] == pytest.approx(0.4)
-    assert found["accuracy"] == pytest.approx(2 / 3)
-    assert found["right_for_wrong_reason"] == 1.0
-    assert found["judge_coverage"] == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    "result", ["", "no json", "[]", "{}", '{"schema": "other"}', record(1, True, schema_version=9)]
-)
-def test_what_is_no_record_of_ours_has_no_metrics(result: str) -> None:
-    """lmms-eval retries process_results and hides its errors, so it must not raise."""
-    assert set(metrics(result).values()) == {None}
-
-
 def test_mean_and_standard_error_by_hand() -> None:
     """1, 2, 3, 4, ignoring None: mean 2.5, variance 5/3, standard error sqrt(5/12)."""
     items = [1, None, 2, 3, None, 4]
@@ -225,18 +197,11 @@ def test_groups_weigh_by_size_and_leave_out_tasks_without_a_value() -> None:
 
 def test_a_group_weighs_a_mean_by_the_values_that_are_there() -> None:
     """Of 100 documents each, 30 and 10 have a value: (0.5 * 30 + 1.0 * 10) / 40 = 0.625."""
-    means = [Mean(0.5, 30), Mean(1.0, 10)]
+    means = [Mean(0.5, n=30), Mean(1.0, n=10)]
     assert mean_over_tasks(means, [100, 100]) == pytest.approx(0.625)
     assert mean_over_tasks(means, [100, 100], False) == pytest.approx(0.75)
     with pytest.raises(ValueError, match="zip"):
         mean_over_tasks(means, [100])
-
-
-def test_a_mean_knows_its_size_and_is_copied_with_it() -> None:
-    mean = mean_of_scored([0.25, None, 0.75, 0.5])
-    for each in (mean, copy.deepcopy(mean), pickle.loads(pickle.dumps(mean))):
-        assert isinstance(each, Mean)
-        assert (each, each.n) == (0.5, 3)
 
 
 def test_a_value_knows_its_document() -> None:
@@ -245,14 +210,14 @@ def test_a_value_knows_its_document() -> None:
     value = found["rpts"]
     assert isinstance(value, Value)
     assert (value, value.document) == (0.5, '[7, ["a.png"], "agree"]')
-    for copied in (copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
-        assert (copied, copied.document) == (0.5, value.document)
     assert json.dumps(found) == json.dumps(metrics(record(0.5, True)))
 
 
 def errors(*tasks: dict[str, float | None]) -> list[float]:
     return [
-        stderr_of_scored([None if x is None else Value(x, name) for name, x in task.items()])
+        stderr_of_scored(
+            [None if x is None else Value(x, document=name) for name, x in task.items()]
+        )
         for task in tasks
     ]
 
@@ -288,7 +253,7 @@ def test_a_task_with_one_value_is_no_obstacle() -> None:
 
 
 def test_other_tasks_errors_are_left_to_lmms_eval() -> None:
-    mixed = stderr_of_scored([Value(0.0, "a"), 1.0])  # the second value has no document
+    mixed = stderr_of_scored([Value(0.0, document="a"), 1.0])  # the second value has no document
     assert mixed == pytest.approx(0.5)
     assert not isinstance(mixed, StandardError)
     assert stderr_over_tasks([0.1, 0.2]) is None
@@ -296,12 +261,13 @@ def test_other_tasks_errors_are_left_to_lmms_eval() -> None:
     assert stderr_over_tasks([]) is None
 
 
-def test_standard_errors_are_copied_with_their_values() -> None:
+def test_numbers_are_copied_with_what_they_know() -> None:
     (error,) = errors({"a": 0.0, "b": 1.0})
-    assert isinstance(error, StandardError)
-    for copied in (copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
-        assert copied == error
-        assert [value.document for value in copied.values] == ["a", "b"]
+    mean = mean_of_scored([0.25, None, 0.75, 0.5])
+    for copied in (copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))):
+        assert (copied(mean), copied(mean).n) == (mean, 3)
+        assert copied(error) == error
+        assert [value.document for value in copied(error).values] == ["a", "b"]
     assert json.dumps(error) == json.dumps(float(error))
 
 

@@ -10,21 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loguru import logger
 
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.benchmark import benchmarks, group_parts
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.data import DataError, store
+from lmms_rpts.tasks.questions import Questions
 from lmms_rpts.tasks.rome import data as dataset
 from lmms_rpts.tasks.rome.arguments import EVALUATORS
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.data import (
-    Annotations,
-    Question,
-    language_of,
-    load_annotations,
-    read_annotations,
-)
+from lmms_rpts.tasks.rome.data import Question, language_of, load_annotations, read_annotations
 from tests.support.rome import ENTRIES, changed, draw_images, write_rome
 from tests.support.tables import table
 
@@ -45,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_rome(found)
 
 
-def read(folder: Path) -> Annotations:
+def read(folder: Path) -> Questions[Question]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROME_PATH", str(folder))
         return load_annotations()
@@ -62,7 +56,7 @@ def error_of(*tasks: str) -> str:
     return str(caught.value)
 
 
-def only(found: Annotations) -> Question:
+def only(found: Questions[Question]) -> Question:
     assert found.faults == ()
     (question,) = found.questions
     return question
@@ -226,24 +220,15 @@ def test_the_same_question_twice(folder: Path) -> None:
 
 
 def test_a_subtask_without_questions(folder: Path) -> None:
-    """The group runs the existing subtasks; a missing subtask is an error if named on its own."""
     write(folder / "annotation.json", [each for each in ENTRIES if each["task"] != "memes"])
-    said: list[str] = []
-    sink = logger.add(said.append, format="{message}", level="WARNING")
-    try:
-        check_tasks(["rome"])
-        check_tasks(["rome"])
-    finally:
-        logger.remove(sink)
-    assert len(said) == 1
-    assert "no questions of rome_memes. The group rome runs the other 7 subtasks" in said[0]
-    assert group_parts("rome") == [f"rome_{each}" for each in SUBTASKS if each != "memes"]
-    assert group_parts("rome_geo") is None
-    assert "no questions of: memes" in error_of("rome_memes")
+    runnable = ",".join(f"rome_{each}" for each in SUBTASKS if each != "memes")
+    for task in ("rome", "rome_memes"):
+        said = f"no questions of: memes; run --tasks {runnable} for the others"
+        assert said in error_of(task)
     check_tasks(["rome_geo"])
     (check,) = benchmarks()["rome"].data_checks()
     assert check.state == "ok"
-    assert "no questions of rome_memes" in check.said
+    assert "no questions of: memes" in check.said
 
 
 def test_no_questions_at_all(folder: Path) -> None:
@@ -314,29 +299,27 @@ def test_the_results_file_tells_the_data(folder: Path) -> None:
         dataset.metadata_music  # noqa: B018
 
 
-def test_the_prepared_file_is_written_once_and_repaired(folder: Path) -> None:
-    questions = read(folder).of("geo")
-    path = dataset.prepare(questions)
+def test_the_file_for_datasets_is_written_once_repaired_and_kept_in_the_cache(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stored() -> Path:
+        return store(read(folder).questions, "ROME", "questions")
+
+    path = stored()
+    assert (tmp_path / "temporary") in path.parents
     stamp = path.stat().st_mtime_ns
-    assert dataset.prepare(questions) == path
+    assert stored() == path
     assert path.stat().st_mtime_ns == stamp
     whole = path.read_bytes()
     path.write_bytes(whole[:10])
-    assert dataset.prepare(questions).read_bytes() == whole
+    assert stored().read_bytes() == whole
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
-def test_where_the_prepared_file_is_kept(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    questions = read(folder).of("geo")
-    assert (tmp_path / "temporary") in dataset.prepare(questions).parents
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
-    assert (tmp_path / "cache" / "rome") in dataset.prepare(questions).parents
+    assert (tmp_path / "cache" / "rome") in stored().parents
     # An unwritable cache: root may write anywhere, but not below a file.
     write(tmp_path / "file", "")
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "file"))
-    assert (tmp_path / "temporary") in dataset.prepare(questions).parents
+    assert (tmp_path / "temporary") in stored().parents
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has a temporary folder per user")

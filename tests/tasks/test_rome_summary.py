@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.record import RomeRecord, process_results, read_rome_runs
-from lmms_rpts.tasks.rome.summary import GRADING, METRICS, summarize_rome
-from lmms_rpts.tasks.rpts_eval.runs import read_runs
+from lmms_rpts.tasks.rome.record import (
+    GRADING,
+    RomeRecord,
+    process_results,
+    read_rome_runs,
+    summarize_rome,
+)
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
-from tests.support.runs import read_samples
 
-RULE = {"grader": "recommended", "judge": None}
 LLM = {"grader": "recommended", "judge": "openai:oracle"}
 
 
@@ -53,17 +54,6 @@ def test_a_record_is_read_whole(tmp_path: Path) -> None:
     assert found.scoring.judge == "openai:oracle"
 
 
-def test_subtasks_are_parts_of_one_run_be_they_run_together_or_not(tmp_path: Path) -> None:
-    for at, subtask in enumerate(SUBTASKS):
-        settings = LLM if subtask == "diagrams" else RULE
-        llm = 1.0 if subtask == "diagrams" else None
-        records = {subtask: [record(llm=llm, settings=settings)]}
-        write_rome_run(tmp_path, records, date=f"2026010{at + 1}_030405")
-    (run,) = read_rome_runs([tmp_path])
-    assert len(run.tasks) == len(run.files) == 8
-    assert summarize_rome([run]).warnings == ()
-
-
 @pytest.mark.parametrize(
     "settings",
     [{"grader": "llm"}, {"judge": "openai:other"}, {"prompt_version": "0"}],
@@ -80,16 +70,6 @@ def test_parts_that_were_graded_in_other_ways_are_other_runs(
 
 
 # Next to RPTS
-
-
-def test_the_reader_of_rpts_names_the_command_for_rome(tmp_path: Path) -> None:
-    (file,) = write_rome_run(tmp_path, {"geo": [record()]})
-    told = "of ROME, not of RPTS: lmms-rpts summarize and report read them"
-    with pytest.raises(RunError, match=f"The samples in {tmp_path} are {told}"):
-        read_runs([tmp_path])
-    with pytest.raises(RunError, match=f"line 1: this sample of the task 'rome_geo' is {told}"):
-        read_samples(file)
-    assert read_samples(file, pass_over=True) is None
 
 
 # Figures
@@ -149,20 +129,6 @@ def test_a_missing_response_has_no_grade_at_all(tmp_path: Path) -> None:
     summary = summarize_rome(read_rome_runs([tmp_path]))
     assert summary.lists["disagreements"] == ()
     assert summary.models[0].metrics["accuracy_strict"].n == 1
-
-
-def test_copies_are_no_rounds(tmp_path: Path) -> None:
-    for name in "ab":
-        write_rome_run(tmp_path / name, {"memes": [record()]})
-    (warning,) = summarize_rome(read_rome_runs([tmp_path])).warnings
-    assert "model-a (1) and model-a (2) have identical responses" in warning
-
-
-def test_models_with_other_questions_are_told(tmp_path: Path) -> None:
-    write_rome_run(tmp_path / "a", {"memes": [record()] * 2})
-    write_rome_run(tmp_path / "b", {"memes": [record()]}, model_args="pretrained=lab/b")
-    (warning,) = summarize_rome(read_rome_runs([tmp_path])).warnings
-    assert "different questions: 2 by model-a, 1 by b; 1 are common to all" in warning
 
 
 def test_breakdowns(tmp_path: Path) -> None:
@@ -240,7 +206,7 @@ def test_the_numbers_are_those_of_lmms_evals_table(
     responses = tuple(
         RomeRecord.parse(each, task="rome_academic", doc_id=at) for at, each in enumerate(records)
     )
-    for name, value_of in METRICS.items():
+    for name, value_of in GRADING.metrics.items():
         assert [value_of(each) for each in responses] == [
             process_results({}, [json.dumps(each)])[name] for each in records
         ]

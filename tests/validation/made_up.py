@@ -287,5 +287,4 @@ def changed(name: str, *path: Any, to: Any) -> dict[str, Any]:
 
 def read(name: str, row: dict[str, Any]) -> LabelledChain:
     """The only chain of a row that is the fifth in ``nuts.json``."""
-    (found,) = LAYOUT_NAMED[name].read(Fields(row, "nuts", 4))
-    return found
+    return LAYOUT_NAMED[name].read(Fields(row, "nuts", 4))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.runs.validity import ValidityError, read_validity_file
-from lmms_rpts.validation.comparison import ComparisonError, compare_judges
+from lmms_rpts.validation.figures import ComparisonError, compare_judges
 from tests.support.tables import table
 
 Change = Callable[[dict[str, Any]], None]

@@ -34,7 +34,7 @@ def rows(name: str) -> Iterator[Fields]:
 def read(name: str, row: Fields) -> list[LabelledChain]:
     """The chains of a row; none if it is left out."""
     try:
-        return list(LAYOUT_NAMED[name].read(row))
+        return [LAYOUT_NAMED[name].read(row)]
     except LeftOut:
         return []
 

@@ -87,7 +87,7 @@ def test_each_layout_has_a_made_up_row() -> None:
 @table("name", *ROWS)
 def test_a_row_is_the_chain_worked_by_hand_and_fits_no_other_layout(name: str) -> None:
     assert read(name, ROWS[name]) == CHAINS[name]
-    assert [each.name for each in LAYOUTS if each.fields <= ROWS[name].keys()] == [name]
+    assert [each.name for each in LAYOUTS if {*each.fields.split()} <= ROWS[name].keys()] == [name]
 
 
 @table("name", *ROWS)
@@ -345,7 +345,7 @@ def test_lines_without_a_number_belong_to_the_step_before(
 
 def test_solutions_of_one_question_are_grouped() -> None:
     row = Fields(ROWS["mr_ben"], "botany", 0, "the key")
-    assert [each.question for each in LAYOUT_NAMED["mr_ben"].read(row)] == ["the key"]
+    assert LAYOUT_NAMED["mr_ben"].read(row).question == "the key"
     other = {**ROWS["prmbench"], "classification": "deception", "idx": "deception_nuts_0"}
     assert read("prmbench", other).question == CHAINS["prmbench"].question
     assert read("prmbench", other).id != CHAINS["prmbench"].id
@@ -504,17 +504,16 @@ FIELDS = sorted({field for row in ROWS.values() for field in row})
 def check(name: str, row: dict[str, Any]) -> None:
     """Reads a row with a layout, and checks the invariants of its chains."""
     try:
-        chains = list(LAYOUT_NAMED[name].read(Fields(row, "nuts", 4)))
+        chain = LAYOUT_NAMED[name].read(Fields(row, "nuts", 4))
     except (RowError, LeftOut):
         return
-    for chain in chains:
-        assert len(chain.labels) == len(chain.steps) > 0
-        assert chain.premises is None or len(chain.premises) == len(chain.steps)
-        wrong = [at for at in chain.on_path if chain.labels[at] is False]
-        assert chain.first_error == (chain.place(wrong[0]) if wrong else None)
-        assert all(chain.labels[at] for at in chain.inherited)
-        for text in (chain.id, chain.context, *chain.steps):
-            text.encode()
+    assert len(chain.labels) == len(chain.steps) > 0
+    assert chain.premises is None or len(chain.premises) == len(chain.steps)
+    wrong = [at for at in chain.on_path if chain.labels[at] is False]
+    assert chain.first_error == (chain.place(wrong[0]) if wrong else None)
+    assert all(chain.labels[at] for at in chain.inherited)
+    for text in (chain.id, chain.context, *chain.steps):
+        text.encode()
 
 
 @given(st.dictionaries(st.sampled_from(FIELDS) | TEXTS, VALUES, max_size=12))

@@ -14,7 +14,6 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.questions import inference_request
 from lmms_rpts.runs.validity import ValidatedSet
 from lmms_rpts.settings import Settings
 from lmms_rpts.validation.loading import load_set
@@ -118,7 +117,9 @@ def by_words(steps: list[Step]) -> list[float]:
     prompts, judge = Prompts(), LexicalJudge()
 
     async def ask(step: Step) -> float:
-        asked = inference_request(prompts, "en", step.context, step.premises, step.text)
+        asked = prompts.request(
+            "inference", "en", context=step.context, premises=step.premises, conclusion=step.text
+        )
         return float((await judge.ask(asked)).text.removeprefix("Score: "))
 
     async def ask_all() -> list[float]:

@@ -13,12 +13,12 @@ from lmms_rpts.grading.maths.answers import (
     read_response,
     read_target,
 )
-from lmms_rpts.grading.maths.choice import choice_verdict
 from lmms_rpts.grading.maths.parts import blanks_verdict, parts_verdict
 from lmms_rpts.grading.maths.reading import Question
 from lmms_rpts.grading.maths.verdicts import (
     NO_ANSWER,
     SEVERAL,
+    choice_verdict,
     holds_numbers,
     undermined,
     value_verdict,

@@ -18,8 +18,8 @@ from lmms_rpts.grading.maths.reading import (
     region_of,
     with_signs,
 )
+from lmms_rpts.grading.measures import same_measure
 from lmms_rpts.grading.notation import clean
-from lmms_rpts.grading.quantities import same_measure
 from lmms_rpts.grading.statement import Statement, find_statement
 from lmms_rpts.grading.words import BLANK, CRITERIA, circled_of, is_nothing, truth_of
 
@@ -198,7 +198,7 @@ AnswerType = Literal[
     "multi_blank", "multi_part",
 ]  # fmt: skip
 ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
-_HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
+HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
 _NOT_ONLY = re.compile(  # AC=DF（答案不唯一）
     r"[(（]\s?(?:答案不唯一|不唯一|任意一个即可|符合[^()（）]{0,12}即可)[^()（）]{0,12}[)）]"
 )
@@ -243,7 +243,8 @@ def read_target(question: Question, reference: str) -> Target:
     if letters and (options or BLANK.search(question.raw)):
         kind: AnswerType = "choice_single" if len(letters) == 1 else "choice_multi"
         return Target(kind, text, question, letters=letters)
-    parts = _split_parts(reference)
+    rows = runs(_PART, reference) if _PART.match(reference.lstrip()) else []
+    parts = [part.strip(" \n;；。.．，,") for part in max(rows, key=len, default=[])]
     if len(parts) > 1:
         asked = [piece for _, piece in numbered(_PART, question.raw)][-len(parts) :]
         asked = asked if len(asked) == len(parts) else [""] * len(parts)
@@ -263,33 +264,36 @@ def read_target(question: Question, reference: str) -> Target:
 
 def _letters(reference: str) -> frozenset[str] | None:
     """The letters of a reference that is nothing but letters."""
-    bare = re.sub(r"[\s,，、;；.。和$&/]+", "", reference[:99].translate(_HALF_WIDTH))
+    bare = re.sub(r"[\s,，、;；.。和$&/]+", "", reference[:99].translate(HALF_WIDTH))
     known = re.fullmatch("[A-H]{1,8}", bare) and len(set(bare)) == len(bare)
     return frozenset(bare) if known else None
 
 
-_PLACES = "①②③④⑤⑥123456一二三四五六abcd"
+_MARKS = ("①②③④⑤⑥", "123456", "一二三四五六", "abcd", "ABCDEFGH")
+_PLACES = {mark: at for row in _MARKS for at, mark in enumerate(row)}
 
 
 def numbered(pattern: re.Pattern[str], text: str) -> list[tuple[int, str]]:
     """The numbers of marks such as (1), from 0, each with the text up to the next mark."""
     marks = list(pattern.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    places = [_PLACES.index(next(filter(None, mark.groups()))) % 6 for mark in marks]
+    places = [_PLACES[next(filter(None, mark.groups()))] for mark in marks]
     return [
         (at, text[mark.end() : end]) for at, mark, end in zip(places, marks, ends, strict=False)
     ]
 
 
-def _split_parts(text: str) -> list[str]:
-    """The texts after (1), (2), ..., the first of which begins the text; else empty."""
-    parts: list[str] = []
-    for number, piece in numbered(_PART, text) if _PART.match(text.lstrip()) else ():
-        if number == len(parts):
-            parts.append(piece)
-        else:  # (1) within a part is not its mark
-            parts[-1] += f"({number + 1}){piece}"
-    return [part.strip(" \n;；。.．，,") for part in parts] if len(parts) > 1 else []
+def runs(pattern: re.Pattern[str], text: str) -> list[list[str]]:
+    """The texts after marks that count up, in rows; a new row begins at each first."""
+    rows: list[list[str]] = []
+    for number, piece in numbered(pattern, text):
+        if number == 0:
+            rows.append([piece])
+        elif rows and number == len(rows[-1]):
+            rows[-1].append(piece)
+        elif rows and number < len(rows[-1]):
+            rows[-1][number] += piece
+    return rows
 
 
 def _blanks(question: str, reference: str, text: str) -> Sequence[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from lmms_rpts.grading.maths.answers import Response, Target, numbered, part_of, read_response
+from lmms_rpts.grading.maths.answers import Response, Target, numbered, part_of, read_response, runs
 from lmms_rpts.grading.maths.reading import members
 from lmms_rpts.grading.maths.verdicts import unread, value_verdict
 from lmms_rpts.grading.notation import clean
@@ -65,25 +65,12 @@ def _part_verdict(answer: str, part: Target) -> Verdict:
 
 def _parts(text: str, total: int, *, whole: bool = False) -> list[str]:
     """The last run of parts (1), (2), ... of a response; else the longest of them."""
-    marked = _runs(_PART, text)
-    for run in (*reversed(marked), *reversed(_runs(_LINE, text))):
+    marked = runs(_PART, text)
+    for run in (*reversed(marked), *reversed(runs(_LINE, text))):
         if len(run) >= total:
             return run
     best = [] if whole else max(marked, key=len, default=[])
     return best if len(best) > 1 or total == 2 else []
-
-
-def _runs(pattern: re.Pattern[str], text: str) -> list[list[str]]:
-    """Rows of marks that count up; a new row begins at each first."""
-    runs: list[list[str]] = []
-    for number, piece in numbered(pattern, text):
-        if number == 0:
-            runs.append([piece])
-        elif runs and number == len(runs[-1]):
-            runs[-1].append(piece)
-        elif runs and number < len(runs[-1]):
-            runs[-1][number] += piece
-    return runs
 
 
 # Blanks

@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from lmms_rpts.grading.formulas import equal
+from lmms_rpts.grading.measures import Rounding, parse_measure, same_measure
 from lmms_rpts.grading.notation import all_of, clean, pieces, same_items, signed
-from lmms_rpts.grading.quantities import Rounding, parse_measure, same_measure
 from lmms_rpts.grading.relations import (
     Equation,
     Values,
@@ -75,25 +75,23 @@ class Question:
         return clean(self.raw)
 
     @cached_property
-    def _mark(self) -> re.Match[str] | None:
-        """Its blank in the text; of a question about one value, the last one."""
+    def _marks(self) -> list[re.Match[str]]:
+        """Its blanks in the text; of one of several, that blank alone."""
         marks = list(islice(_ANY_BLANK.finditer(self.text), 200))
-        return marks[self.blank] if self.blank < len(marks) else None
+        return marks if self.single else marks[self.blank : self.blank + 1]
 
     @property
     def before(self) -> str:
         """The text before the blank, cleaned."""
-        return self.text[: self._mark.start()] if self._mark else self.text
+        return self.text[: self._marks[0].start()] if self._marks else self.text
 
     @cached_property
     def unit(self) -> Unit | None:
-        """The unit after the blank."""
-        marks = list(_ANY_BLANK.finditer(self.text)) if self.single else [self._mark]
-        mark = marks[-1] if marks else None
-        if mark is None:
+        """The unit after the last blank."""
+        if not self._marks:
             return None
-        rest = self.text[mark.end() : mark.end() + _UNIT_TAIL]
-        rest = _BRACED.sub(r"\1", rest).lstrip(" )~}")
+        end = self._marks[-1].end()
+        rest = _BRACED.sub(r"\1", self.text[end : end + _UNIT_TAIL]).lstrip(" )~}")
         inside = re.match(r"\((?:单位\s?:)?\s?([^()]{1,30})\)", rest)
         rest = inside[1] if inside else rest
         unit, end = unit_at(rest, 0)
@@ -117,10 +115,7 @@ class Question:
         if len(answer) > 3 and answer in squeezed(self.text):
             return True
         if "因式" in self.raw:
-            one, other = (
-                sorted([*_FACTOR.findall(text), _FACTOR.sub("", text)]) for text in (answer, target)
-            )
-            return one != other
+            return sorted(_factors(answer)) != sorted(_factors(target))
         return bool(_BRACKET_TERM.search(answer)) and not _BRACKET_TERM.search(target)
 
     def is_of_another(self, clause: str) -> bool:
@@ -131,15 +126,18 @@ class Question:
             return False
         asked = _STOP.split(self.before.rstrip(" ("))[-1][-_LABEL:]
         wanted, named = _names_in(asked), [_names_in(side[-_LABEL:]) for side in sides]
-        same = [
-            signs == wanted[1] and (names == wanted[0] if signs else bool(names & wanted[0]))
+        same = any(
+            signs == wanted[1] and (names == wanted[0] if signs else names & wanted[0])
             for names, signs in named
-        ]
-        if wanted[0] and any(names for names, _ in named) and not any(same):
+        )
+        if wanted[0] and any(names for names, _ in named) and not same:
             return True
-        label = said[: len(said) - len(value)][-_LABEL:]
-        nouns, asked_nouns = _NOUN.findall(label), _NOUN.findall(asked)
-        return bool(nouns) and bool(asked_nouns) and nouns[-1] != asked_nouns[-1]
+        nouns = _NOUN.findall(said.removesuffix(value)[-_LABEL:])[-1:]
+        return bool(nouns) and _NOUN.findall(asked)[-1:] not in ([], nouns)
+
+
+def _factors(product: str) -> list[str]:
+    return [*_FACTOR.findall(product), _FACTOR.sub("", product)]
 
 
 def _names_in(text: str) -> tuple[set[str], set[str]]:
@@ -170,6 +168,7 @@ quantity_of = _cached(parse_measure)
 points_of = _cached(parse_points)
 region_of = _cached(lambda text: parse_region(with_signs(text)))
 equations_of = _cached(lambda text: parse_equations(_TURNED.sub(r"\2=\1", text)))
+TYPES = (region_of, points_of, equations_of, circled_of)
 
 
 def with_signs(text: str) -> str:

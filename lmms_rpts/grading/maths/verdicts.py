@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from lmms_rpts.grading.maths.answers import Response, Target, bare, value_tail
+from lmms_rpts.grading.choice import SEVERAL as SEVERAL_OPTIONS
+from lmms_rpts.grading.choice import UNIDENTIFIED, Choice, read_choice
+from lmms_rpts.grading.maths import reading
+from lmms_rpts.grading.maths.answers import HALF_WIDTH, Response, Target, bare, runs, value_tail
 from lmms_rpts.grading.maths.reading import (
     Question,
-    equations_of,
     is_number,
     members,
-    points_of,
     quantity_of,
-    region_of,
     same_value,
-    unnamed,
     with_signs,
 )
 from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.options import read_options
 from lmms_rpts.grading.statement import Verdict, denies, gives_up, hedges, sentences
 from lmms_rpts.grading.words import (
     BLANK,
     CRITERIA,
     OR,
     chosen_word,
-    circled_of,
     is_nothing,
     plain_words,
     says_nothing,
@@ -38,20 +37,24 @@ from lmms_rpts.grading.words import (
 
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _LONGEST_SENTENCE = 240
+_NUMBER = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 SEVERAL = Verdict(False, "offers several answers")
 NO_ANSWER = frozenset({"gives no answer", "leaves the blank empty", "repeats itself"})
 
 
 def value_verdict(response: Response, target: Target) -> Verdict:
     """Whether a response gives the value of a target with one value."""
-    verdict = _value_verdict(response, target)
+    if is_nothing(target.alternatives[0]):
+        verdict = _nothing_verdict(response)
+    else:
+        special = {"true_false": _truth_verdict, "statement": _words_verdict}
+        verdict = special.get(target.type, _read_verdict)(response, target)
     if not verdict.correct:
         return verdict
-    wanted = target.alternatives
+    if target.type == "statement" and offers_either(response, target):
+        return SEVERAL
     deniable = target.type != "true_false"
-    doubt = undermined(response, target.question.raw, wanted, deniable=deniable)
-    if doubt is None and target.type == "statement" and offers_either(response, target):
-        doubt = SEVERAL
+    doubt = undermined(response, target.question.raw, target.alternatives, deniable=deniable)
     return doubt or verdict
 
 
@@ -60,22 +63,14 @@ def offers_either(response: Response, target: Target) -> bool:
     return OR.search(response.clause) is not None and OR.search(target.text) is None
 
 
-def _value_verdict(response: Response, target: Target) -> Verdict:
-    if is_nothing(target.alternatives[0]):
-        return _nothing_verdict(response)
-    if target.type == "true_false":
-        return _truth_verdict(response, target)
-    if target.type == "statement":
-        return _words_verdict(response, target)
-    if target.type == "circled" and _calls_wrong(response, target):
-        return Verdict(None, "it is unclear which circled numbers are meant")
-    found = _read_verdict(response, target)
-    return found or unread(response, target.text, f"no {target.type} can be read from the answer")
-
-
 def unread(response: Response, wanted: str, rule: str) -> Verdict:
     """The verdict on an unreadable answer: wrong, unless it has the content of the wanted text."""
     return without_answer(response) or Verdict(None if holds(response, wanted) else False, rule)
+
+
+def _final(text: str) -> str:
+    """A statement from the word that puts its answer in the place of another."""
+    return text.rsplit("而是", 1)[-1]
 
 
 # Numbers, formulas, regions, points, equations, sets
@@ -86,50 +81,45 @@ _VALUED = re.compile(r"[\d√π∞∅①-⑳A-Za-zα-ω零一二两三四五六�
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 
 
-def _calls_wrong(response: Response, target: Target) -> bool:
-    """Whether the answer calls some of the circled numbers wrong: ①正确，②错误."""
-    statement = response.statement
-    text = response.text if statement.marked or response.concludes else statement.block
-    wrong = _CALLED_WRONG.search(text) and not _CALLED_WRONG.search(target.question.raw)
-    return bool(wrong or _REST.search(response.text))
-
-
-def _read_verdict(response: Response, target: Target) -> Verdict | None:
-    """The verdict on the likeliest candidate that can be compared; None if none can."""
+def _read_verdict(response: Response, target: Target) -> Verdict:
+    """The verdict on the likeliest candidate that can be compared."""
+    called = response.statement.block + response.text
+    if target.type == "circled" and (
+        (_CALLED_WRONG.search(called) and not _CALLED_WRONG.search(target.question.raw))
+        or _REST.search(response.text)
+    ):
+        return Verdict(None, "it is unclear which circled numbers are meant")  # ①正确，②错误
+    rounded = target.question.rounding.asked and re.fullmatch(r"-?\d+\.\d+", target.text)
+    candidates = response.relations if target.type in _RELATIONS else []
+    if target.type not in _RELATIONS - {"set"}:
+        candidates = [*candidates, *response.values(rounded=bool(rounded))]
     unsettled = False
-    for reading in _candidates(response, target):
-        same = is_any(reading, target)
-        unsettled = unsettled or (same is None and _is_alike(reading, target.alternatives[0]))
+    for said in candidates:
+        same = is_any(said, target)
+        unsettled = unsettled or (same is None and _is_alike(said, target.alternatives[0]))
         if same:
             return _doubt(response, target) or Verdict(True, f"equal as {target.type}")
         if same is False and not unsettled:
-            return _other_value(response, reading, target)
-    return Verdict(None, f"no rule decides this {target.type}") if unsettled else None
+            return _other_value(response, said, target)
+    if unsettled:
+        return Verdict(None, f"no rule decides this {target.type}")
+    return unread(response, target.text, f"no {target.type} can be read from the answer")
 
 
-def is_any(reading: str, target: Target) -> bool | None:
-    """True if the reading is any of the target's alternatives, False if it certainly is not."""
-    found = [same_value(reading, each, target.question) for each in target.alternatives]
+def is_any(said: str, target: Target) -> bool | None:
+    """True if a text is any of the target's alternatives, False if it certainly is not."""
+    found = [same_value(said, each, target.question) for each in target.alternatives]
     return True if True in found else (None if None in found else False)
 
 
-def _is_alike(reading: str, wanted: str) -> bool:
-    """Whether a reading is a value of the target's type, so that it may be another form of it."""
+def _is_alike(said: str, wanted: str) -> bool:
+    """Whether a text is a value of the target's type, so that it may be another form of it."""
     if quantity_of(wanted) is not None:
-        return quantity_of(unnamed(reading)) is not None
-    found, asked = region_of(reading), region_of(wanted)
+        return quantity_of(reading.unnamed(said)) is not None
+    found, asked = reading.region_of(said), reading.region_of(wanted)
     if found and asked and found.name and asked.name:
         return found.name == asked.name  # y<0, but x is asked for
-    types = (region_of, points_of, equations_of, circled_of)
-    return any(read(wanted) is not None and read(reading) is not None for read in types)
-
-
-def _candidates(response: Response, target: Target) -> Iterable[str]:
-    asked = target.question.rounding.asked
-    rounded = asked and re.fullmatch(r"-?\d+\.\d+", target.text) is not None
-    if target.type == "set":
-        return [*response.relations, *response.values(rounded=rounded)]
-    return response.relations if target.type in _RELATIONS else response.values(rounded=rounded)
+    return any(read(wanted) is not None and read(said) is not None for read in reading.TYPES)
 
 
 def _doubt(response: Response, target: Target) -> Verdict | None:
@@ -140,36 +130,42 @@ def _doubt(response: Response, target: Target) -> Verdict | None:
         return Verdict(None, "a bound, not a value")
     if target.question.is_of_another(response.clause):
         return Verdict(None, "the value of another quantity")
-    return _one_of_several(response, target.question)
+    if hedges(response.text) and "可能" not in target.question.raw:
+        several = len(set(_NUMBER.findall(response.text))) > 1
+        return SEVERAL if several else Verdict(None, "the value is hedged")
+    clause = _THOUSANDS.sub("", response.clause)
+    for text in map(bare, (value_tail(clause), clause)):
+        if _LISTED.search(clause) and not is_number(text):  # one hundred and five
+            quantities = filter(None, (quantity_of(bare(each)) for each in members(text)))
+            if len({each.expression.number for each in quantities} - {None}) > 1:
+                return SEVERAL
+    return None
 
 
-def _other_value(response: Response, reading: str, target: Target) -> Verdict:
+def _other_value(response: Response, said: str, target: Target) -> Verdict:
     if target.type == "coordinate" and re.search("[≈约]|纵坐标", response.text):
         return Verdict(None, "the exact point may stand before a rounded one")
-    if not offers_either(response, target) and _stands_elsewhere(response, reading, target):
+    if not offers_either(response, target) and _stands_elsewhere(response, said, target):
         return Verdict(None, "several values, including that of the reference")
     return Verdict(False, f"different as {target.type}")
 
 
-def _stands_elsewhere(response: Response, reading: str, target: Target) -> bool:
+def _stands_elsewhere(response: Response, said: str, target: Target) -> bool:
     """Whether the value of the target is next to the one that was read.
 
     If nothing marks the answer, the sentence before is searched, too; a box, or a last clause that
     draws the conclusion, leaves no doubt.
     """
-    if response.boxed and reading in response.boxed:
-        return False
-    texts = [response.text]
-    if response.concludes and reading in response.clause:
+    texts = [] if said in response.boxed else [response.text]
+    if texts and response.concludes and said in response.clause:
         texts = [response.clause]
-    elif not response.statement.marked:
+    elif texts and not response.statement.marked:
         texts = [clean(each) for each in sentences(response.statement.spoken[-600:])[-2:]]
-    for text in filter(_VALUED.search, (each.replace(reading, " ; ", 1) for each in texts)):
+    for text in filter(_VALUED.search, (each.replace(said, " ; ", 1) for each in texts)):
         for found in list(_SPAN.finditer(text))[-12:]:
             spans = [bare(each.rpartition("=")[2]) for each in re.split(r"[,;]", found[0])]
-            unit = re.match(r"[\u4e00-\u9fff/]{0,4}", text[found.end() :])
-            if unit and quantity_of(spans[-1] + unit[0]):
-                spans[-1] += unit[0]
+            with_unit = spans[-1] + re.sub(r"[^\u4e00-\u9fff/].*", "", text[found.end() :][:4])
+            spans[-1] = with_unit if quantity_of(with_unit) else spans[-1]
             if any(is_any(span, target) for span in spans if span):
                 return True
     return False
@@ -184,7 +180,6 @@ _BOUND = re.compile(  # 至少330人, over 330
     r"|(?<![A-Za-z])(?:at\s(?:least|most)|(?:less|more|fewer|greater)\sthan|over|under|about\shalf)(?![A-Za-z])",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
 _UNSURE = re.compile(  # 是否为5, 假设是5, "whether", 介于5和6之间, 除了5以外
     r"是否|是不是|吗[。?]?$|假设|假如|介于|分情况|有人[^但]{0,80}$|都有道理|同学.{0,2}说|第一种|情况一"
     r"|除了?.{1,40}(?:以外|之外)|(?<![A-Za-z])(?:suppose|assum(?:e|ing)|whether|sorry|meant"
@@ -204,14 +199,11 @@ def undermined(
     ``wanted`` are the texts of the right answer, which may contain words of denial themselves.
     """
     statement = response.statement
-    asks = not statement.marked and statement.spoken.rstrip()[-1:] in ("?", "？")
     before = statement.spoken[: max(0, statement.spoken.rfind(statement.text))]
     lead_in = re.split(r"[。\n]", before[-_LEAD_IN:])[-1]
-    if asks or _UNSURE.search(lead_in + response.text) or gives_up(response.text):
+    if statement.doubt or _UNSURE.search(lead_in + response.text):
         return Verdict(None, "the answer is not definite")
-    if BLANK.search(response.text):
-        return Verdict(None, "a blank is left empty")
-    text = response.conclusion.rsplit("而是", 1)[-1]
+    text = _final(response.conclusion)
     for each in (*wanted, *(("若",) if "若" in question else ())):
         text = text.replace(each, " ")
     if deniable and (denies(text) or _MAY_DENY.search(text)):
@@ -222,21 +214,6 @@ def undermined(
 def is_bounded(response: Response, asked: str) -> bool:
     """Whether the statement gives a bound, in words that the problem does not use."""
     return any(found[0] not in asked for found in _BOUND.finditer(response.conclusion))
-
-
-def _one_of_several(response: Response, question: Question) -> Verdict | None:
-    """The verdict if the value is hedged, one of a list, or that of another quantity."""
-    if hedges(response.text) and "可能" not in question.raw:
-        values = set(_NUMBER.findall(response.text))
-        return SEVERAL if len(values) > 1 else Verdict(None, "the value is hedged")
-    clause = _THOUSANDS.sub("", response.clause)
-    for text in (value_tail(clause), clause) if _LISTED.search(clause) else ():
-        if is_number(bare(text)):  # one hundred and five
-            continue
-        quantities = [quantity_of(bare(each)) for each in members(bare(text))]
-        if len({each.expression.number for each in quantities if each} - {None}) > 1:
-            return SEVERAL
-    return None
 
 
 # Responses without an answer
@@ -253,9 +230,8 @@ def without_answer(response: Response) -> Verdict | None:
     """The verdict on a response without an answer; None if it has one."""
     raw, text = response.statement, response.text
     valued = re.search(r"[=＝]\s?\$?-?\d", raw.text)
-    if not valued and gives_up(" ".join(sentences(raw.spoken[-400:])[-2:])):
-        return Verdict(False, "gives no answer")
-    if not re.search(r"[^\W_]|[<>=≤≥√×✓✗]", _EMPTY_LABEL.sub("", text)):
+    given_up = not valued and gives_up(" ".join(sentences(raw.spoken[-400:])[-2:]))
+    if given_up or not re.search(r"[^\W_]|[<>=≤≥√×✓✗]", _EMPTY_LABEL.sub("", text)):
         return Verdict(False, "gives no answer")
     if _LOOP.search(text[-_LONGEST_SENTENCE:]):
         return Verdict(False, "repeats itself")
@@ -286,6 +262,7 @@ def holds_numbers(said: str, wanted: str) -> bool:
 # No solution, true or false
 
 _SOLUTION = re.compile(r"^(?!.*(?:增根|舍|不)).*[=<>≤≥]\s?-?\d")
+_SOLVED = re.compile(r"[=<>≤≥]\s?-?\d")
 # 没有错, "错误……正确": a verdict on a verdict; 不是错误的; 对,也不对
 _TWO_TRUTHS = re.compile(
     r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
@@ -297,19 +274,18 @@ _NOT_SO = re.compile(
 
 
 def _nothing_verdict(response: Response) -> Verdict:
-    text = response.text
+    text, clause = response.text, response.clause
     if says_nothing(text) or is_nothing(text):
-        if OR.search(text) or len(members(response.clause)) > 1 or hedges(text):
+        if OR.search(text) or len(members(clause)) > 1 or hedges(text):
             return SEVERAL
-        if _SOLUTION.search(response.clause) and not says_nothing(response.clause):
+        if _SOLUTION.search(clause) and not says_nothing(clause):
             return Verdict(None, "says no solution, and then gives one")
         if denies(response.conclusion) or "≠" in text:
             return Verdict(None, "the absence of a solution may be denied")
         return Verdict(True, "no solution")
-    if re.search(r"无数|任意|❴[^❵]{1,200}❵", text) or any(
-        quantity_of(each) is not None or re.search(r"[=<>≤≥]\s?-?\d", each)
-        for each in (*response.values(), *response.relations)
-    ):
+    values = [*response.values(), *response.relations]
+    solved = any(quantity_of(each) is not None or _SOLVED.search(each) for each in values)
+    if solved or re.search(r"无数|任意|❴[^❵]{1,200}❵", text):
         return Verdict(False, "a solution where there is none")
     unclear = Verdict(None, "it is unclear whether it says that there is no solution")
     return without_answer(response) or unclear
@@ -317,17 +293,15 @@ def _nothing_verdict(response: Response) -> Verdict:
 
 def _truth_verdict(response: Response, target: Target) -> Verdict:
     wanted, text = truth_of(target.text), response.text
-    if _NOT_SO.search(text):
-        return Verdict(None, "the verdict is denied")
-    if _TWO_TRUTHS.search(text if _JUDGEMENT.search(response.clause) else response.clause):
-        return Verdict(None, "a verdict on a verdict")
+    judged = text if _JUDGEMENT.search(response.clause) else response.clause
     pieces = re.split(r"[,，。;；]", text)
+    if _NOT_SO.search(text) or _TWO_TRUTHS.search(judged):
+        return Verdict(None, "a verdict on a verdict, or one that is denied")
     if len({truth_of(piece) for piece in pieces} - {None}) > 1:
         return SEVERAL
     if hedges(text):
         return Verdict(None, "the verdict is hedged")
-    for reading in (*response.values(), pieces[0]):
-        said = truth_of(reading)
+    for said in map(truth_of, (*response.values(), pieces[0])):
         if said is not None:
             return Verdict(said == wanted, "true or false")
     spoken = text if response.statement.marked else response.statement.spoken[:600]
@@ -342,6 +316,7 @@ _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
 _WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
 _NAME = 3
 """Maximum number of characters of a name in a reference: an answer with more text may deny it."""
+_ORDER = frozenset("<>=")
 
 
 def _words_verdict(response: Response, target: Target) -> Verdict:
@@ -349,7 +324,7 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
     text, wanted = response.text, plain_words(target.text)
     words, given = vocabulary(target.question.raw, wanted)
     if words:
-        return _closed_verdict(response, target.question, words, wanted, given=given)
+        return _closed_verdict(response, target, words, wanted, given=given)
     theorems = theorems_in(text, wanted)
     if theorems - {""}:
         several = "" in theorems or len(theorems) > 1
@@ -357,13 +332,13 @@ def _words_verdict(response: Response, target: Target) -> Verdict:
     if theorems and wanted in CRITERIA:
         same = True
     elif 1 <= len(wanted) <= _NAME:
-        said = (text, response.clause, value_tail(text), value_tail(response.clause))
+        said = (text, value_tail(response.clause))
         same = any(plain_words(bare(each)).removesuffix("体") == wanted for each in said)
     elif len(response.statement.text) <= _LONGEST_SENTENCE:
         same = states(text, target.text)
     else:
         same = plain_words(text) == wanted
-    if same or any(is_any(each, target) for each in response.values()):
+    if same:
         return Verdict(True, "the words of the reference")
     return without_answer(response) or _other_words(response, target)
 
@@ -374,28 +349,27 @@ def _other_words(response: Response, target: Target) -> Verdict:
     name = plain_words(value_tail(response.clause))
     if offers_either(response, target) and wanted in response.clause:
         return SEVERAL
-    if _CHINESE_NAME.fullmatch(wanted) and wanted not in plain_words(response.text):
-        single = len(name) == len(wanted) == 1 and _CHINESE_NAME.fullmatch(name)
-        given = len(name) == len(wanted) and name in asked and wanted in asked
+    named = _CHINESE_NAME.fullmatch(wanted) and _CHINESE_NAME.fullmatch(name)
+    if named and wanted not in plain_words(response.text):
+        given = len(name) == len(wanted) and (len(name) == 1 or (name in asked and wanted in asked))
         which = _WHICH.search(target.question.before) and not set(name) & set(wanted)
-        if single or given or (which and _CHINESE_NAME.fullmatch(name)):
+        if given or which:
             return Verdict(False, "another name")
     return Verdict(None, "other words than the reference")
 
 
 def _closed_verdict(
-    response: Response, question: Question, words: frozenset[str], wanted: str, *, given: bool
+    response: Response, target: Target, words: frozenset[str], wanted: str, *, given: bool
 ) -> Verdict:
-    sentence = response.text.rsplit("而是", 1)[-1]
-    if words == frozenset("<>="):
+    sentence = _final(response.text)
+    if words == _ORDER:
         sentence = with_signs(sentence).replace("等于", "=")
-    chosen = chosen_word(response.clause.rsplit("而是", 1)[-1], words)
-    chosen = chosen or chosen_word(sentence, words)
-    if words == frozenset("<>=") and len(squeezed(sentence)) > 1:
-        before = re.escape(squeezed(question.before)[-4:])  # √10>3.1 for √10____3.1
+    chosen = chosen_word(_final(response.clause), words) or chosen_word(sentence, words)
+    if words == _ORDER and len(squeezed(sentence)) > 1:
+        before = re.escape(squeezed(target.question.before)[-4:])  # √10>3.1 for √10____3.1
         order = re.search(f"{before}([<>=])", squeezed(with_signs(sentence)))
         chosen = order[1] if order and before else None
-    rest = response.conclusion.rsplit("而是", 1)[-1][-_LONGEST_SENTENCE:]
+    rest = _final(response.conclusion)[-_LONGEST_SENTENCE:]
     for word in words:
         rest = rest.replace(word, " ")
     if chosen is not None and not denies(rest):
@@ -404,3 +378,102 @@ def _closed_verdict(
     none = given and chinese and not any(word in plain_words(sentence) for word in words)
     rule = "none of the given words" if none else "it is unclear which of the given words is meant"
     return without_answer(response) or Verdict(False if none else None, rule)
+
+
+# Options
+
+# "A. 16", "(B) 18", "Ｃ．20"
+_MARK = re.compile(r"(?:^|[\n\s　．。;；)）])[(（]?([A-H])[)）]?\s?[.．、:：)）]\s{0,4}")
+_WRONG_ASKED = re.compile(  # 下列说法错误的是
+    r"(?:错误|不正确|不成立|不符合|不对|不能|不是|不属于|不可能)[^。\n]{0,12}(?:是|有|为)?[^。\n]{0,6}[(（_\\]"
+    r"|(?:错误|不正确|不成立)的[是有]"
+)
+# 其余两个都是负数, 全选
+_OTHERS = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
+_UNTOLD = "the answer matches no single option"
+_CIRCLED_ROW = re.compile(r"(?:\(\d{1,2}\)[、,和与\s]{0,2}){1,10}")
+_LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
+_NO_OPTION = frozenset[str]()
+
+Options = Mapping[str, str]
+
+
+def choice_verdict(response: Response, target: Target) -> Verdict:
+    """Whether a response chooses the right options, by their letters or by their content."""
+    question, several = target.question, target.type == "choice_multi"
+    options = options_of(question.raw)
+    choice = read_choice(
+        response.statement.spoken,
+        read_options([""] * len(options), values=_values(options, question)),
+        several=several,
+        wrong_wanted=_WRONG_ASKED.search(question.raw) is not None,
+    )
+    if choice.marks is None and choice.rule == UNIDENTIFIED:
+        choice = _by_content(response, options, question, several=several)
+    elif choice.rule == SEVERAL_OPTIONS:
+        choice = Choice(_NO_OPTION, "offers several options")
+    if choice.marks is not None:
+        return Verdict(choice.marks == target.letters, choice.rule)
+    if choice.rule != _UNTOLD or not options or _OTHERS.search(response.text):
+        return Verdict(None, choice.rule)
+    contents = " ".join(options[each] for each in sorted(target.letters & options.keys()))
+    return Verdict(None if holds(response, contents) else False, choice.rule)
+
+
+def _values(options: Options, question: Question) -> Callable[[str], frozenset[str] | None]:
+    """The reader of the values of options."""
+
+    def marks_of(text: str) -> frozenset[str] | None:
+        cleaned = clean(text[:200]).strip(' .。、:,\n"”*')
+        # "(1)(3)" is ①③ in plain text
+        said = cleaned if _CIRCLED_ROW.fullmatch(cleaned) else cleaned.strip("()）")
+        letter = _option_of(said, options, question) if said else None
+        return frozenset({letter}) if letter else None
+
+    return marks_of
+
+
+def options_of(question: str) -> dict[str, str]:
+    """The options of a question, cleaned, by letter; empty if it has fewer than two."""
+    texts = (runs(_MARK, question.translate(HALF_WIDTH)) or [[]])[-1]
+    found = (clean(text).strip(" .。;,\n") for text in texts if len(texts) > 1)
+    return dict(zip("ABCDEFGH", found, strict=False))
+
+
+def _option_of(said: str, options: Options, question: Question) -> str | None:
+    """The only option with the same value."""
+    right = [each for each, option in options.items() if same_value(said, option, question)]
+    return right[0] if len(right) == 1 else None
+
+
+def _by_content(
+    response: Response, options: Options, question: Question, *, several: bool
+) -> Choice:
+    text = response.text
+    if not options:
+        return Choice(None, "no letter, and the question lists no options")
+    undetermined = any(gives_up(option) for option in options.values())  # 无法确定
+    if without_answer(response) and not undetermined:
+        return Choice(_NO_OPTION, "gives no answer")
+    contents = "".join(options.values())
+    bounded = is_bounded(response, question.raw + contents)
+    if not several and (denies(response.conclusion) or bounded):
+        return Choice(None, "the value is denied, or is a bound")
+    if OR.search(text) and not OR.search(contents):
+        return Choice(_NO_OPTION, "offers several answers")
+    values, relations = response.values(), response.relations
+    for said in (*values, *relations):
+        listed = members(re.sub(r"^.*(?:有|是|为|:)", "", said)) if several else [said]
+        letters = {_option_of(part, options, question) for part in listed}
+        if len(letters) == len(listed) > 0 and None not in letters:
+            return Choice(frozenset(filter(None, letters)), "option's value")
+    if several or _LONE_LETTER.search(text):
+        return Choice(None, _UNTOLD)
+    rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
+    for said in (*values[:2], *relations[:2]):
+        told = {same_value(said, option, rounding) for option in options.values()}
+        if re.search(r"[0-9√π∅∞]", said) and told == {False}:
+            return Choice(_NO_OPTION, "value of no option")
+    if any(map(is_number, options.values())) and any(map(is_number, values[:2])):
+        return Choice(None, "the value may be that of an option")
+    return Choice(None, _UNTOLD)

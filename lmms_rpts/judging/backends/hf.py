@@ -23,7 +23,7 @@ from lmms_rpts.judging.backends.transformers_model import (
     UnusableError,
     best_device,
     is_encoder_decoder,
-    template_of,
+    load_chat,
 )
 from lmms_rpts.judging.types import (
     Backend,
@@ -336,37 +336,15 @@ def check_hf(name: str) -> str | None:
     return None
 
 
-def sees_hf(name: str) -> bool:
-    """Whether a model supports images, by its config and its processor; never raises."""
-    with suppress(Exception):  # check_hf reports errors
-        return _chat(name.strip()).sees
-    return False
-
-
 @lru_cache(maxsize=4)
 def _chat(name: str) -> Chat:
-    """The prompts of a model, with images if its config and processor have them; no weights."""
-    from transformers import AutoProcessor, AutoTokenizer
-
-    load: Any = AutoProcessor.from_pretrained
-    path = model_path(name)
+    """The prompts of a model; no weights."""
     config = _config(name)
-    if _SEEING in _classes(config) and not is_encoder_decoder(config):
-        try:
-            processor = load(path, trust_remote_code=False)
-            found = template_of(processor.tokenizer, processor)
-            chat = Chat(processor.tokenizer, processor, found, guarded=True)
-            if chat.sees:
-                return chat
-            reason = "its chat template or its processor takes no images"
-        except Exception as error:  # any error of a broken file or of the network
-            reason = _said(error)
-        logger.warning(f"The judge's model {name} cannot be used with images: {reason}")
-    tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    template = template_of(tokenizer)
-    if template is None:
+    sees = _SEEING in _classes(config) and not is_encoder_decoder(config)
+    chat = load_chat(model_path(name), guarded=True, sees=sees, trust_remote_code=False)
+    if chat.template is None:
         raise UnusableError("it has no chat template")
-    return Chat(tokenizer, None, template, guarded=True)
+    return chat
 
 
 @lru_cache(maxsize=4)
@@ -441,6 +419,6 @@ BACKEND = Backend(
     purpose="a chat model run by transformers, in this process: no key, no server",
     check=lambda model, settings: check_hf(model),
     open=_open,
-    sees=lambda model, settings: sees_hf(model),
+    sees=lambda model, settings: _chat(model.strip()).sees,
     samples=False,
 )

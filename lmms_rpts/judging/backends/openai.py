@@ -6,23 +6,21 @@ import asyncio
 import base64
 import contextlib
 import json
+import math
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 
-from lmms_rpts.judging.backends.server_replies import (
-    FORM,
-    Completion,
-    Fault,
-    read_completion,
-    read_fault,
-    shown,
-)
+from lmms_rpts.escaping import printable, shorten
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     Backend,
+    FailureKind,
     FatalJudgeError,
     JudgeRequest,
     RefusedError,
@@ -30,7 +28,7 @@ from lmms_rpts.judging.types import (
     TransientError,
     Usage,
 )
-from lmms_rpts.masking import MASK, RUN, mask_images
+from lmms_rpts.masking import LONGEST, MASK, RUN, mask, mask_images
 from lmms_rpts.settings import Settings
 
 LONGEST_BODY = 4 * 2**20
@@ -45,7 +43,6 @@ GRACE = 0.2
 BLIND_AFTER = 3
 """Refusals after which a model that never accepted an image counts as text-only."""
 
-_OPENAI = "https://api.openai.com/v1"
 _TOO_LONG = "the judge took too long to answer"
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
@@ -67,53 +64,39 @@ class OpenAIJudge:
 
     Args:
         model: the model's name, as the server knows it.
-        base_url: base URL of the server; None: OpenAI's.
-        api_key: the key; servers without keys accept any value. It is masked in all messages.
-        timeout: seconds that one call may take in total, times the patience of its request.
-        temperature: sampling temperature; 0: greedy.
-        structured: whether to request scores and verdicts as JSON with a schema.
-        headers: additional headers.
+        settings: address, key, headers, time limit, temperature, whether with JSON schemas.
 
     Attributes:
         served_model: the name of the model in the server's replies; None before the first one.
     """
 
-    def __init__(
-        self,
-        model: str,
-        base_url: str | None,
-        api_key: str,
-        timeout: float,
-        temperature: float = 0.0,
-        structured: bool = True,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._model = model
-        self._key = api_key
-        self.time_limit = timeout
-        self._url = f"{base_url or _OPENAI}/chat/completions"
+    def __init__(self, model: str, settings: Settings) -> None:
+        base = settings.openai_url or "https://api.openai.com/v1"
+        self.identity: dict[str, object] = {
+            "endpoint": base,
+            "model": model,
+            "temperature": settings.temperature,
+            "structured": settings.structured,
+        }
+        self.time_limit = settings.timeout
+        self.served_model: str | None = None
+        self._model, self._url = model, f"{base}/chat/completions"
+        self._key = settings.openai_key or "none"  # the header needs one; your own server need not
         self._headers = {
-            "Authorization": f"Bearer {api_key}",
+            "Authorization": f"Bearer {self._key}",
             "Content-Type": "application/json",
             "Accept-Encoding": "identity",  # replies are short
-            **(headers or {}),
+            **settings.openai_headers,
         }
-        self._secrets = " ".join([api_key, *(headers or {}).values()])
+        self._secrets = " ".join([self._key, *settings.openai_headers.values()])
         self._client: Any = None
         self._address: Any = None
         self._tokens_field = "max_tokens"
-        self._temperature: float | None = temperature
-        self._form = BOUNDED if structured else TEXT
+        self._temperature: float | None = settings.temperature
+        self._form = BOUNDED if settings.structured else TEXT
         self._strictest = TEXT  # form that was accepted
         self._thinks = self._answered = self._took_images = False
         self._refused_images = 0
-        self.served_model: str | None = None
-        self.identity: dict[str, object] = {
-            "endpoint": base_url or _OPENAI,
-            "model": model,
-            "temperature": temperature,
-            "structured": structured,
-        }
 
     async def ask(self, request: JudgeRequest) -> Reply:
         if self._client is None:
@@ -122,28 +105,32 @@ class OpenAIJudge:
         form, spent = self._form if _has_form(request) else TEXT, Usage()
         while True:
             sent = self._body(request, form)
-            done = await self._call(await _encoded(request, sent), request)
-            limit: int = sent[self._tokens_field]
+            # Images are encoded in another thread, so that other calls are not delayed.
+            encode = partial(_encoded, request, sent)
+            content = await asyncio.to_thread(encode) if request.images else encode()
+            done = await self._call(content, request)
+            limit: int = sent.get("max_tokens") or sent["max_completion_tokens"]
             if isinstance(done, Fault):
                 form = self._adapted(done, sent, form, request)
-            elif done.thought_too_long and limit == request.most_tokens:
-                self._thinks, spent = True, done.reply.usage or spent
-            else:
+                continue
+            reply, thought_too_long, served = done
+            if not thought_too_long or limit > request.most_tokens:
                 break
+            self._thinks, spent = True, reply.usage or spent
         if _has_form(request):
             # A question that was refused with a schema does not change how others are asked.
             self._strictest = min(self._strictest, form)
             self._form = max(self._form, min(form, self._strictest))
         self._answered = True
-        self.served_model = done.model or self.served_model
-        text, usage = done.reply.text, done.reply.usage
+        self.served_model = served or self.served_model
+        text, usage = reply.text, reply.usage
         if len(self._key) > RUN:
             text = text.replace(self._key, MASK)
         if request.images:
             self._took_images = True
             text = mask_images(text)
         usage = usage and usage + spent
-        return replace(done.reply, text=text, usage=usage, limit=limit)
+        return replace(reply, text=text, usage=usage, limit=limit)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -259,31 +246,25 @@ class OpenAIJudge:
         return form + 1
 
 
-async def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
+def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
     """The body as JSON; the images, each after its name, begin the first user message."""
     if not request.images:
         return json.dumps(body).encode()
-
-    def encode() -> bytes:
-        parts: list[dict[str, Any]] = []
-        for image in request.images:
+    parts: list[dict[str, Any]] = []
+    for image in request.images:
+        try:
             encoded = base64.b64encode(image.encoded().content).decode("ascii")
-            url = {"url": f"data:{MEDIA_TYPE};base64,{encoded}"}
-            parts += [
-                {"type": "text", "text": f"{image.name}:"},
-                {"type": "image_url", "image_url": url},
-            ]
-        chat = list(body["messages"])
-        first = next((at for at, each in enumerate(chat) if each["role"] == "user"), 0)
-        parts.append({"type": "text", "text": chat[first]["content"]})
-        chat[first] = {**chat[first], "content": parts}
-        return json.dumps({**body, "messages": chat}).encode()
-
-    try:
-        # Not in the event loop: encoding images would delay other calls.
-        return await asyncio.to_thread(encode)
-    except ImageError as error:
-        raise RefusedError(str(error)) from None
+        except ImageError as error:
+            raise RefusedError(str(error)) from None
+        url = {"url": f"data:{MEDIA_TYPE};base64,{encoded}"}
+        parts += [
+            {"type": "text", "text": f"{image.name}:"},
+            {"type": "image_url", "image_url": url},
+        ]
+    chat = body["messages"]
+    first = next(each for each in chat if each["role"] == "user")
+    first["content"] = [*parts, {"type": "text", "text": first["content"]}]
+    return json.dumps(body).encode()
 
 
 def _http_client() -> Any:
@@ -293,14 +274,10 @@ def _http_client() -> Any:
     """
     import openai
 
-    options: dict[str, Any] = {
-        "limits": openai.DEFAULT_CONNECTION_LIMITS,
-        "follow_redirects": False,
-    }
     # Older versions do not have it, and it cannot be created without aiohttp.
     with contextlib.suppress(AttributeError, TypeError, RuntimeError, ImportError):
-        return openai.DefaultAioHttpClient(**options)
-    return openai.DefaultAsyncHttpxClient(**options)
+        return openai.DefaultAioHttpClient(follow_redirects=False)
+    return openai.DefaultAsyncHttpxClient(follow_redirects=False)
 
 
 def _has_form(request: JudgeRequest) -> bool:
@@ -340,6 +317,239 @@ def _schema(request: JudgeRequest, form: int) -> dict[str, Any]:
     }
 
 
+# ---- what servers say: completions, errors, and what each error means
+
+MOST_COUNTED = 100_000_000
+"""Highest plausible token count of one call: accepting 2**70 would exhaust any budget."""
+
+_ODD = "the judge's server sent no chat completion"
+_CUT = ("length", "max_tokens", "model_length", "MAX_TOKENS")
+_BROKEN_OFF = (
+    *("abort", "cancelled", "error", "network_error", "timeout"),
+    "insufficient_system_resource",
+)
+_THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
+
+FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
+"""The form in which a reply was requested, as messages of servers name it."""
+
+_PARAMETER = re.compile(f"{FORM.pattern}|temperature|max_(?:completion_)?tokens", re.IGNORECASE)
+_NOT_UNDERSTOOD = (400, 422)
+_RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
+    (
+        "fatal",
+        range(400, 600),
+        (r"\A(?:insufficient_quota|model_not_found|invalid_api_key)\n",),
+    ),
+    (
+        "refused",
+        _NOT_UNDERSTOOD,
+        (r"\A(?:content_filter|content_policy_violation|context_length_exceeded)\n",),
+    ),
+    (
+        "no vision",
+        (*_NOT_UNDERSTOOD, 404, 500),
+        (
+            r"image_url\W{1,3}(?:is only|content is not) supported",  # OpenAI
+            r"not an? multi-?modal",  # vLLM
+            r"at most 0 image",  # vLLM
+            r"multi-?modal data is not",
+            r"that support image input",  # OpenRouter
+            r"(?:variant|type|value:?)\W{1,3}image_url",  # DeepSeek
+            r"(?:be|expected) an? (?:valid )?string",  # Groq: messages[0].content must be ...
+            "mmproj",  # llama.cpp
+            r"(?:not|n't) (?:support|accept|take|handle) (?:vision|visual|multi-?modal|images?)"
+            r"(?: inputs?| content)?\b(?! (?:inputs?|content|larger|of|with|that))",
+            r"(?:vision|multi-?modal input|images|image (?:inputs?|content)) (?:is|are) not"
+            r" (?:supported|accepted|enabled)\b(?! (?:of|with|that))",
+            r"no vision|text[ -]only",
+            r"不支持图[片像]",
+        ),
+    ),
+    ("image", _NOT_UNDERSTOOD, (r"image|multi-?modal|\bvision|图[片像]|视觉|多模态",)),
+    ("large image", (413,), ("",)),
+    ("fatal", (401, 402, 403, 404), ("",)),
+    (
+        "fatal",
+        _NOT_UNDERSTOOD,
+        (
+            r"Server is pinned to .{1,200}; requested ",  # transformers serve
+            r"is not a valid model ID\b",  # OpenRouter
+            r"\nModel Not Exist$",  # DeepSeek
+            r"Invalid model name passed in model=",  # LiteLLM
+        ),
+    ),
+    ("throttled", (429,), ("",)),
+    ("starting", (503,), ("loading model",)),  # llama.cpp
+    ("transient", (408, 409, 425, *range(500, 1000)), ("",)),
+    # llama.cpp: "request (9031 tokens) exceeds the available context size"; vLLM: "This model's
+    # maximum context length is 4096 tokens."
+    ("refused", _NOT_UNDERSTOOD, ("available context size", "maximum context length")),
+    ("adaptable", _NOT_UNDERSTOOD, ("",)),
+    ("refused", range(1000), ("",)),
+)
+"""What an error means, by its status and its wording, which follows its code and a line break: the
+first rule that fits."""
+
+_COMPILED = [
+    (kind, statuses, re.compile("|".join(words), re.IGNORECASE)) for kind, statuses, words in _RULES
+]
+_OF_IMAGES = ("no vision", "image", "large image")
+_TRANSIENT: Mapping[str, FailureKind] = {
+    "throttled": "throttled",
+    "starting": "starting",
+    "transient": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An HTTP error: status, the server's message without secrets, its code, and Retry-After."""
+
+    status: int
+    said: str
+    code: str = ""
+    retry_after: float | None = None
+
+    def kind(self, with_images: bool = False, model: str = "") -> str:
+        """What the error means for its request, which may have images.
+
+        ``model`` is the model's name, which may contain "vision".
+        """
+        said = self.said.replace(model, "") if len(model) > 1 else self.said
+        said = f"{self.code}\n{said}"
+        # The first name counts: "response_format is not supported with images", but also
+        # "content must be a string: {'temperature': 0, ...}".
+        parameter = _PARAMETER.search(said)
+        for kind, statuses, words in _COMPILED:
+            found = words.search(said) if self.status in statuses else None
+            if found is None:
+                continue
+            if kind not in _OF_IMAGES:
+                return kind
+            if with_images and not (parameter and parameter.start() < found.start()):
+                return kind
+        return "refused"
+
+    def error(self, kind: str) -> Exception:
+        """The exception for an error of this kind."""
+        told = f"({self.status}): {self.said}"
+        if kind == "fatal":
+            return FatalJudgeError(f"the judge's server reports {told}")
+        if kind in _TRANSIENT:
+            reason = f"the judge's server failed {told}"
+            return TransientError(reason, self.retry_after, _TRANSIENT[kind])
+        if kind in ("no vision", "image"):
+            return RefusedError(f"the judge's server refused a question with images {told}")
+        if kind == "large image":
+            told += "; try smaller images: set image_size in rpts.toml"
+        return RefusedError(f"the judge's server refused {told}")
+
+
+def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str) -> Fault:
+    """The error in a response, with ``secrets`` masked; its message is the body if not JSON."""
+    wait = {name.lower(): value for name, value in headers.items()}.get("retry-after", "")
+    text, code = content.decode("utf-8", "replace"), None
+    with contextlib.suppress(ValueError, RecursionError):
+        body = json.loads(text)
+        inner = body.get("error", body) if isinstance(body, Mapping) else body
+        text = _told(inner)
+        code = inner.get("code") if isinstance(inner, Mapping) else None
+    code = code if isinstance(code, str) else ""
+    return Fault(status, shown(text, secrets), code, _seconds(wait))
+
+
+Completion = tuple[Reply, bool, str | None]
+"""A reply, whether it was cut off before its visible part began, and the server's model name."""
+
+
+def read_completion(content: bytes) -> Completion:
+    """The reply in the body of a response; raises TransientError or RefusedError."""
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise TransientError(f"{_ODD} ({type(error).__name__})") from None
+    known = said if isinstance(said, Mapping) else {}
+    choices, fault = known.get("choices"), known.get("error")
+    if not isinstance(choices, list):
+        # Some gateways report errors with status 200.
+        raise TransientError(f"{_ODD} but {_told(fault)}" if fault else _ODD)
+    if not choices:
+        raise TransientError("the judge's reply contains no choice")
+    choice = choices[0] if isinstance(choices[0], Mapping) else {}
+    finish, message = choice.get("finish_reason"), choice.get("message")
+    if finish == "content_filter":
+        raise RefusedError("the judge's content filter refused the request")
+    if not isinstance(message, Mapping):
+        raise TransientError(_ODD)
+    if message.get("refusal"):
+        raise RefusedError(f"the judge refused: {message['refusal']}")
+    if finish in _BROKEN_OFF:
+        raise TransientError(f"the judge stopped early: {finish}")
+    text, cut = _text(message.get("content")), finish in _CUT
+    # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
+    silent = not text.strip() and len(text) < 100
+    silent = silent or bool(_THINKING.search(text) and not _SPOKEN.search(text))
+    thinks = message.get("reasoning_content") or message.get("reasoning")
+    model = known.get("model")
+    return (
+        Reply(text, _usage(known.get("usage")), complete=not cut),
+        cut and bool(silent or thinks),
+        model if isinstance(model, str) else None,
+    )
+
+
+def shown(text: str, secrets: str) -> str:
+    """A server's text for a message: one short, printable line without keys and images."""
+    return shorten(mask(printable(text[:LONGEST]), secrets), 500)
+
+
+def _usage(counted: object) -> Usage | None:
+    """The tokens in a completion's ``usage``; None if they are missing or implausible."""
+    counted = counted if isinstance(counted, Mapping) else {}
+    read, said = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
+    if read is None or said is None or not read + said:
+        return None
+    details = counted.get("completion_tokens_details")
+    thought = _count(details, "reasoning_tokens") if isinstance(details, Mapping) else 0
+    return Usage(read, said, min(thought or 0, said))
+
+
+def _count(counted: Mapping[str, Any], name: str) -> int | None:
+    """A number of tokens: 0 if it is missing, None if it is implausible."""
+    value = counted.get(name)
+    if value is None:
+        return 0
+    return value if type(value) is int and 0 <= value <= MOST_COUNTED else None
+
+
+def _seconds(value: str) -> float | None:
+    """Seconds to wait, from a Retry-After header: a number or a date; None if it is neither."""
+    with contextlib.suppress(ValueError):
+        seconds = float(value)
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    with contextlib.suppress(ValueError, OverflowError, TypeError, IndexError):
+        until = parsedate_to_datetime(value)
+        until = until if until.tzinfo else until.replace(tzinfo=timezone.utc)
+        return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
+    return None
+
+
+def _told(fault: object) -> str:
+    if isinstance(fault, Mapping):
+        fault = fault.get("message") or fault.get("detail") or fault
+    return str(fault)
+
+
+def _text(content: Any) -> str:
+    """The text of a message; some servers send a list of parts, or a bare number."""
+    if isinstance(content, list):
+        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
+        return "".join(part for part in parts if isinstance(part, str))
+    return "" if content is None else str(content)
+
+
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
@@ -359,14 +569,6 @@ BACKEND = Backend(
     usage="openai:MODEL",
     purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
     check=_check,
-    open=lambda model, settings: OpenAIJudge(
-        model,
-        settings.openai_url,
-        settings.openai_key or "none",  # the header needs a key; your own server need not
-        settings.timeout,
-        temperature=settings.temperature,
-        structured=settings.structured,
-        headers=settings.openai_headers,
-    ),
+    open=OpenAIJudge,
     sees=lambda model, settings: True,  # known only from a server's replies
 )

@@ -322,11 +322,34 @@ class ChatModel:
         return found[:, -count:]
 
 
-def template_of(tokenizer: Any, processor: Any = None) -> str | None:
-    """The chat template of a checkpoint; with several named ones, the default."""
-    owners = (processor, tokenizer)
-    found = next(filter(None, (getattr(each, "chat_template", None) for each in owners)), None)
-    return found.get("default") if isinstance(found, Mapping) else found
+def load_chat(
+    path: str,
+    template: str | None = None,
+    *,
+    guarded: bool = False,
+    sees: bool = True,
+    **source: Any,
+) -> Chat:
+    """The prompts of a checkpoint, with images if its processor has them.
+
+    Args:
+        path: folder, or name on the Hub.
+        template: a chat template instead of the checkpoint's.
+        guarded: as in `Chat`.
+        sees: whether the model takes images.
+        source: keywords of ``from_pretrained``.
+    """
+    from transformers import AutoProcessor
+
+    load: Any = AutoProcessor.from_pretrained
+    processor = load(path, **source)
+    tokenizer = getattr(processor, "tokenizer", processor)
+    if template is None:
+        owned = (getattr(each, "chat_template", None) for each in (processor, tokenizer))
+        found = next(filter(None, owned), None)
+        template = found.get("default") if isinstance(found, Mapping) else found
+    takes_images = sees and processor is not tokenizer
+    return Chat(tokenizer, processor if takes_images else None, template, guarded)
 
 
 def best_device(name: str | None) -> str:

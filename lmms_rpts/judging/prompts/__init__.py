@@ -7,10 +7,12 @@ see `lmms_rpts.judging.fencing`.
 from __future__ import annotations
 
 import hashlib
-from functools import cache, lru_cache
+from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, StrictUndefined, meta
+from jinja2 import FileSystemLoader, StrictUndefined, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lmms_rpts.escaping import did_you_mean
@@ -37,10 +39,11 @@ class Prompts:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        folders = [*([] if folder is None else [folder]), *_folders()]
-        loader: BaseLoader = ChoiceLoader([FileSystemLoader(each) for each in folders])
+        ours = list({kind.templates: None for kind in request_kinds().values()})
+        files = FileSystemLoader(ours).list_templates()
+        self._known = [file for file in files if file.endswith(".jinja")]
         self._environment = ImmutableSandboxedEnvironment(
-            loader=loader,
+            loader=FileSystemLoader([folder, *ours] if folder else ours),
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -48,7 +51,6 @@ class Prompts:
             autoescape=False,
         )
         self._environment.filters["fence"] = fence
-        self._reminders: dict[tuple[str, str], str] = {}
         self.version = PROMPT_VERSION
         if folder is not None:
             self.version += f"+{self._check(folder)}"
@@ -58,18 +60,23 @@ class Prompts:
         kind: str,
         language: str,
         *,
-        evidence: tuple[str, ...] = (),
-        claim: str = "",
         parse: Parser | None = None,
         images: tuple[JudgeImage, ...] = (),
-        **fields: object,
+        **fields: Any,
     ) -> JudgeRequest:
-        """A request from the prompt with the name of its kind, filled with ``fields``."""
+        """A request from the prompt with the name of its kind, filled with ``fields``.
+
+        With ``images``, for a judge with vision, it is that of the kind ``KIND_seen`` if there is
+        one. ``language`` is ``en`` or ``zh``.
+        """
+        kinds = request_kinds()
+        kind = f"{kind}_seen" if images and f"{kind}_seen" in kinds else kind
+        evidence = (fields[name] for name in kinds[kind].evidence)
         return JudgeRequest(
             kind,
             self.render(kind, language, **fields),
-            evidence=evidence,
-            claim=claim,
+            tuple(chain.from_iterable([it] if isinstance(it, str) else it for it in evidence)),
+            fields[kinds[kind].claim] if kinds[kind].claim else "",
             parse=parse,
             reminder=self.reminder(kind, language),
             prompt_version=self.version,
@@ -91,27 +98,22 @@ class Prompts:
 
     def reminder(self, name: str, language: str) -> str:
         """The reminder for a judge whose reply to the prompt ``name`` could not be parsed."""
-        key = (name, language)
-        if key not in self._reminders:
-            self._reminders[key] = self._render(f"{name}_again", language).strip()
-        return self._reminders[key]
+        return self._render(f"{name}_again", language).strip()
 
     def _render(self, name: str, language: str, **fields: object) -> str:
         path = f"{language}/{name}.jinja"
-        if path not in _known():
-            raise ValueError(
-                f"No prompt {name!r} in the language {language!r}; "
-                f"known prompts: {', '.join(_known())}"
-            )
+        if path not in self._known:
+            known = ", ".join(self._known)
+            raise ValueError(f"No prompt {name!r} in the language {language!r}; known: {known}")
         return self._environment.get_template(path).render(**fields)
 
     def _check(self, folder: Path) -> str:
         """Check the folder's templates by rendering each of them; returns their digest."""
         found = sorted(folder.rglob("*.jinja"))
         if not found:
-            what = f"contains no prompt; use the built-in names: {', '.join(_known())}"
-            what = what if folder.is_dir() else "is not a folder"
-            raise JudgeConfigurationError(f"prompts={str(folder)!r} {what}")
+            what = "contains no prompt" if folder.is_dir() else "is not a folder"
+            known = ", ".join(self._known)
+            raise JudgeConfigurationError(f"prompts={str(folder)!r} {what}; prompts: {known}")
         content = hashlib.sha256()
         for path in found:
             name = path.relative_to(folder).as_posix()
@@ -126,8 +128,8 @@ class Prompts:
         return content.hexdigest()[:8]
 
     def _fault(self, name: str, text: str) -> str | None:
-        if name not in _known():
-            hint = did_you_mean(name, _known()) or f" Known prompts: {', '.join(_known())}"
+        if name not in self._known:
+            hint = did_you_mean(name, self._known) or f" Known prompts: {', '.join(self._known)}"
             return f"unknown prompt.{hint}"
         language, _, file = name.partition("/")
         kind = request_kinds().get(file.removesuffix(".jinja"))
@@ -137,16 +139,14 @@ class Prompts:
         unknown -= {*fields, *self._environment.globals}
         if unknown:
             return f"{min(unknown)!r} is undefined; known fields: {', '.join(fields)}"
-        if not rendered.strip():
-            return "it is empty"
-        if fields and _CUT not in rendered:
-            return "a line ----- must separate the instructions from the text to judge"
-        bare, above = rendered, rendered.partition(_CUT)[0]
+        above, line, _ = rendered.partition(_CUT)
+        if not line and (fields or not rendered.strip()):
+            return "it is empty, or no line ----- separates the instructions from the text to judge"
         for field, value in fields.items():
             if not isinstance(value, str | list):
                 continue
             text = "".join(value)
-            if text in bare.replace(fence(text), ""):
+            if text in rendered.replace(fence(text), ""):
                 shown = f"{{{{ {field if isinstance(value, str) else 'each'} | fence }}}}"
                 return f"write {shown}, so that {field} cannot pose as instructions"
             if text in above:
@@ -173,17 +173,3 @@ def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> 
 @cache
 def _built_in() -> Prompts:
     return Prompts()
-
-
-def _folders() -> tuple[Path, ...]:
-    return tuple(dict.fromkeys(kind.templates for kind in request_kinds().values()))
-
-
-def _known() -> tuple[str, ...]:
-    return _below(_folders())
-
-
-@lru_cache(maxsize=8)
-def _below(folders: tuple[Path, ...]) -> tuple[str, ...]:
-    paths = (path.relative_to(each) for each in folders for path in each.rglob("*.jinja"))
-    return tuple(sorted(path.as_posix() for path in paths))

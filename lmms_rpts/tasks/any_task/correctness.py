@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import io
-import linecache
+import itertools
 import math
 import re
 import threading
@@ -76,26 +75,6 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
 
 
-def may_return(process: Callable[..., Any], text: str) -> bool:
-    """Whether a task's ``process_results`` may return a metric that the task does not list.
-
-    Only a run shows what the function returns, but its file should contain the name as a string.
-
-    Args:
-        process: the function, or a partial of it.
-        text: a criterion, as in ``METRIC.FIELD>=0.5``.
-    """
-    while isinstance(process, functools.partial):
-        process = process.func
-    name = re.split(r"[.<>=]", text.strip())[0].strip()
-    try:
-        lines = linecache.getlines(inspect.getsourcefile(process) or "")
-    except TypeError:  # not a Python function
-        lines = []
-    quoted = (f'"{name}"', f"'{name}'")
-    return not lines or any(each in line for line in lines for each in quoted)
-
-
 def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
     """A criterion on the scale of its metric; None if the scale is unknown.
 
@@ -116,60 +95,96 @@ def no_scale(criterion: Criterion, greatest: float) -> str:
     )
 
 
-def greatest_value(
-    metrics: Iterable[Mapping[str, Any]],
-    criterion: Criterion,
-    aggregations: Mapping[str, Callable[..., Any]],
-) -> float | None:
-    """The greatest value that a criterion compares; None if there are no values."""
-    values = (_share_of(each, criterion, aggregations) for each in metrics)
-    return max((value for value in values if value is not None), default=None)
+Survey = dict[str, dict[str, tuple[float | None, bool]]]
+"""For each metric with a value, and each field of it ("": the value itself), the greatest number,
+and whether all values are numbers. JSON: processes exchange it."""
 
 
-Usable = Mapping[str, Sequence[str | None]]
-"""The fields with the correctness of answers, by metric; None: the value itself."""
-
-
-def usable_criteria(
+def survey(
     metrics: Sequence[Mapping[str, Any]],
-    order: Iterable[str],
     aggregations: Mapping[str, Callable[..., Any]],
-) -> dict[str, list[str | None]]:
-    """The usable criteria of all these responses, by metric.
-
-    All values of a usable one are from 0 to 1: a length, or a score on another scale, is used only
-    if the setting names it.
+    wanted: str | None = None,
+) -> Survey:
+    """What the values of metrics are like.
 
     Args:
         metrics: the metrics of each response.
-        order: the task's metrics for which more is better.
         aggregations: aggregations of the metrics, by name.
+        wanted: a criterion whose field is included.
     """
-    found: dict[str, list[str | None]] = {}
-    for metric in order:
+    found: Survey = {}
+    for metric in dict.fromkeys(name for values in metrics for name in values):
         there = [values for values in metrics if values.get(metric) is not None]
-        criteria = [*_by_field(metric, there[0][metric]), Criterion(metric)] if there else []
-        for criterion in criteria:
-            shares = [_share_of(values, criterion, aggregations) for values in there]
-            usable = found.setdefault(metric, [])
-            if all(share is not None and share <= 1.0 for share in shares):
-                usable.append(criterion.field)
+        value = there[0][metric] if there else None
+        fields = [name for name in _FIELDS if _number(_at(value, name)) is not None]
+        with contextlib.suppress(SettingError):  # of another metric
+            criterion = parse_criterion(wanted or NONE, [metric])
+            fields += [criterion.field] if criterion and criterion.field else []
+        for field in [*fields, ""] if there else ():
+            shares = [_share_of(each, metric, field, aggregations) for each in there]
+            numbers = [each for each in shares if each is not None]
+            seen = (max(numbers, default=None), len(numbers) == len(shares))
+            found.setdefault(metric, {})[field] = seen
     return found
 
 
-def first_criterion(parts: Sequence[Usable], order: Iterable[str]) -> Criterion | None:
-    """The first metric that is usable for the responses of all parts.
+def greatest_value(parts: Sequence[Survey], criterion: Criterion) -> float | None:
+    """The greatest value that a criterion compares; None if there are no values."""
+    seen = [part.get(criterion.metric, {}).get(criterion.field or "") for part in parts]
+    return max((each[0] for each in seen if each and each[0] is not None), default=None)
+
+
+def first_criterion(parts: Sequence[Survey], order: Iterable[str]) -> Criterion | None:
+    """The first metric whose values in all parts are from 0 to 1.
+
+    A length, or a score on another scale, is used only if the setting names it.
 
     Args:
-        parts: the ``usable_criteria`` of each part.
-        order: the metrics.
+        parts: the values in each process.
+        order: the task's metrics for which more is better.
     """
     for metric in order:
-        usable = [part[metric] for part in parts if metric in part]
-        for field in usable[0] if usable else ():
-            if all(field in each for each in usable):
-                return Criterion(metric, field)
+        there = [part[metric] for part in parts if metric in part]
+        for field in there[0] if there else ():
+            seen = [each.get(field, (None, False)) for each in there]
+            if all(whole and greatest is not None and greatest <= 1.0 for greatest, whole in seen):
+                return Criterion(metric, field or None)
     return None
+
+
+def choose(
+    parts: Sequence[Survey], own: Sequence[str], better: Mapping[str, bool], wanted: str | None
+) -> tuple[Criterion | None, str]:
+    """When answers count as right, and a warning; the same in all processes.
+
+    Args:
+        parts: the values in each process.
+        own: the metrics that the task lists.
+        better: whether more is better, by metric.
+        wanted: the setting; None: the first metric that says it.
+
+    Raises:
+        SettingError: if there is no such metric.
+    """
+    names = list(dict.fromkeys([*own, *itertools.chain(*parts)]))
+    if wanted is None:
+        order = [name for name in names if better.get(name, True)]
+        found = first_criterion(parts, order)
+        return found, "" if found else (
+            f"no metric of the task says whether a response is right ({', '.join(order) or 'none'})"
+            '; set one (in rpts.toml, correct = "METRIC.FIELD>=0.5", or --correct)'
+        )
+    try:
+        named = parse_criterion(wanted, own)
+    except SettingError:  # a metric that the task does not list, or none at all
+        named = parse_criterion(wanted, names)
+    if named is None:
+        return None, ""
+    greatest = greatest_value(parts, named)
+    if greatest is None:
+        return named, f"no response has a value of {named}"
+    scaled = on_scale(named, greatest)
+    return scaled, "" if scaled else no_scale(named, greatest)
 
 
 def is_right(
@@ -178,27 +193,26 @@ def is_right(
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> bool | None:
     """Whether a response is right by its metrics; None if they are undecided."""
-    share = _share_of(metrics, criterion, aggregations)
+    share = _share_of(metrics, criterion.metric, criterion.field or "", aggregations)
     return None if share is None else share / criterion.scale >= criterion.least
 
 
 def _share_of(
     metrics: Mapping[str, Any],
-    criterion: Criterion,
+    metric: str,
+    field: str,
     aggregations: Mapping[str, Callable[..., Any]],
 ) -> float | None:
-    value = metrics.get(criterion.metric)
-    if criterion.field is not None:
-        return _number(value.get(criterion.field)) if isinstance(value, Mapping) else None
+    value = metrics.get(metric)
+    if field:
+        return _number(_at(value, field))
     if isinstance(value, Mapping):
-        return _alone(value, aggregations.get(criterion.metric))
+        return _alone(value, aggregations.get(metric))
     return _number(value)
 
 
-def _by_field(metric: str, value: Any) -> list[Criterion]:
-    if not isinstance(value, Mapping):
-        return []
-    return [Criterion(metric, name) for name in _FIELDS if _number(value.get(name)) is not None]
+def _at(value: Any, field: str) -> Any:
+    return value.get(field) if isinstance(value, Mapping) else None
 
 
 def _number(value: Any) -> float | None:

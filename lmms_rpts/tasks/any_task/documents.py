@@ -20,16 +20,12 @@ from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.any_task.loading import image_name, load_task
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.any_task.prompts import language_of, with_steps, without_steps
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.visuals import messages_of, task_images, visuals_of
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 
 
 def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mapping[str, Any]]:
-    """The documents of a custom task, or of ``NAME_rpts``, by number.
-
-    Raises:
-        DataError: if the task cannot be loaded, or is neither.
-    """
+    """The documents of a custom task, or of ``NAME_rpts``, by number."""
     task = load_task(name, include_path)
     longest = load_settings().image_size
     asked = split_name(name)
@@ -90,7 +86,7 @@ def _looked_at(task: Any, row: Any) -> tuple[int, Any]:
         images = len(visuals_of(task, row))
     except Exception as error:  # of one document: its claims about images cannot be judged
         logger.warning("{}: cannot read the images of a document ({})", task.config.task, error)
-        images = _usual_images(task)
+        images = 1  # probably: its claims must not score 1 because it has none
     try:
         target = task.doc_to_target(row)
     except Exception:  # another package's function
@@ -103,14 +99,6 @@ def target_text(target: object) -> str:
     if isinstance(target, list | tuple):
         target = " | ".join(map(as_text, target))
     return "" if target is None else as_text(target)
-
-
-def _usual_images(task: Any) -> int:
-    """The probable number of images of a document: that of the first document, at least one."""
-    try:
-        return max(1, len(visuals_of(task, task.task_docs[0])))
-    except Exception:  # another package's function
-        return 1
 
 
 def _said(task: Any, row: Any) -> str:

@@ -8,13 +8,13 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from lmms_rpts.filters import ScoreFilter
 from lmms_rpts.filters.responses import Doc, TransformedResponse, missing_response
+from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.settings import load_settings, parse_choice
 from lmms_rpts.tasks.any_task.host import FILTER, NOT_TOLD, HostTask
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.visuals import image_fault
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.images import image_fault
 
 VARIANTS = ("default", "steps")
 _in_our_pipeline: ContextVar[bool] = ContextVar("in_our_pipeline", default=False)

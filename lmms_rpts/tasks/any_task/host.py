@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,28 +18,24 @@ from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import REQUEST_FAILED
+from lmms_rpts.runs.task_grades import TARGET, load_task_grades
 from lmms_rpts.schema import shown
-from lmms_rpts.settings import SettingError, load_settings
+from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
-    Usable,
-    first_criterion,
-    greatest_value,
+    choose,
     is_right,
-    may_return,
-    no_scale,
-    on_scale,
     parse_criterion,
-    usable_criteria,
+    survey,
 )
 from lmms_rpts.tasks.any_task.documents import host_document, target_text
 from lmms_rpts.tasks.any_task.names import WrappedName
 from lmms_rpts.tasks.any_task.processes import Exchange
 from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.images import visuals_of
 from lmms_rpts.tasks.rpts_eval.results import HIGHER_IS_BETTER, METRICS, process_results
-from lmms_rpts.tasks.visuals import visuals_of
 
 FILTER = "rpts"
 """Name of the pipeline, shown in the column ``Filter`` of lmms-eval's table."""
@@ -50,7 +45,6 @@ _OWN_PIPELINE = {"name": "none", "filter": [{"function": "take_first"}]}
 
 _STEPS_TOKENS = 2048
 
-MAY_RETURN = "the task's process_results may return it"
 NOT_TOLD = "the task's metrics don't say whether the answer is right"
 
 
@@ -65,9 +59,7 @@ class HostTask:
 
     Args:
         task: lmms-eval's ConfigurableTask, built from `wrapped_config`.
-        grades: file with the values of the task's metrics for saved responses, as JSON lines of
-            ``task``, ``doc_id`` and ``metrics``, a list with one object per repeat; None: the
-            task's metrics are computed in this run.
+        grades: file of ``write_task_grades``; None: the task's metrics are computed in this run.
     """
 
     def __init__(self, task: Any, grades: Path | None = None) -> None:
@@ -76,34 +68,22 @@ class HostTask:
         self._own = add_metrics(task)
         self._lock = threading.Lock()
         self._metrics: dict[int, list[Mapping[str, Any]]] = {}
-        self._criterion: Criterion | None = None
-        self._chosen = False
+        self._chosen: list[Criterion | None] = []
         self._exchange: Exchange | None = None
         self.graded = grades is not None
         self._targets: dict[int, str] = {}
         if grades is not None:
-            self._metrics, self._targets = read_grades(grades, self.name)
+            for doc_id, values in load_task_grades(grades, self.name).items():
+                metrics = {name: value for name, value in values.items() if name != TARGET}
+                self._metrics[doc_id] = [metrics]
+                if TARGET in values:
+                    self._targets[doc_id] = target_text(values[TARGET])
 
     def check_criterion(self) -> None:
-        """Check before generation that the task has the metric that the setting names.
-
-        A task's own ``process_results`` may return metrics that the task does not list: only the
-        run shows whether it does.
-
-        Raises:
-            SettingError: if it does not; the message lists the metrics.
-        """
+        """Check before generation that the task has the metric that the setting names."""
         wanted = load_settings().correct
-        if wanted is None or self.graded:
-            return
-        try:
+        if wanted is not None and not self.graded:
             parse_criterion(wanted, self._own)
-        except SettingError as error:
-            process = self.task.config.process_results
-            if not callable(process) or not may_return(process, wanted):
-                raise
-            if load_settings().rank == 0:
-                logger.warning("{}: {}. The run continues: {}", self.name, error, MAY_RETURN)
 
     # --- prompts ---------------------------------------------------------------------------------
 
@@ -136,17 +116,17 @@ class HostTask:
         known: dict[int, Document] = {}
         for each in in_sight(instances, "Reading documents", settings.rank == 0):
             if each.doc_id not in known:
-                known[each.doc_id] = self._document(each, settings.image_size)
+                first = each.args[0] if each.args else ""
+                asked = first if isinstance(first, str) else ""
+                known[each.doc_id] = host_document(
+                    self.task, self.name, each.doc_id, asked, settings.image_size
+                )
                 self._check_target(known[each.doc_id])
             found.append(known[each.doc_id])
         return found
 
     def _check_target(self, doc: Document) -> None:
-        """Check, before any judge request, that saved responses answer these questions.
-
-        Raises:
-            DataError: if the samples have another gold answer.
-        """
+        """Check, before any judge request, that saved responses answer these questions."""
         saved = self._targets.get(doc["doc_id"])
         if saved is not None and saved not in (doc["answer"], doc["target"]):
             raise DataError(
@@ -155,10 +135,6 @@ class HostTask:
                 "other data, or the data have changed. Score them with the data that they belong "
                 "to"
             )
-
-    def _document(self, instance: Any, longest: int) -> Document:
-        asked = instance.args[0] if instance.args and isinstance(instance.args[0], str) else ""
-        return host_document(self.task, self.name, instance.doc_id, asked, longest)
 
     # --- grades ----------------------------------------------------------------------------------
 
@@ -213,82 +189,22 @@ class HostTask:
 
     def _settle_criterion(self) -> Criterion | None:
         with self._lock:
-            if not self._chosen:
-                self._criterion = self._choose()
-                self._chosen = True
-            return self._criterion
+            self._chosen = self._chosen or [self._choose()]
+            return self._chosen[0]
 
     def _choose(self) -> Criterion | None:
         wanted = load_settings().correct
         firsts = [each[0] for each in self._metrics.values() if each]
-        there = list(dict.fromkeys(name for values in firsts for name in values))
-        if wanted is not None:
-            named = self._named(wanted, there)
-            return None if named is None else self._scaled(named, firsts)
-        order, usable = self._usable(firsts, there)
-        found = first_criterion(usable, order)
-        if load_settings().rank == 0:
-            if found is None:
-                logger.warning(
-                    "{}: no metric of the task says whether a response is right ({}); set "
-                    'one (in rpts.toml, correct = "METRIC.FIELD>=0.5", or --correct)',
-                    self.name,
-                    ", ".join(order) or "none",
-                )
-            else:
-                logger.info("{}: answers are graded by {}", self.name, visible(str(found)))
-        return found
-
-    def _named(self, wanted: str, there: Sequence[str]) -> Criterion | None:
-        """The requested criterion; None if it is missing and everything is already judged.
-
-        Args:
-            there: metrics that have values in this process.
-        """
-        try:
-            return parse_criterion(wanted, self._own)
-        except SettingError:  # a metric that the task does not list, or none at all
-            parts: list[list[str]] = [list(there)]
+        parts = [survey(firsts, self.task.aggregation(), wanted)]
         if not self.graded and self._exchange is not None:
             parts = self._exchange.gather(parts[0])
-        try:
-            return parse_criterion(wanted, dict.fromkeys([*self._own, *itertools.chain(*parts)]))
-        except SettingError as error:
-            if self.graded:
-                raise
-            if load_settings().rank == 0:
-                logger.error("{}: {}", self.name, error)
-            return None
-
-    def _scaled(
-        self, criterion: Criterion, firsts: Sequence[Mapping[str, Any]]
-    ) -> Criterion | None:
-        """The requested criterion, on the scale of its metric in all processes."""
-        parts: list[Any] = [greatest_value(firsts, criterion, self.task.aggregation())]
-        if not self.graded and self._exchange is not None:
-            parts = self._exchange.gather(parts[0])
-        greatest = max((part for part in parts if part is not None), default=None)
-        found = on_scale(criterion, greatest)
-        if load_settings().rank == 0:
-            if greatest is None:
-                logger.warning("{}: no response has a value of {}", self.name, criterion)
-            elif found is None:
-                logger.warning("{}: {}", self.name, no_scale(criterion, greatest))
-            else:
-                logger.info("{}: answers are graded by {}", self.name, visible(str(found)))
+        found, warning = choose(parts, self._own, self.task.higher_is_better(), wanted)
+        first = load_settings().rank == 0
+        if first and warning:
+            logger.warning("{}: {}", self.name, warning)
+        elif first and found:
+            logger.info("{}: answers are graded by {}", self.name, visible(str(found)))
         return found
-
-    def _usable(
-        self, firsts: Sequence[Mapping[str, Any]], there: Sequence[str]
-    ) -> tuple[list[str], list[Usable]]:
-        """The metrics in order, and those usable in each process: all choose the same one."""
-        better = self.task.higher_is_better()
-        order = [each for each in dict.fromkeys([*self._own, *there]) if better.get(each, True)]
-        usable = usable_criteria(firsts, order, self.task.aggregation())
-        if self.graded or self._exchange is None:
-            return order, [usable]
-        parts = self._exchange.gather(usable)
-        return list(dict.fromkeys([*order, *(name for part in parts for name in part)])), parts
 
     # --- records ---------------------------------------------------------------------------------
 
@@ -324,30 +240,6 @@ def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
     error = NOT_TOLD if correct is None and record.answer.error is None else record.answer.error
     answer = record.answer.model_copy(update={"correct": correct, "by": "task", "error": error})
     return record.model_copy(update={"answer": answer})
-
-
-def read_grades(path: Path, task: str) -> tuple[dict[int, list[Mapping[str, Any]]], dict[int, str]]:
-    """The values of a task's metrics for saved responses, and the gold answers, by document.
-
-    Raises:
-        DataError: if the file cannot be read.
-    """
-    try:
-        with path.open(encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines if line.strip()]
-        ours = [row for row in rows if row["task"] == task]
-        metrics: dict[int, list[Mapping[str, Any]]] = {
-            int(row["doc_id"]): [dict(each) for each in row["metrics"]] for row in ours
-        }
-        targets = {int(row["doc_id"]): row.get("target") for row in ours}
-        return metrics, {
-            at: target_text(found) for at, found in targets.items() if found is not None
-        }
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise DataError(
-            f"{path} has no grades ({type(error).__name__}: {error}). lmms-rpts score writes "
-            "these files and names them itself"
-        ) from None
 
 
 # --- configuration --------------------------------------------------------------------------------

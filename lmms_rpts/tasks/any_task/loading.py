@@ -10,9 +10,9 @@ from loguru import logger
 
 from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import did_you_mean
-from lmms_rpts.tasks.any_task.names import split_name
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.visuals import task_images
+from lmms_rpts.tasks.any_task.names import split_name, task_files
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.images import task_images
 
 
 def load_task(name: str, include_path: Path | None = None) -> Any:
@@ -29,7 +29,6 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     from lmms_eval.tasks import TaskManager
 
     from lmms_rpts.models.wanted_tasks import only_tasks
-    from lmms_rpts.tasks.include_path import task_files
 
     asked = split_name(name)
     base = asked.base if asked else name
@@ -87,12 +86,8 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
         if place is not None and place[0] < len(task.task_docs):
             by_document.setdefault(place[0], []).append((place[1], each))
     for doc_id, places in sorted(by_document.items()):
-        images = _readable(task, doc_id)
+        try:
+            images = task_images(task, doc_id)
+        except Exception:  # whatever another package's function or a broken image raises
+            images = []
         yield from ((each, images[number]) for number, each in places if number < len(images))
-
-
-def _readable(task: Any, doc_id: int) -> list[Any]:
-    try:
-        return task_images(task, doc_id)
-    except Exception:  # whatever another package's function or a broken image raises
-        return []

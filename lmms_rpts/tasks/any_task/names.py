@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from lmms_rpts.escaping import did_you_mean
 from lmms_rpts.tasks.benchmark import filter_names
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 
 Variant = Literal["default", "steps"]
 
@@ -113,12 +113,39 @@ def read_simply(path: Any) -> Mapping[str, Any]:
     return found
 
 
-def uses_our_filters(path: Path) -> bool:
-    """Whether a task file uses RPTS filters, or the key ``rpts``."""
-    try:
-        return is_scored(read_simply(str(path)))
-    except Exception:  # lmms-eval will read it again, and report the error
-        return False
+def task_files(folder: Path | None) -> dict[str, tuple[Path, Mapping[str, Any]]]:
+    """The task files below the folder of ``--include_path`` and their contents, by task name.
+
+    Raises:
+        DataError: if a file cannot be read.
+    """
+    found: dict[str, tuple[Path, Mapping[str, Any]]] = {}
+    for path in sorted(folder.rglob("*.yaml")) if folder is not None else ():
+        try:
+            config = read_simply(str(path))
+        except Exception as error:  # whatever YAML or an include raises
+            raise DataError(f"Cannot read {path} as a task file: {error}") from None
+        task = config.get("task") if isinstance(config, Mapping) else None
+        if isinstance(task, str):
+            found[task] = path, config
+    return found
+
+
+def own_tasks(folder: Path | None) -> tuple[str, ...]:
+    """The names of the tasks below a folder whose files use RPTS filters or the key ``rpts``."""
+    return tuple(task for task, (_, config) in task_files(folder).items() if is_scored(config))
+
+
+def own_image_folders(folder: Path | None) -> dict[str, Path]:
+    """The image folders of the tasks below a folder that use the key ``rpts``."""
+    found = {}
+    for task, (path, config) in task_files(folder).items():
+        short = config.get("rpts")
+        if isinstance(short, dict):
+            named = short.get("images")
+            folder_of = named if isinstance(named, str) and named.strip() else "images"
+            found[task] = path.parent / Path(folder_of).expanduser()
+    return found
 
 
 def is_scored(config: Mapping[str, Any]) -> bool:

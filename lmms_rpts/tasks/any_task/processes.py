@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import time
 from collections import Counter
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -16,10 +14,7 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 
 _PATIENCE = timedelta(minutes=10)
-"""Seconds after which another process that computes its task's own metrics counts as failed."""
-
-_PAUSE = 0.1
-"""Seconds between two checks for results of the other processes."""
+"""Time after which another process that computes its task's own metrics counts as failed."""
 
 _evaluations: Counter[str] = Counter()
 
@@ -45,59 +40,46 @@ class Exchange:
         self._key = f"lmms_rpts/{task}/{_evaluations[task]}"
         distributed: Any = sys.modules.get("torch.distributed")
         self._store: Any = None
-        self._times = 0
         if distributed is not None and distributed.is_available() and distributed.is_initialized():
             self._store = distributed.distributed_c10d._get_default_store()
             self._rank, self._count = distributed.get_rank(), distributed.get_world_size()
-            self._store.set(f"{self._key}/there/{self._rank}", str(int(has_documents)))
+            self._set("there", has_documents)
 
     def gather(self, found: Any) -> list[Any]:
-        """The results of all processes with documents, in order; waits for them.
+        """The results of all processes with documents, in order; waits for them. Called once.
 
         Args:
-            found: the result of this process, of JSON types.
+            found: the result of this process, of JSON types, not None.
 
         Raises:
             OtherProcessError: if another process failed.
         """
         if self._store is None:
             return [found]
-        self._times += 1
-        kind = f"found{self._times}"  # keeps later results apart from earlier ones
-        self._store.set(self._name(kind, self._rank), json.dumps(found))
+        self._set("found", found)
         try:
-            self._wait("there", range(self._count))
-            there = [at for at in range(self._count) if self._read("there", at) == 1]
-            self._wait(kind, there)
-            return [self._read(kind, at) for at in there]
+            there = [at for at in range(self._count) if self._get("there", at)]
+            parts = [self._get("found", at) for at in there]
         except RuntimeError as error:  # of torch: another process took too long, or ended
             logger.warning("Processes could not agree on a task's metric: {}", error)
             return [found]
+        if None in parts:
+            raise OtherProcessError(
+                f"Process {there[parts.index(None)]} of this run failed while it computed the "
+                "task's own metrics; its error is above. This process ends as well"
+            )
+        return parts
 
     def fail(self) -> None:
-        """Tell the other processes that this one failed and will send no result."""
+        """Tell the other processes that this one failed and has no result."""
         if self._store is not None:
             with contextlib.suppress(RuntimeError):  # the store is gone: the others have ended
-                self._store.set(self._name("failed", self._rank), "1")
+                self._set("found", None)
 
-    def _wait(self, kind: str, ranks: Sequence[int]) -> None:
-        """Wait until these processes have sent a result; raises early if any process failed."""
-        deadline = time.monotonic() + _PATIENCE.total_seconds()
-        while not all(self._store.check([self._name(kind, at)]) for at in ranks):
-            failed = [
-                at for at in range(self._count) if self._store.check([self._name("failed", at)])
-            ]
-            if failed:
-                raise OtherProcessError(
-                    f"Process {failed[0]} of this run failed while it computed the task's own "
-                    "metrics; its error is above. This process ends as well"
-                )
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"no answer for {_PATIENCE.total_seconds():.0f} s")
-            time.sleep(_PAUSE)
+    def _set(self, kind: str, value: Any) -> None:
+        self._store.set(f"{self._key}/{kind}/{self._rank}", json.dumps(value))
 
-    def _read(self, kind: str, rank: int) -> Any:
-        return json.loads(self._store.get(self._name(kind, rank)))
-
-    def _name(self, kind: str, rank: int) -> str:
-        return f"{self._key}/{kind}/{rank}"
+    def _get(self, kind: str, rank: int) -> Any:
+        name = f"{self._key}/{kind}/{rank}"
+        self._store.wait([name], _PATIENCE)
+        return json.loads(self._store.get(name))

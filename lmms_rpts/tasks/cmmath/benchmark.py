@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
-from lmms_rpts.settings import Table, setting
+from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
 
 CmmathGrader = Literal["rule", "judge", "both"]
@@ -52,7 +52,7 @@ class CmmathSettings(Table):
     """The settings of CMMaTH."""
 
     TABLE: ClassVar[str] = "cmmath"
-    path: str | None = setting(None, "folder or file of CMMaTH, or `OWNER/NAME` on the Hub", True)
+    path: Place | None = setting(None, "folder or file of CMMaTH", True)
     grader: CmmathGrader = setting(
         "rule", "`both`: a judge grades what rules leave undecided", True
     )
@@ -73,11 +73,11 @@ BENCHMARK = Benchmark(
     examine=f"{_HERE}.data:examine",
     filters={
         "cmmath_grade": f"{_HERE}.filter:CmmathGradeFilter",
-        "cmmath_transform": f"{_HERE}.reasoning_filter:CmmathTransformFilter",
+        "cmmath_transform": f"{_HERE}.reasoning:CmmathTransformFilter",
     },
     verifiers={"cmmath": f"{_HERE}.verifier:CmmathVerifier"},
     record=f"{_HERE}.record:CmmathRecord",
-    grades=f"{_HERE}.summary:GRADING",
+    grades=f"{_HERE}.record:GRADING",
     request_kinds=REQUEST_KINDS,
     scored={"cmmath_rpts": ()},
     documents=f"{_HERE}.reasoning:read_documents",

@@ -10,26 +10,30 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
-from functools import cache, lru_cache, partial
+from dataclasses import KW_ONLY
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from loguru import logger
-from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass as checked_dataclass
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
+from pydantic.dataclasses import dataclass
 
-from lmms_rpts.escaping import storable
-from lmms_rpts.rows import ReadError, Row, read_rows
-from lmms_rpts.schema import all_faults, wrong
+from lmms_rpts.rows import ReadError, read_rows
+from lmms_rpts.schema import Text, wrong
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.data import add_image_column, digest, download, store
-from lmms_rpts.tasks.data_checks import Check, examined
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
-from lmms_rpts.tasks.images import named_faults
-from lmms_rpts.tasks.source_fields import Identity, Line, image_names, named
+from lmms_rpts.tasks.data import Check, DataError, dataset_kwargs, digest, examined, store
+from lmms_rpts.tasks.images import add_image_column
+from lmms_rpts.tasks.questions import (
+    Identity,
+    Line,
+    Questions,
+    image_names,
+    name_of,
+    validated,
+)
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -40,7 +44,6 @@ IMAGES = "images"
 
 Form = Literal["choice", "parts", "blank", "open"]
 
-_ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,95}")
 _NO_ANSWER = frozenset({"", "暂无", "暂无答案"})
 _PART = r"[(（] ?\$*(\d)\$* ?[)）]"
 _PART_ON_ITS_LINE = re.compile(rf"^[ \t\u3000]{{0,8}}{_PART}", re.MULTILINE)
@@ -54,42 +57,31 @@ _BETWEEN_LETTERS = re.compile(r"[\s$,、;.&和及{}]")
 # --- problems ------------------------------------------------------------------------------------
 
 
-def _label(value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise wrong("a string", value)
-    return None if value is None else storable(value)
-
-
-def _answer(value: object) -> str:
+def _answer(value: object) -> object:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (_label(str(value) if number else value) or "").strip()
+    return str(value) if number else value
 
 
-def _year(value: object) -> int | None:
-    number = value
-    if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value):
-        number = int(value)
-    if number is None or (type(number) is int and abs(number) < 10**9):
-        return number
-    raise wrong("a whole number", value)
+def _year(value: object) -> object:
+    if isinstance(value, bool):  # pydantic takes it for 0 or 1
+        raise wrong("a whole number", value)
+    return value
 
 
-def _category(value: object) -> str | None:
-    found = value.get("multimodal-category") if isinstance(value, dict) else value
-    if not isinstance(value, dict | None) or not isinstance(found, str | None):
-        raise wrong("an object with a string as multimodal-category", value)
-    return _label(found)
+def _category(value: object) -> object:
+    if not isinstance(value, dict | None):
+        raise wrong("an object", value)
+    return (value or {}).get("multimodal-category")
 
 
-def _solution(value: object) -> str:
-    return without_image_tags(_label(value) or "").strip()
+_Label = Text | None
+_Year = Annotated[int | None, BeforeValidator(_year)]
+_Words = Annotated[
+    Text, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(str.strip)
+]
 
 
-_Label = Annotated[str | None, PlainValidator(_label)]
-_Year = Annotated[int | None, PlainValidator(_year)]
-
-
-@checked_dataclass(frozen=True)
+@dataclass(frozen=True)
 class Problem:
     """One problem, in the fields that a task's documents have.
 
@@ -114,12 +106,12 @@ class Problem:
     id: Annotated[Identity, Field(alias="problem_id")]
     language: str = "zh"
     question: Annotated[Line, AfterValidator(str.strip)]
-    reference: Annotated[str, PlainValidator(_answer), Field(alias="answer")]
+    reference: Annotated[_Words, BeforeValidator(_answer), Field(alias="answer")]
     answer_type: Literal["choice", "free_form"]
     form: Form
-    analysis: Annotated[str, PlainValidator(_solution)] = ""
-    ocr: Annotated[str, PlainValidator(lambda value: (_label(value) or "").strip())] = ""
-    category: Annotated[str | None, PlainValidator(_category), Field(alias="metadata")] = None
+    analysis: Annotated[_Words, AfterValidator(lambda v: without_image_tags(v).strip())] = ""
+    ocr: _Words = ""
+    category: Annotated[_Label, BeforeValidator(_category), Field(alias="metadata")] = None
     grade_id: _Year = None
     grade_group: _Year = None
     knowledge_point: _Label = None
@@ -130,73 +122,47 @@ class Problem:
 _PROBLEM = TypeAdapter(Problem)
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
-    """The valid problems of a file that have an answer, and the faults of others.
+def read_file(path: Path) -> Questions[Problem]:
+    """The problems of a file that have an answer; those without are only counted.
 
-    Attributes:
-        file: the file; its images are in the folder ``images`` next to it.
-        remedy: what to do if the data are wrong.
-        faults: each after whether it is one of an image, which matters only where they are shown.
-        left_out: how many have no answer.
+    Its images are in the folder ``images`` next to it. Faults of images are a part of their own:
+    they matter only where images are shown.
     """
-
-    file: Path
-    remedy: str
-    problems: tuple[Problem, ...]
-    faults: tuple[tuple[bool, str], ...]
-    left_out: int
-
-    @property
-    def images(self) -> Path:
-        """The folder of the images."""
-        return self.file.parent / IMAGES
-
-
-def read_file(path: Path, remedy: str = "") -> Problems:
-    """The problems of a file; one that can't be read has a fault and no problem."""
+    problems: list[Problem] = []
+    faults: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    left_out = 0
     try:
         rows = list(read_rows(path))
     except ReadError as error:
-        return Problems(path, remedy, (), ((False, f"{error} (fix it)"),), 0)
-    problems: list[Problem] = []
-    faults: list[tuple[bool, str]] = []
-    seen: set[str] = set()
-    left_out = 0
+        rows, faults = [], [("", f"{error} (fix it)")]
     for row in rows:
-        name, found, image_fault = _read(row)
+        name = name_of("problem", row, row.fields.get("problem_id"))
         if name in seen:
-            faults.append((False, f"{name} occurs more than once"))
+            faults.append(("", f"{name} occurs more than once"))
             continue
         seen.add(name)
+        entry, image_fault = dict(row.fields), ""
+        try:
+            entry["img_path"] = image_names(entry.get("image"))
+        except ValueError as error:
+            entry["img_path"], image_fault = (), f"{name}: image {error}"
+        question, answer = (str(entry.get(each, "")).strip() for each in ("question", "answer"))
+        entry["form"] = form_of(question, answer)
+        found = validated(_PROBLEM, name, row, entry)
         if not isinstance(found, Problem):
-            faults += ((False, fault) for fault in found)
+            faults += (("", fault) for fault in found)
         elif found.reference.strip(" \t\r\n$.。．") in _NO_ANSWER:
-            left_out += 1  # its images are not used
-            continue
+            left_out += 1
+            continue  # its images are not used
         else:
             problems.append(found)
-        faults += [(True, f"{name}: {image_fault}")] if image_fault else []
-    return Problems(path, remedy, tuple(problems), tuple(faults), left_out)
-
-
-def _read(row: Row) -> tuple[str, Problem | list[str], str]:
-    """The name of a row, its problem or its faults, and the fault of its images if it has one."""
-    name = f"{row.file.name}, {row.place}"
-    if row.fault:
-        return name, [f"{name} {row.fault}"], ""
-    entry, image_fault = dict(row.fields), ""
-    name = named("problem", entry.get("problem_id")) or name
-    try:
-        entry["img_path"] = image_names(entry.get("image"))
-    except ValueError as error:
-        entry["img_path"], image_fault = (), f"image {error}"
-    question, answer = (str(entry.get(each, "")).strip() for each in ("question", "answer"))
-    entry["form"] = form_of(question, answer)
-    try:
-        return name, _PROBLEM.validate_python(entry), image_fault
-    except ValidationError as error:
-        return name, [f"{name}: {fault}" for fault in all_faults(error)], image_fault
+        faults += [(IMAGES, image_fault)] if image_fault and not row.fault else []
+    folder = path.parent
+    remedy = f"Fix or complete {folder} (CMMATH_PATH); {REPOSITORY} has the complete data."
+    return Questions(
+        path, folder, folder / IMAGES, remedy, tuple(problems), tuple(faults), left_out
+    )
 
 
 def form_of(question: str, reference: str) -> Form:
@@ -229,11 +195,8 @@ def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
 # --- where they are ------------------------------------------------------------------------------
 
 
-def source(images: bool = False) -> tuple[Path, str]:
-    """The file of problems at CMMATH_PATH, downloaded if necessary, and what to do if it is wrong.
-
-    Args:
-        images: whether the images are needed, too; they are not checked here.
+def source() -> Path:
+    """The file of problems at CMMATH_PATH.
 
     Raises:
         DataError: if CMMATH_PATH is not set, or has no file of problems.
@@ -244,74 +207,28 @@ def source(images: bool = False) -> tuple[Path, str]:
             "CMMATH_PATH is not set, and CMMaTH is not on the Hub: git clone "
             f"{REPOSITORY} and set CMMATH_PATH to its folder with {FILE} and {IMAGES}/."
         )
-    place = Path(path).expanduser()
-    file = place / FILE if place.is_dir() else place
-    if place.is_dir() and not file.is_file():
-        raise DataError(f"CMMATH_PATH={path!r} is not a folder with {FILE}. {_allowed()}")
-    if file.is_file():
-        whole = f"{REPOSITORY} has the complete data."
-        return file, f"Fix or complete {file.parent} (CMMATH_PATH); {whole}"
-    if place.exists() or not _ON_HUB.fullmatch(path):
-        raise DataError(f"CMMATH_PATH={path!r} is neither a folder nor a file. {_allowed()}")
-    folder = _download(path, images)
-    return (
-        folder / FILE,
-        f"The download from {path} may be damaged: delete {folder} and retry, or set "
-        f"CMMATH_PATH to a copy of {REPOSITORY}.",
-    )
-
-
-def load_problems(images: bool = False) -> Problems:
-    """All problems and faults of the data; arguments and errors as ``source``."""
-    return read_file(*source(images))
-
-
-def read_problems() -> tuple[Problem, ...]:
-    """The problems that are evaluated; their images may be missing.
-
-    Raises:
-        DataError: if there is no file of problems, or it has faults.
-    """
-    found = load_problems()
-    faults = [fault for of_image, fault in found.faults if not of_image]
-    raise_faults(found.file, faults, found.remedy)
-    return found.problems
-
-
-def _allowed() -> str:
-    return (
-        f"Set it to a copy of {REPOSITORY}: its folder with {FILE} and {IMAGES}/, or the JSON file "
-        "in it; or to a data set on the Hub, as OWNER/NAME."
-    )
-
-
-@cache  # failures are not cached: the next call retries
-def _download(name: str, images: bool) -> Path:
-    folder = download(
-        name,
-        [FILE, f"{IMAGES}/**"] if images else [FILE],
-        f"CMMATH_PATH={name!r} is not a local folder or file, and a data set of that name could "
-        "not be downloaded from the Hub",
-        _allowed(),
-    )
-    if not (folder / FILE).is_file():
+    file = path / FILE if path.is_dir() else path
+    if not file.is_file():
+        fault = f"not a folder with {FILE}" if path.is_dir() else "neither a folder nor a file"
         raise DataError(
-            f"The data set {name} (CMMATH_PATH) has no {FILE}. Download it, and set CMMATH_PATH "
-            f"to its folder, or to the file of problems in it, with {IMAGES}/ next to it."
+            f"CMMATH_PATH={str(path)!r} is {fault}. Set it to a copy of {REPOSITORY}: its folder "
+            f"with {FILE} and {IMAGES}/, or the JSON file in it."
         )
-    return folder
+    return file
+
+
+def load_problems() -> Questions[Problem]:
+    """All problems and faults of the data; errors as ``source``."""
+    return read_file(source())
 
 
 # --- documents for lmms-eval ---------------------------------------------------------------------
 
-prepare = partial(store, benchmark="CMMaTH", name="problems")
-"""Writes problems as a file that the ``datasets`` library can read: see ``store``."""
-
 
 def attach_images(dataset: Dataset) -> Dataset:
     """Add a column of images, each decoded only when its document is accessed."""
-    images = source(images=True)[0].parent / IMAGES
-    return add_image_column(dataset, images, images.parent)
+    folder = source().parent
+    return add_image_column(dataset, folder / IMAGES, folder)
 
 
 def leave_out_images(dataset: Dataset) -> Dataset:
@@ -319,47 +236,35 @@ def leave_out_images(dataset: Dataset) -> Dataset:
     return dataset
 
 
-def _metadata() -> dict[str, Any]:
-    settings, cmmath = load_settings(), CmmathSettings.load()
+def __getattr__(name: str) -> Any:
+    if name == "kwargs":
+        return dataset_kwargs(load_problems().questions, Problem, "CMMaTH", "problems")
+    if name != "metadata":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    cmmath = CmmathSettings.load()
+    return problems_metadata() | {
+        "grader": cmmath.grader,
+        "mistakes": cmmath.errors,
+        "judge": load_settings().judge if cmmath.asks_judge else None,
+    }
+
+
+def problems_metadata() -> dict[str, Any]:
+    """The problems in the metadata of every task."""
     read = load_problems()
     return {
         "version": 1.0,
-        "problems": len(read.problems),
+        "problems": len(read.questions),
         "left_out_without_answer": read.left_out,
-        "data_sha256": digest(read.problems),
-        "grader": cmmath.grader,
-        "mistakes": cmmath.errors,
-        "judge": settings.judge if cmmath.asks_judge else None,
+        "data_sha256": digest(read.questions),
     }
-
-
-def _kwargs() -> dict[str, Any]:
-    from datasets import Features, Sequence, Value
-
-    numbers, lists = ("grade_id", "grade_group"), ("img_path",)
-    # Explicit types: the type of a column that begins empty cannot be inferred.
-    features = {
-        name: Sequence(Value("string")) if name in lists else Value("string")
-        for name in Problem.__dataclass_fields__
-    }
-    features |= {name: Value("int64") for name in numbers}
-    problems = load_problems().problems
-    return {"data_files": {"test": str(prepare(problems))}, "features": Features(features)}
-
-
-def __getattr__(name: str) -> Any:
-    if name == "kwargs":
-        return _kwargs()
-    if name == "metadata":
-        return _metadata()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # --- checks before a run -------------------------------------------------------------------------
 
 
 def check_cmmath(images: bool = True) -> None:
-    """Check settings, problems and images; downloads a data set that CMMATH_PATH names on the Hub.
+    """Check settings, problems and images.
 
     Args:
         images: whether the task shows images.
@@ -376,13 +281,10 @@ def check_cmmath(images: bool = True) -> None:
 
 
 def check_rpts() -> None:
-    """Check what ``cmmath_rpts`` needs: settings, a judge, problems and images.
-
-    Raises:
-        DataError, JudgeConfigurationError, SettingError: as `check_cmmath`.
-    """
-    from lmms_rpts.filters import AggregateFilter, ScoreFilter
-    from lmms_rpts.tasks.cmmath.reasoning_filter import CmmathTransformFilter
+    """Check what ``cmmath_rpts`` needs; errors as `check_cmmath`."""
+    from lmms_rpts.filters.aggregate import AggregateFilter
+    from lmms_rpts.filters.score import ScoreFilter
+    from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter
 
     CmmathTransformFilter()
     ScoreFilter()
@@ -391,28 +293,18 @@ def check_rpts() -> None:
 
 
 def check_problems(images: bool = True) -> None:
-    """Check the problems and, if a task shows them, their images.
-
-    Raises:
-        DataError: listing the first faults, each with its problem, and the remedy.
-        SettingError: if a setting has an invalid value.
-    """
-    read = load_problems(images)
-    faults = [fault for of_image, fault in read.faults if images or not of_image]
-    if images and not faults:
-        shown = [(f"problem {each.id!r}", each.img_path) for each in read.problems]
-        faults += named_faults(shown, read.images, read.images.parent)
-    if not faults and not read.problems:
-        faults.append(_nothing(read))
-    raise_faults(read.file, faults, read.remedy)
-    prepare(read.problems)
-    _tell_left_out(read.file, read.left_out, len(read.problems))
-
-
-def _nothing(read: Problems) -> str:
-    if read.left_out:
-        return f"it contains no usable problem: none of its {read.left_out} problems has an answer"
-    return "it contains no problem; expected a list of objects with problem_id, question, answer"
+    """Check the problems and, if a task shows them, their images; errors as `check_cmmath`."""
+    read = load_problems()
+    empty = ""
+    if not read.questions:
+        empty = "it contains no problem; expected objects with problem_id, question, answer"
+    if not read.questions and read.left_out:
+        empty = f"it contains no usable problem: none of its {read.left_out} problems has an answer"
+    faults = read.faults_of(*[IMAGES] * images)
+    # Images are looked at only if everything else is in order.
+    read.refuse(faults, "problem", read.questions if images and not faults else (), empty)
+    store(read.questions, "CMMaTH", "problems")
+    _tell_left_out(read.place, read.left_out, len(read.questions))
 
 
 @lru_cache  # tasks are checked several times
@@ -427,7 +319,7 @@ def _tell_left_out(file: Path, left_out: int, kept: int) -> None:
 
 
 def examine() -> list[Check]:
-    """Check CMMATH_PATH; no checks if it is not set. Downloads a data set that it names."""
+    """Check CMMATH_PATH; no checks if it is not set."""
     return [] if CmmathSettings.load().path is None else [examined("CMMaTH", _describe)]
 
 
@@ -435,7 +327,7 @@ def _describe() -> str:
     check_cmmath()
     read = load_problems()
     left_out = f" ({read.left_out:,} without an answer left out)" if read.left_out else ""
-    return f"{len(read.problems):,} problems{left_out}, all images, in {read.file.parent}"
+    return f"{len(read.questions):,} problems{left_out}, all images, in {read.root}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {

@@ -29,7 +29,7 @@ from lmms_rpts.filters.grading import (
 )
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
-from lmms_rpts.judging.parsers.verdicts import parse_mistake, parse_yes_no
+from lmms_rpts.judging.parsers import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.runs.record import JudgeGrade
@@ -63,9 +63,6 @@ class CmmathGradeFilter(GradingFilter):
 
     Args:
         judge: the judge if LMMS_RPTS_JUDGE is not set.
-
-    Raises:
-        JudgeConfigurationError: if a judge is needed and none can be used.
     """
 
     DATA = "CMMaTH"
@@ -95,9 +92,7 @@ class CmmathGradeFilter(GradingFilter):
         """The judge that may be asked; ``none`` if there is nothing to ask."""
         if not self.cmmath.asks_judge:
             return NO_JUDGE
-        errors, grader = "[cmmath] errors = ", "CMMATH_GRADER="
-        need = f"{errors}true" if self.cmmath.errors else f"{grader}{self.cmmath.grader}"
-        return needed_judge(self.settings, need, f"{grader}rule, {errors}false", default)
+        return needed_judge(self.settings, self.cmmath, "errors", default)
 
     def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
         """The grade by rules, which may leave an answer undecided."""

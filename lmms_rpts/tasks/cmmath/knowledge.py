@@ -1,11 +1,25 @@
-"""Knowledge points of CMMaTH: parser, tree, and share of points mastered."""
+"""Knowledge points of CMMaTH: parser, share of points mastered (SSR), and accuracy by area."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from lmms_rpts.escaping import shorten
+from lmms_rpts.runs.rounds import NONE, Figure, document_means, over_rounds, there
+from lmms_rpts.sheet import Sheet
+from lmms_rpts.tasks.grade_types import Subject
+from lmms_rpts.tasks.graded import numeric_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lmms_rpts.tasks.cmmath.record import CmmathRecord, CmmathRun
 
 Point = tuple[str, ...]
 """A knowledge point with its parents, from the top: ("A", "B", "C")."""
@@ -16,32 +30,7 @@ Items = Iterable[tuple[Iterable[Point], float | None]]
 THRESHOLDS = (0.1, 0.2, 0.3, 0.6)
 """The accuracies above which the publishers call a point mastered (arXiv 2407.12023)."""
 
-MAX_DEPTH = 50
-"""Maximum number of levels of a point; the published ones have six. Keeps paths and trees small."""
-
 _MARK = re.compile(r"([(),])")
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A point or an area of knowledge, with its subtree.
-
-    Attributes:
-        name: its own name, the last of ``path``.
-        problems: the distinct problems at or below it.
-        scored: how many of these have a score.
-        accuracy: their mean score in [0, 1]; None without any.
-        children: in the order in which problems first name them.
-        point: whether it is itself a point of some problem.
-    """
-
-    name: str
-    path: Point
-    problems: int
-    scored: int
-    accuracy: float | None
-    children: tuple[Node, ...]
-    point: bool
 
 
 def knowledge_points(text: str | None) -> tuple[Point, ...]:
@@ -49,71 +38,12 @@ def knowledge_points(text: str | None) -> tuple[Point, ...]:
 
     Brackets and commas are those of ASCII; full-width ones belong to names. Empty names are
     skipped. Text that is not such a tree (a bracket too many or too few, a name after a closing
-    bracket, more than ``MAX_DEPTH`` levels) is one point. Takes linear time.
+    bracket) is one point.
     """
     if not text or not text.strip():
         return ()
     found = _leaves(text)
     return ((text.strip(),),) if found is None else tuple(dict.fromkeys(found))
-
-
-def mastery(items: Items) -> dict[Point, float]:
-    """The mean score of each point, over the problems that name it and have a score.
-
-    A problem that names only a descendant of a point doesn't count for the point.
-    """
-    scores: dict[Point, list[float]] = {}
-    for points, score in items:
-        if score is not None:
-            for point in dict.fromkeys(points):
-                scores.setdefault(point, []).append(score)
-    return {point: _mean(each) for point, each in scores.items()}
-
-
-def ssr(items: Items, threshold: float) -> float | None:
-    """The share of points whose accuracy exceeds the threshold: SSR of CMMaTH (arXiv 2407.12023).
-
-    Only points with a scored problem count; None if there is none.
-    """
-    return share_above(mastery(items), threshold)
-
-
-def share_above(mastered: Mapping[Point, float], threshold: float) -> float | None:
-    """The share of points whose accuracy, as returned by ``mastery``, exceeds the threshold."""
-    above = sum(accuracy > threshold for accuracy in mastered.values())
-    return above / len(mastered) if mastered else None
-
-
-def knowledge_tree(items: Items) -> tuple[Node, ...]:
-    """The top-level areas, each with its subtree.
-
-    A problem counts once at each node at or above its points, however many of its points are there.
-    """
-    problems: dict[Point, int] = {}
-    scores: dict[Point, list[float]] = {}
-    leaves: set[Point] = set()
-    for points, score in items:
-        own = [point for point in dict.fromkeys(points) if point]
-        leaves.update(own)
-        for path in dict.fromkeys(point[:end] for point in own for end in range(1, len(point) + 1)):
-            problems[path] = problems.get(path, 0) + 1
-            if score is not None:
-                scores.setdefault(path, []).append(score)
-    below: dict[Point, list[Node]] = {}
-    # From the bottom up, so that children exist before their parents.
-    for path in sorted(problems, key=len, reverse=True):
-        there = scores.get(path, [])
-        node = Node(
-            name=path[-1],
-            path=path,
-            problems=problems[path],
-            scored=len(there),
-            accuracy=_mean(there) if there else None,
-            children=tuple(below.pop(path, ())),
-            point=path in leaves,
-        )
-        below.setdefault(path[:-1], []).append(node)
-    return tuple(below.get((), ()))
 
 
 def _leaves(text: str) -> list[Point] | None:
@@ -126,8 +56,6 @@ def _leaves(text: str) -> list[Point] | None:
         if closed and (name or mark == "("):
             return None
         if mark == "(":
-            if len(opened) + 1 >= MAX_DEPTH:
-                return None
             opened.append((name, len(found)))
             continue
         if name:
@@ -146,5 +74,188 @@ def _path(opened: Iterable[tuple[str, int]], name: str) -> Point:
     return (*(parent for parent, _ in opened if parent), name)
 
 
+# --- points mastered -----------------------------------------------------------------------------
+
+
+def mastery(items: Items) -> dict[Point, float]:
+    """The mean score of each point, over the problems that name it and have a score.
+
+    A problem that names only a descendant of a point doesn't count for the point.
+    """
+    scores: dict[Point, list[float]] = {}
+    for points, score in items:
+        if score is not None:
+            for point in dict.fromkeys(points):
+                scores.setdefault(point, []).append(score)
+    return {point: _mean(each) for point, each in scores.items()}
+
+
+def ssr(mastered: Mapping[Point, float], threshold: float) -> float | None:
+    """The share of points whose accuracy exceeds the threshold: SSR of CMMaTH (arXiv 2407.12023).
+
+    Args:
+        mastered: as returned by ``mastery``; None if it is empty.
+    """
+    above = sum(accuracy > threshold for accuracy in mastered.values())
+    return above / len(mastered) if mastered else None
+
+
+def figures_of_points(
+    rounds: Sequence[Sequence[CmmathRecord]], area: str | None = None
+) -> tuple[dict[str, Figure], int]:
+    """``ssr_T`` for each of ``THRESHOLDS``, and how many points have a score in any round.
+
+    Several rounds give the mean and sample standard deviation of their shares.
+
+    Args:
+        area: count the points of this area only; None: all.
+    """
+    by_round = [
+        mastery(
+            ([point for point in points if area in (None, point[0])], score)
+            for points, score in _problems(responses).values()
+        )
+        for responses in rounds
+    ]
+    points = len({point for found in by_round for point in found})
+    figures = {}
+    for threshold in THRESHOLDS:
+        shares = [ssr(found, threshold) for found in by_round]
+        one = len(shares) == 1
+        figures[f"ssr_{threshold}"] = Figure(shares[0], n=points) if one else over_rounds(shares)
+    return figures, points
+
+
+def _problems(
+    responses: Sequence[CmmathRecord],
+) -> dict[tuple[str, int], tuple[tuple[Point, ...], float | None]]:
+    """The points of each problem, and the mean score over its responses."""
+    means = document_means((each.instance.key, each.score) for each in responses)
+    points = {each.instance.key: each.instance.points for each in responses}
+    return dict(zip(points, zip(points.values(), means, strict=True), strict=True))
+
+
 def _mean(scores: list[float]) -> float:
     return math.fsum(scores) / len(scores)
+
+
+# --- accuracy by area ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A point or an area of knowledge.
+
+    Attributes:
+        path: its name, after those of its parents from the top.
+        problems: the distinct problems at or below it.
+        scored: how many of these have a score.
+        accuracy: their mean score in [0, 1]; None without any.
+        point: whether it is itself a point of some problem.
+    """
+
+    path: Point
+    problems: int
+    scored: int
+    accuracy: float | None
+    point: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CmmathTree:
+    """The areas of knowledge of one task with the accuracies of one model.
+
+    A problem's score is the mean over its rounds of the mean over the responses in each.
+    """
+
+    task: str
+    model: str
+    nodes: tuple[Node, ...]
+
+
+def knowledge_tree(items: Items) -> tuple[Node, ...]:
+    """All areas and points, each followed by those below it, in the order of the problems.
+
+    A problem counts once at each node at or above its points, however many of its points are there.
+    """
+    problems: dict[Point, int] = {}
+    scores: dict[Point, list[float]] = {}
+    leaves: set[Point] = set()
+    for points, score in items:
+        own = [point for point in dict.fromkeys(points) if point]
+        leaves.update(own)
+        for path in dict.fromkeys(point[:end] for point in own for end in range(1, len(point) + 1)):
+            problems[path] = problems.get(path, 0) + 1
+            scores.setdefault(path, []).extend(there([score]))
+    return tuple(
+        Node(
+            path=path,
+            problems=problems[path],
+            scored=len(scores[path]),
+            accuracy=_mean(scores[path]) if scores[path] else None,
+            point=path in leaves,
+        )
+        for path in _from_the_top(problems)
+    )
+
+
+def tree_of(subject: Subject, rounds: Sequence[CmmathRun]) -> CmmathTree:
+    """The knowledge tree of a model on a task, over its rounds."""
+    problems: dict[tuple[str, int], tuple[tuple[Point, ...], list[float]]] = {}
+    for run in rounds:
+        for key, (points, score) in _problems(run.responses).items():
+            problems.setdefault(key, (points, []))[1].extend(there([score]))
+    items = [(points, fmean(found) if found else None) for points, found in problems.values()]
+    return CmmathTree(*subject, knowledge_tree(items))
+
+
+def tree_frame(trees: Sequence[CmmathTree]) -> pd.DataFrame:
+    """One row per node.
+
+    Columns: ``task``, ``model``, ``level`` (from 1), ``path`` (names, separated by " > "),
+    ``point`` (whether it is one itself), ``problems``, ``scored``, ``accuracy``.
+    """
+    rows = [
+        {
+            "task": tree.task,
+            "model": tree.model,
+            "level": len(node.path),
+            "path": " > ".join(node.path),
+            "point": node.point,
+            "problems": node.problems,
+            "scored": node.scored,
+            "accuracy": node.accuracy,
+        }
+        for tree in trees
+        for node in tree.nodes
+    ]
+    return numeric_frame(rows, ("task", "model", "path"))
+
+
+def tree_sheets(trees: Sequence[CmmathTree], depth: int) -> Iterator[Sheet]:
+    """Tables of the trees down to a level, one for each task with a column for each model."""
+    for task in dict.fromkeys(tree.task for tree in trees):
+        of_task = [tree for tree in trees if tree.task == task]
+        models = [{node.path: node for node in tree.nodes} for tree in of_task]
+        rows = [
+            [
+                f"{'· ' * (len(path) - 1)}{shorten(path[-1], 40)}",
+                *(_accuracy_of(nodes.get(path)) for nodes in models),
+            ]
+            for path in _from_the_top(chain(*models))
+            if len(path) <= depth
+        ]
+        heads = ["knowledge", *(shorten(tree.model, 24) for tree in of_task)]
+        yield Sheet(f"Accuracy by knowledge points: {shorten(task, 40)}", heads, 1, [rows])
+
+
+def _from_the_top(paths: Iterable[Point]) -> list[Point]:
+    """Each path once, followed by those below it; otherwise in the given order."""
+    places = {path: at for at, path in enumerate(dict.fromkeys(paths))}
+    return sorted(places, key=lambda path: [places[path[: n + 1]] for n in range(len(path))])
+
+
+def _accuracy_of(node: Node | None) -> str:
+    if node is None or node.accuracy is None:
+        return NONE
+    return f"{node.accuracy:.3f} ({node.scored})"

@@ -7,6 +7,7 @@ A question or answer of CMMaTH is text with ``$$mathematics$$``, ``\\underline{}
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 BLANK = "____"
@@ -32,9 +33,7 @@ _RIGHT_ANGLED = re.compile(r"\{Rt\}(?=\\triangle|\\Delta)")
 _GROUPED_DEGREE = re.compile(r"\{\{(\d{1,9})\}\^\{\{\}\^\\circ ?\}\}")
 _ONLY_DEGREE = re.compile(r"(?:\{\}\s?)?\^\s?(?:\\circ|\{\s?\\circ\s?\})")
 _HALF_AND_FULL = str.maketrans(
-    {0xFF10 + digit: 0x30 + digit for digit in range(10)}
-    | {0xFF21 + letter: 0x41 + letter for letter in range(26)}
-    | {0xFF41 + letter: 0x61 + letter for letter in range(26)}
+    {0xFEE0 + ord(half): half for half in string.ascii_letters + string.digits}
     | {"､": "、", "｡": "。"}
 )
 """Full-width letters and digits, half-width punctuation; other signs are Chinese."""

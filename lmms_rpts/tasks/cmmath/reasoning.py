@@ -1,4 +1,4 @@
-"""Problems of CMMaTH as documents of RPTS, and their prompts: each step names its premises.
+"""``cmmath_rpts``: problems of CMMaTH as documents of RPTS, their prompts, and their filter.
 
 The question is Text 0, its images are the images, and the reference solution is the one gold
 step: it cites every image and Text 0, so that it stands for what is known of each image.
@@ -9,24 +9,39 @@ The YAML file refers to ``metadata`` of this module, computed whenever the task 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from functools import lru_cache
+from dataclasses import asdict, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
+from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
+from lmms_rpts.filters.question_reading import QuestionReading
+from lmms_rpts.filters.record import Answer
+from lmms_rpts.filters.response_reading import UNDETERMINED, Reading, parse_steps
+from lmms_rpts.filters.responses import Doc
+from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.judging import Dialogue, JudgeRequest
+from lmms_rpts.reasoning import JudgedText
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
-from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, read_problems, source
+from lmms_rpts.tasks.cmmath.data import (
+    IMAGES,
+    attach_images,
+    load_problems,
+    problems_metadata,
+)
+from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
-from lmms_rpts.tasks.data import digest, downloaded
-from lmms_rpts.tasks.data_errors import DataError
-from lmms_rpts.tasks.images import behind_names, doc_to_visual
-from lmms_rpts.tasks.rpts_eval import dataset as rpts_eval
+from lmms_rpts.tasks.images import doc_to_visual
+from lmms_rpts.tasks.rpts_eval import data as rpts_eval
+from lmms_rpts.tasks.rpts_eval.prompts import PROMPT
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+__all__ = ["doc_to_messages", "doc_to_text", "doc_to_visual", "process_docs"]
 
 TASK = "cmmath_rpts"
 
@@ -34,16 +49,15 @@ LONGEST_SOLUTION = 4000
 """Maximum number of characters of a reference solution that judges see; of a longer one, its
 beginning and its end, with the result."""
 
+LONGEST_ANSWER = 200
+"""Maximum number of characters of a final answer in a record."""
+
 _CUT = " …… "
 _SCHOOLS = {1: "小学", 2: "初中", 3: "高中"}
 _YEARS = (
     *("小学一年级", "小学二年级", "小学三年级", "小学四年级", "小学五年级", "小学六年级"),
     *("初一", "初二", "初三", "高一", "高二", "高三"),
 )
-_CONTEXT = "上下文：{}"
-_IMAGE = "图片{}："
-_IN_ORDER = "所附{}张图片中的第{}张"
-_QUESTION = "文本0（题目）：{}"
 _INSTRUCTIONS = (
     "请根据图片和题目解答这道数学题，并写出推理过程。\n"
     "每行只写一步，从0开始编号，格式为：\n"
@@ -87,27 +101,18 @@ def rpts_fields(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
-    """The documents of the task without their images, by its name.
-
-    Raises:
-        DataError: if they can't be read.
-    """
-    rows = [asdict(problem) for problem in read_problems()]
+    """The documents of the task without their images, by its name."""
+    read = load_problems()
+    read.refuse(read.faults_of(), "problem", (), "")
+    rows = list(map(asdict, read.questions))
     return {task: [row | rpts_fields(row) for row in rows]}
 
 
 def images_folder(task: str) -> Path | None:
-    """The folder of the images on this machine; None if there is none. Downloads nothing."""
-    named = CmmathSettings.load().path
-    if named is None:
-        return None
-    try:
-        here = Path(named).expanduser().exists()
-        copy = None if here else downloaded(named)
-        folder = source()[0].parent / IMAGES if here else copy and copy / IMAGES
-    except (DataError, OSError, RuntimeError):
-        return None
-    return folder if folder is not None and folder.is_dir() else None
+    """The folder of the images; None if there is none."""
+    path = CmmathSettings.load().path
+    folder = path and (path.parent if path.is_file() else path) / IMAGES
+    return folder if folder and folder.is_dir() else None
 
 
 def _context(year: int | None, school: int | None) -> str:
@@ -132,30 +137,16 @@ def _reasoning(solution: str, images: int) -> list[str]:
     return [f"{premises} -> 结论0：{said}"]
 
 
-def doc_to_text(
-    doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
-) -> str:
-    """The prompt for wrappers that take the images separately from the text."""
-    total = len(doc["visual_clue"])
-    return "\n".join(
-        part if isinstance(part, str) else _IMAGE.format(part) + _IN_ORDER.format(total, part + 1)
-        for part in _parts(doc)
-    )
-
-
-def doc_to_messages(
-    doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
-) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers, each image right after its name."""
-    return behind_names(_parts(doc), _IMAGE, doc_to_visual(doc))
-
-
-def _parts(doc: Mapping[str, Any]) -> Iterator[str | int]:
+def _parts(doc: Mapping[str, Any], kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
     """The lines of the prompt; a number stands for the image of that number."""
-    yield _CONTEXT.format(doc["context"])
+    yield f"上下文：{doc['context']}"
     yield from range(len(doc["visual_clue"]))
-    yield _QUESTION.format(doc["statement"])
+    yield f"文本0（题目）：{doc['statement']}"
     yield _INSTRUCTIONS
+
+
+_PROMPT = replace(PROMPT, parts=_parts)
+doc_to_text, doc_to_messages = _PROMPT.doc_to_text, _PROMPT.doc_to_messages
 
 
 @lru_cache  # tasks are built several times
@@ -170,18 +161,68 @@ def _tell(missing: int, total: int) -> None:
         )
 
 
-def _metadata() -> dict[str, Any]:
-    read = load_problems()
-    return {
-        **rpts_eval.metadata,
-        "problems": len(read.problems),
-        "left_out_without_answer": read.left_out,
-        "without_solution": sum(not _reasoning(each.analysis, 1) for each in read.problems),
-        "data_sha256": digest(read.problems),
-    }
-
-
 def __getattr__(name: str) -> Any:
-    if name == "metadata":
-        return _metadata()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name != "metadata":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    unsolved = sum(not _reasoning(each.analysis, 1) for each in load_problems().questions)
+    return {**rpts_eval.metadata, **problems_metadata(), "without_solution": unsolved}
+
+
+# --- the filter ----------------------------------------------------------------------------------
+
+
+class CmmathTransformFilter(TransformFilter):
+    """Turns each solution into a ``TransformedResponse``, as ``rpts_transform`` does.
+
+    The final answer is graded by the rules of CMMaTH. A judge that writes text compares undecided
+    answers with the reference. If neither decides, ``correct`` is None.
+
+    Args:
+        mode, judge, max_steps: as those of ``rpts_transform``.
+    """
+
+    DATA = "CMMaTH"
+    FIELDS = REASONING_FIELDS | {"question": TEXT, "reference": SOME_TEXT}
+    ORDER = "use cmmath_transform, rpts_score and rpts_aggregate in this order"
+    NAME = "cmmath_transform"
+
+    def reading(self) -> Reading:
+        """How solutions are read."""
+        plain = super().reading()
+        return SolutionReading(plain.mode, plain.can_ask, plain.prompts)
+
+    def gold_faults(self, doc: Doc) -> Iterator[str]:
+        """No faults: the rules of CMMaTH accept any reference."""
+        return iter(())
+
+
+class SolutionReading(QuestionReading):
+    """The conversations with a judge that reads solutions."""
+
+    def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
+        """The request that asks a judge for the steps of a solution."""
+        return self.prompts.request(
+            "solution",
+            doc["language"],
+            parse=parse_steps,
+            n_images=len(doc["visual_clue"]),
+            clues=list(doc["textual_clue"]),
+            context=doc["context"],
+            question=doc["statement"],
+            response=text,
+        )
+
+    def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[Answer]:
+        """The final answer of a solution; thinking alone is not an answer.
+
+        The rules grade it immediately, so that no request to a judge is delayed.
+        """
+        from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
+
+        said = part.spoken
+        found = grade(doc["question"], doc["reference"], said)
+        value = " ".join(found.answer.split()) or UNDETERMINED
+        if len(value) > LONGEST_ANSWER:
+            value = f"{value[: LONGEST_ANSWER - 1]}…"
+        request = partial(compare_request, self.prompts, doc, said)
+        return self.settle(value, found.outcome, f"{UNDECIDED} ({found.rule})", said, request)

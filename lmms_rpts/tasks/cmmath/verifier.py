@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from lmms_eval.verifiers.base import Verifier, VerifyResult
-
-from lmms_rpts.judging.isolation import Isolation
-from lmms_rpts.reasoning.thinking import select_reasoning
+from lmms_rpts.tasks.verifiers import RulesVerifier
 
 
-class CmmathVerifier(Verifier):  # type: ignore[misc]  # lmms-eval is not typed
-    """Grades answers to mathematics problems by rules, like the tasks; thinking is ignored."""
+class CmmathVerifier(RulesVerifier):
+    """Grades answers to mathematics problems by rules; undecided ones are not ``confident``."""
 
-    def __init__(self) -> None:
-        self._isolation = Isolation("grading a prediction by CMMaTH's rules")
+    TYPE: ClassVar[str] = "cmmath"
+    FAILED: ClassVar[Mapping[str, Any]] = {"outcome": "undecided"}
 
-    def verify(
-        self, question: str, prediction: str, ground_truth: str, **kwargs: Any
-    ) -> VerifyResult:
-        """Whether a prediction answers the question as the ground truth does.
+    def grade(
+        self, question: str, answer: str, reference: str
+    ) -> tuple[float, bool, str, Mapping[str, Any]]:
+        """Whether an answer says the same as the reference."""
+        from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports it
 
-        An answer that the rules leave undecided has the score 0.0 and is not ``confident``: the
-        next verifier of a composite can decide.
-        """
-
-        def verify() -> VerifyResult:
-            return _verify(question, prediction, ground_truth)
-
-        return self._isolation.run(verify, _failed)
-
-
-def _verify(question: str, prediction: str, ground_truth: str) -> VerifyResult:
-    # Imported here: every run imports verifiers.
-    from lmms_rpts.tasks.cmmath.grading import grade
-
-    found = grade(question, ground_truth, select_reasoning(prediction).spoken)
-    is_correct = found.outcome == "correct"
-    return VerifyResult(
-        score=float(is_correct),
-        is_correct=is_correct,
-        raw_output=f"cmmath: {found.outcome}: {found.rule}",
-        metadata={
-            "confident": found.outcome != "undecided",
-            "outcome": found.outcome,
-            "answer": found.answer,
-            "answer_type": found.answer_type,
-        },
-    )
-
-
-def _failed(reason: str) -> VerifyResult:
-    return VerifyResult(
-        score=0.0,
-        is_correct=False,
-        raw_output=f"cmmath: {reason}",
-        metadata={"confident": False, "outcome": "undecided", "error": reason},
-    )
+        found = grade(question, reference, answer)
+        more = {name: getattr(found, name) for name in ("outcome", "answer", "answer_type")}
+        decided = found.outcome != "undecided"
+        return float(found.outcome == "correct"), decided, f"{found.outcome}: {found.rule}", more

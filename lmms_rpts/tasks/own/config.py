@@ -9,24 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
 
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.schema import all_faults, shown, wrong
-from lmms_rpts.tasks.data import add_image_column, digest, store
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest
+from lmms_rpts.tasks.images import add_image_column
 from lmms_rpts.tasks.own import KEY, prompts
 from lmms_rpts.tasks.own.data import FORMS, FUNCTION, OwnDocument, Source, load, misspelt
 from lmms_rpts.tasks.rpts_eval.results import OF_ANSWERS
 
-if TYPE_CHECKING:
-    from datasets import Features
-
 IMAGES = "images"
 _BASE = Path(__file__).parents[1] / "rpts_eval" / "_rpts_task"
-_LISTS = ("textual_clue", "visual_clue", "reasoning", "options", "ability")
 
 
 def _name(value: object) -> str:
@@ -74,9 +70,6 @@ def expand(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     Args:
         config: the YAML as lmms-eval reads it, with functions resolved.
         folder: folder of the YAML; relative names of files are relative to it.
-
-    Raises:
-        DataError, ReadError: with the key, or the file, line and field, and what is allowed.
     """
     keys = read_keys(config[KEY], f"The task {config.get('task', '')!r} in {folder}")
     data, images = (
@@ -119,10 +112,7 @@ def _whole(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) -> di
     base: dict[str, Any] = load_yaml_config(str(_BASE), mode="full")
     left_out = OF_ANSWERS if source.form == "none" else ()
     return base | {
-        "dataset_kwargs": {
-            "data_files": {"test": str(store(documents, "own_tasks", "documents"))},
-            "features": _features(),
-        },
+        "dataset_kwargs": dataset_kwargs(documents, OwnDocument, "own_tasks", "documents"),
         "process_docs": partial(
             add_image_column, folder=source.images, root=source.images, column="visual_clue"
         ),
@@ -155,15 +145,3 @@ def _metadata(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) ->
         "variant": keys.variant,
         **({"evidence": keys.evidence} if keys.evidence else {}),
     }
-
-
-def _features() -> Features:
-    from datasets import Features, Sequence, Value
-
-    # Explicit types: the type of a column that is empty everywhere cannot be inferred.
-    text = Value("string")
-    found = {
-        name: Sequence(text) if name in _LISTS else text
-        for name in OwnDocument.__dataclass_fields__
-    }
-    return Features(found | {"tolerance": Value("float64")})

@@ -20,10 +20,9 @@ from PIL import Image
 from lmms_rpts.escaping import listed
 from lmms_rpts.fields import RowError, any_list, encoded
 from lmms_rpts.filters.documents import STANCES
-from lmms_rpts.grading.grader import gold_fault, infer_kind
+from lmms_rpts.grading.grader import infer_kind
 from lmms_rpts.rows import Row, read_rows, row_files
-from lmms_rpts.tasks.data import download
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import DataError, download, raise_faults
 from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
 from lmms_rpts.tasks.own.data import Instance, label, written
 
@@ -92,24 +91,18 @@ class Pictures:
     found: dict[str, Path | bytes] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     outside: list[Path] = field(default_factory=list)
-    _taken: dict[str, Path | bytes] = field(default_factory=dict)
 
     def add(self, wanted: str, source: Path | bytes) -> str:
         """The new name of an image; one that is taken by another gets a number."""
         path, number, name = PurePosixPath(wanted), 1, wanted
-        while self._taken.setdefault(name.lower(), source) != source:
+        while self.found.setdefault(name, source) != source:
             number += 1
             name = str(path.with_stem(f"{path.stem}_{number}"))
-        self.found.setdefault(name, source)
         return name
 
 
 def read_table(source: str) -> Table:
-    """The rows of a file, or of a data set on the Hub (``hf:OWNER/NAME``, ``hf:OWNER/NAME/FILE``).
-
-    Raises:
-        DataError, ReadError: with the place and the reason.
-    """
+    """The rows of a file, or of a data set on the Hub: ``hf:OWNER/NAME`` or ``.../FILE``."""
     hub = _HUB.fullmatch(source)
     if hub:
         folder, files = _hub_files(hub["name"], hub["inside"] or "")
@@ -234,21 +227,15 @@ def infer_form(rows: Iterable[Row]) -> str:
     ]
     if not pairs:
         return "none"
-    placed = all(_is_place(*pair) for pair in pairs)
-    if placed and not all(_fits("choice", *pair) for pair in pairs):
+    kinds = {_kind(*pair) for pair in pairs}
+    if kinds != {"choice"} and all(_is_place(*pair) for pair in pairs):
         raise DataError(
             "The answers look like positions of options, counted from 0 or 1. Write the letters "
             "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
         )
-    for form in ("agree", "choice", "number"):
-        if all(_fits(form, *pair) for pair in pairs):
-            return form
-    found = {
-        infer_kind(written(answer), list(map(written, options)))
-        for answer, options in pairs
-        if _is_gradable(answer)
-    }
-    return "mixed" if found - {"text"} else "text"
+    if len(kinds) > 1:  # the stances among other answers are texts
+        kinds = {"text" if kind == "agree" else kind for kind in kinds}
+    return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
 def plain_stances(rows: Iterable[Row]) -> list[Row]:
@@ -267,21 +254,15 @@ def _is_place(answer: Any, options: Sequence[Any]) -> bool:
     return plain and bool(options) and int(text) <= len(options)
 
 
-def _fits(form: str, answer: Any, options: Sequence[Any]) -> bool:
-    if not _is_gradable(answer):
-        return False
-    text = written(answer)
-    if form == "agree":
-        return text.strip().lower() in STANCES
-    if form == "number":
-        return gold_fault("number", text) is None
-    if isinstance(answer, str) and re.fullmatch(r"[A-Ja-j]", text.strip()):
-        return True
-    return bool(options) and gold_fault("choice", text, list(map(written, options))) is None
-
-
-def _is_gradable(answer: Any) -> bool:
-    return isinstance(answer, str | int | float) and not isinstance(answer, bool)
+def _kind(answer: Any, options: Sequence[Any]) -> str:
+    """The form of one answer; ``text`` for a value that the check of the fields will refuse."""
+    if not isinstance(answer, str | int | float) or isinstance(answer, bool):
+        return "text"
+    text = written(answer).strip()
+    if text.lower() in STANCES:
+        return "agree"
+    letter = re.fullmatch(r"[A-Ja-j]", text)
+    return "choice" if letter else infer_kind(text, list(map(written, options)))
 
 
 def collect_images(
@@ -297,23 +278,25 @@ def collect_images(
     """
     pictures = Pictures()
     folders = (folder.absolute(),) if folder else table.folders
-    given = {id(row): _items(row.fields.get("images")) for row in rows}
-    names = [each for items in given.values() for each in items if isinstance(each, str)]
+    given = [_items(row.fields.get("images")) for row in rows]
+    names = [each for items in given for each in items if isinstance(each, str)]
     if table.hub and not folder and any(len(each) < _LONGEST_REFERENCE for each in names):
         download(table.hub, list(_PICTURES), f"The images of hf:{table.hub}", "Set --images.")
-    of_ids = {str(row.fields.get("id")): given[id(row)] for row in rows}
+    of_ids = {str(row.fields.get("id")): items for row, items in zip(rows, given, strict=True)}
     files: dict[Path, Path | None] = {}
     made, named = [], []
-    for row in rows:
+    for row, items in zip(rows, given, strict=True):
         new = []
-        for item in given[id(row)]:
+        for item in items:
             meant = of_ids.get(item, []) if isinstance(item, str) else []
             content = _picture(meant[0] if len(meant) == 1 and meant[0] != item else item)
             if content is not None:
-                fault = fault_of_image(partial(Image.open, io.BytesIO(content), formats=FORMATS))
-                if fault:
+                opened = partial(Image.open, io.BytesIO(content), formats=FORMATS)
+                if fault := fault_of_image(opened):
                     pictures.faults.append(f"{label(row)}: images: cannot read it ({fault})")
-                new.append(pictures.add(_named_by(content), content))
+                suffix = "bin" if fault else str(opened().format).lower()
+                name = f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
+                new.append(pictures.add(name, content))
             elif isinstance(item, str) and item.strip():
                 path, root = _find(item, folders)
                 files[path] = root if table.hub or ".." in PurePosixPath(item).parts else None
@@ -330,10 +313,9 @@ def collect_images(
         f"{label(row)}: images: {faults[path]}" for row, path in named if path in faults
     )
     inside = [each.resolve() for each in folders]
-    if not pictures.faults:
-        pictures.outside += (
-            path for path in files if not any(map(path.resolve().is_relative_to, inside))
-        )
+    if not pictures.faults:  # a path with a fault may not be resolvable
+        outside = (path for path in files if not any(map(path.resolve().is_relative_to, inside)))
+        pictures.outside += outside
     return made, pictures
 
 
@@ -356,14 +338,6 @@ def _picture(value: Any) -> bytes | None:
         return base64.b64decode("".join(text.split()), validate=True)
     except ValueError:  # a path has a dot
         return None
-
-
-def _named_by(content: bytes) -> str:
-    """A name for content: its digest, with the suffix of its format."""
-    marks = {b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp", b"BM": "bmp", b"II": "tif",
-             b"MM": "tif"}  # fmt: skip
-    suffix = next((each for mark, each in marks.items() if content.startswith(mark)), "jpg")
-    return f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
 
 
 def _find(name: str, folders: Sequence[Path]) -> tuple[Path, Path]:

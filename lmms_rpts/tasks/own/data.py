@@ -18,10 +18,10 @@ from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.rows import Row, read_rows
 from lmms_rpts.schema import Model, Share, Text, all_faults, shown, wrong
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.own.prompts import lettered
-from lmms_rpts.tasks.source_fields import Identity, Line
+from lmms_rpts.tasks.questions import Identity, Line
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
 """Types of answers, which determine how they are graded; ``none``: not graded."""

@@ -1,7 +1,8 @@
-"""Files and folders of custom tasks: their names for lmms-eval, and checks without its index."""
+"""Files and folders of custom tasks: expanded for lmms-eval, and checked without its index."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,8 +13,8 @@ from loguru import logger
 from lmms_rpts.errors import UserError
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.settings import load_settings, options_given
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.any_task.names import read_simply
+from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY
 
 _REMEDY = "docs/your-own-data.md shows what a task file looks like"
@@ -33,9 +34,6 @@ def load_whole(
 
     Args:
         load: lmms-eval's function; the others are its arguments.
-
-    Raises:
-        DataError, ReadError: see ``config.expand``.
     """
     depth = getattr(_state, "depth", 0)
     _state.depth = depth + 1
@@ -52,27 +50,6 @@ def load_whole(
     return expand(config, Path(yaml_path).parent)
 
 
-def name_files(manager: Any, tasks: Any) -> None:
-    """Support ``--tasks path/to/task.yaml`` for files with the key ``rpts``.
-
-    lmms-eval reads such files, but then looks for a task with the file's name.
-
-    Args:
-        manager: lmms-eval's TaskManager; the task is added to its index.
-        tasks: names from the command line; the name of a file is replaced by that of its task.
-    """
-    for at, named in enumerate(tasks if isinstance(tasks, list) else ()):
-        if not (isinstance(named, str) and named.endswith((".yaml", ".yml"))):
-            continue
-        name = _task_in(Path(named))
-        if name is not None:
-            tasks[at] = name
-            manager.task_index[name] = {"type": "task", "yaml_path": named}
-            for names in (manager.all_tasks, manager.all_subtasks):
-                if name not in names:
-                    names.append(name)
-
-
 def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
     """Refuse a custom task that lmms-eval would ignore for another one of the same name.
 
@@ -86,7 +63,10 @@ def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
     given = manager.include_path
     folders = [given] if isinstance(given, str) else given or []
     for path in (path for folder in folders for path in Path(folder).rglob("*.yaml")):
-        name = _task_in(path)
+        config: Mapping[str, Any] = {}
+        with contextlib.suppress(Exception):  # lmms-eval has reported it
+            config = read_simply(str(path))
+        name = config.get("task") if KEY in config else None
         entry = manager.task_index.get(name) if name in names else None
         if entry is not None and Path(str(entry["yaml_path"])).resolve() != path.resolve():
             raise DataError(
@@ -111,26 +91,20 @@ def requested_tasks(manager: Any, arguments: dict[str, Any]) -> Sequence[Any]:
     asked = getattr(arguments.get("cli_args"), "tasks", None)
     if not isinstance(asked, str) or not Path(asked).is_dir():
         return found
-    if any(isinstance(each, Mapping) and "task" in each for each in found):
-        if asked in manager.task_index:
-            _tell_hidden(asked, "Its task files run instead")
+    has_files = any(isinstance(each, Mapping) and "task" in each for each in found)
+    # Matching also registers names like mmmu_val_rpts.
+    if asked not in (manager.task_index if has_files else manager.match_tasks([asked])):
         return found
-    named: list[str] = manager.match_tasks([asked])  # also registers names like mmmu_val_rpts
-    if asked not in named:
-        return found
-    _tell_hidden(asked, "It has no task files: the task runs")
-    arguments["tasks"] = named
-    return named
-
-
-def _tell_hidden(task: str, outcome: str) -> None:
     logger.warning(
         "The folder {} hides the task {!r} from lmms-eval. {}. To avoid this, rename the folder "
         "or use another working folder",
-        Path(task).absolute(),
-        task,
-        outcome,
+        Path(asked).absolute(),
+        asked,
+        "Its task files run instead" if has_files else "It has no task files: the task runs",
     )
+    if not has_files:
+        arguments["tasks"] = found = [asked]
+    return found
 
 
 def examine_folder(folder: Path) -> Sequence[Check]:
@@ -153,59 +127,39 @@ def examine_folder(folder: Path) -> Sequence[Check]:
         said = f"{folder} contains no .yaml file with a task"
         return [problem("own tasks", said, _REMEDY)]
     checks: list[Check] = []
-    faults: dict[str, None] = {}
+    judge: dict[str, Check] = {}
     for name in names:
         try:
             checks.append(_examined(manager, name))
         except JudgeConfigurationError as error:
-            faults[str(error)] = None
+            judge[str(error)] = problem("judge", error)
             with options_given(judge=NO_JUDGE):  # the data are checked with or without a judge
                 checks.append(_examined(manager, name))
     settings = load_settings()
     try:
-        if faults and settings.judge:
+        if judge and settings.judge:
             find_judges(settings.judge, settings)
     except JudgeConfigurationError:
         return checks  # a judge that cannot be used has its own check
-    return [*checks, *(problem("judge", said) for said in faults)]
+    return [*checks, *judge.values()]
 
 
 def _examined(manager: Any, name: str) -> Check:
-    """The result for one task.
-
-    Raises:
-        JudgeConfigurationError: if the task needs a judge, or a better one.
-    """
+    """The result for one task; a JudgeConfigurationError if it needs a judge, or a better one."""
     from lmms_rpts.tasks.own.starting import check_name
     from lmms_rpts.tasks.own_tasks import check_own_tasks
 
     try:
         config = manager._get_config(name)
         check_own_tasks(manager, [name])
+        told = config.get("metadata") if isinstance(config, Mapping) else None
+        if not isinstance(told, Mapping) or "instances" not in told:
+            return Check(name, "ok", "its file is readable")
+        check_name(name)
     except JudgeConfigurationError:
         raise
     except UserError as error:
         return data_fault(name, error)
     except Exception as error:  # a function that the YAML names may be missing or fail
         return problem(name, f"cannot be read: {error}", _REMEDY)
-    told = config.get("metadata") if isinstance(config, Mapping) else None
-    if not isinstance(told, Mapping) or "instances" not in told:
-        return Check(name, "ok", "its file is readable")
-    try:
-        check_name(name)
-    except DataError as error:
-        return problem(name, error, "rename the task in its YAML file")
     return Check(name, "ok", f"{told['instances']:,} instances, answers: {told['answer']}")
-
-
-def _task_in(path: Path) -> str | None:
-    from lmms_eval.utils import load_yaml_config
-
-    try:
-        config = load_yaml_config(str(path), mode="simple") if path.is_file() else None
-    except Exception:  # lmms-eval reads it again and reports the error
-        return None
-    if not isinstance(config, Mapping) or KEY not in config:
-        return None
-    name = config.get("task")
-    return name if isinstance(name, str) and name else None

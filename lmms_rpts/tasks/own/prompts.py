@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.tasks.images import behind_names, doc_to_visual
+from lmms_rpts.tasks.images import ImagePrompt, doc_to_visual
 
 __all__ = ["VARIANTS", "doc_to_messages", "doc_to_text", "doc_to_visual"]
 
@@ -24,8 +24,6 @@ _PREMISES = ("image", "text", "context", "conclusion")
 _WORDINGS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "background": "Context: {}",
-        "shown": "Image {}:",
-        "in_order": "Image {}: number {} of the {} attached",
         "clue": "Text {}: {}",
         "question": "Question: {}",
         "statement": "Statement: {}",
@@ -49,8 +47,6 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
     },
     "zh": {
         "background": "上下文：{}",
-        "shown": "图片{}：",
-        "in_order": "图片{}：第{}张，共附{}张",
         "clue": "文本{}：{}",
         "question": "问题：{}",
         "statement": "陈述：{}",
@@ -73,23 +69,6 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """The words of each language; ``{}`` is filled in."""
-
-
-def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The prompt for wrappers that take the images separately from the text."""
-    wording, total = _WORDINGS[doc["language"]], len(doc["visual_clue"])
-    return "\n".join(
-        part if isinstance(part, str) else wording["in_order"].format(part, part + 1, total)
-        for part in _parts(doc, lmms_eval_specific_kwargs)
-    )
-
-
-def doc_to_messages(
-    doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
-) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers, each image right after its name."""
-    parts = _parts(doc, lmms_eval_specific_kwargs)
-    return behind_names(parts, _WORDINGS[doc["language"]]["shown"], doc_to_visual(doc))
 
 
 def lettered(options: Sequence[str]) -> list[str]:
@@ -142,3 +121,14 @@ def _ending(doc: Doc) -> str:
     if form == "text" and doc["options"] and _LETTER.fullmatch(doc["answer"].strip()):
         return "choice"
     return "text" if form in ("function", "none") else form
+
+
+_PROMPT = ImagePrompt(
+    _parts,
+    names={"en": "Image {number}:", "zh": "图片{number}："},
+    attached={
+        "en": "Image {number}: number {place} of the {total} attached",
+        "zh": "图片{number}：第{place}张，共附{total}张",
+    },
+)
+doc_to_text, doc_to_messages = _PROMPT.doc_to_text, _PROMPT.doc_to_messages

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageDraw
 from tqdm import tqdm
 
 from lmms_rpts.files import draft_of
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
-from lmms_rpts.tasks.data_errors import DataError
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import IMAGES
 from lmms_rpts.tasks.own.data import Source, load
 
@@ -84,11 +81,7 @@ class Start:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is invalid or taken.
-
-    Raises:
-        DataError: the message says why.
-    """
+    """Refuse a name that is invalid or taken by a DataError that says why."""
     ours = benchmark_of(name)
     if not _NAME.fullmatch(name):
         reason = "use at most 64 English letters, digits and _, not starting with a digit"
@@ -96,8 +89,6 @@ def check_name(name: str) -> None:
         reason = f"names that begin with {ours.name} belong to {ours.title}"
     elif split_name(name) is not None:
         reason = "this suffix is reserved for tasks that RPTS wraps"
-    elif _is_known(name):
-        reason = "lmms-eval has a task of this name"
     else:
         return
     raise DataError(f"{name!r} cannot be the name of a task: {reason}. Choose another name.")
@@ -105,9 +96,10 @@ def check_name(name: str) -> None:
 
 # --- the example ---------------------------------------------------------------------------------
 
-_BARS: Mapping[str, tuple[int, ...]] = {"bars_0.png": (3, 7, 5), "bars_1.png": (6, 2, 4)}
-_COLOURS = ((200, 60, 60), (60, 90, 190), (70, 150, 80))
-_SIZE, _UNIT, _WIDTH = (320, 240), 24, 60
+_BARS: Mapping[str, tuple[int, ...]] = {  # the heights of the bars in each image
+    "bars_0.png": (3, 7, 5),
+    "bars_1.png": (6, 2, 4),
+}
 _WORDS = {
     "en": {
         "colours": "red blue green",
@@ -141,7 +133,7 @@ _WORDS = {
 
 
 def example(name: str, form: str, language: str) -> Start:
-    """Two instances with drawn charts, and the responses of a fictional model.
+    """Two instances with charts, and the responses of a fictional model.
 
     The first response is right, the second begins with a misread chart.
     """
@@ -164,7 +156,7 @@ def example(name: str, form: str, language: str) -> Start:
             answer = words["stances"].split()[answer != "agree"]
         steps = _lines(words["steps"], [text[0].lower() + text[1:] for text in said])
         responses.append("\n".join([*steps, words["final"].format(answer)]))
-    images = {image: _chart(bars) for image, bars in _BARS.items()}
+    images = {image: Path(__file__).parent / "example" / image for image in _BARS}
     return Start(name, form, language, instances, images, responses)
 
 
@@ -182,21 +174,6 @@ def _answered(
 
 def _lines(patterns: str, texts: Sequence[str]) -> list[str]:
     return [each.format(text) for each, text in zip(patterns.split("|"), texts, strict=True)]
-
-
-def _chart(bars: tuple[int, ...]) -> bytes:
-    """Three bars with their heights above them, as PNG."""
-    image = Image.new("RGB", _SIZE, "white")
-    draw = ImageDraw.Draw(image)
-    ground = _SIZE[1] - 20
-    for at, (height, colour) in enumerate(zip(bars, _COLOURS, strict=True)):
-        left, top = 40 + at * (_WIDTH + 30), ground - height * _UNIT
-        draw.rectangle((left, top, left + _WIDTH, ground), fill=colour)
-        draw.text((left + _WIDTH // 2 - 4, top - 16), str(height), fill="black")
-    draw.line((20, ground, _SIZE[0] - 20, ground), fill="black", width=2)
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()
 
 
 # --- the files -----------------------------------------------------------------------------------
@@ -254,14 +231,3 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None
 
 def _jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-
-
-def _is_known(name: str) -> bool:
-    """Whether a task file of lmms-eval has this task, group or tag; does not import lmms-eval."""
-    found = find_spec("lmms_eval")
-    named = re.compile(rf"^(?:task|group|tag):[ \t]*[\"']?{name}[\"']?[ \t\r]*$".encode(), re.M)
-    for place in (found.submodule_search_locations or ()) if found else ():
-        for path in (Path(place) / "tasks").rglob("*.yaml"):
-            if named.search(path.read_bytes()):
-                return True
-    return False

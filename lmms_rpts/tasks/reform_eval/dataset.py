@@ -9,9 +9,17 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.tasks.data import digest, download, downloaded, store
-from lmms_rpts.tasks.data_checks import Check, data_fault, problem
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
+from lmms_rpts.tasks.data import (
+    Check,
+    DataError,
+    data_fault,
+    digest,
+    download,
+    downloaded,
+    problem,
+    raise_faults,
+    store,
+)
 from lmms_rpts.tasks.images import as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.data import (

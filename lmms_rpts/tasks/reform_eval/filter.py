@@ -20,7 +20,7 @@ from lmms_rpts.filters.documents import (
     as_text,
     instance_of,
 )
-from lmms_rpts.filters.grading import GradingFilter, report_ungraded
+from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.judging.isolation import Isolation
@@ -81,10 +81,6 @@ class ReformAnswerFilter(GradingFilter):
     def record(self, given: ReformRecord | str, grade: Any, more: Any, doc: Doc) -> ReformRecord:
         """The record of a response, which may have no score."""
         return record_of(doc, self.asking, reason=given) if isinstance(given, str) else given
-
-    def report(self, records: Sequence[ReformRecord]) -> None:
-        """Log how many responses have no score, and why."""
-        report_ungraded((each.reason or "" for each in records if each.score is None), len(records))
 
 
 class ReformLikelihoodFilter(ReformAnswerFilter):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lmms_rpts.grading.numbers import ENGLISH_WORDS
-from lmms_rpts.tasks.data_errors import raise_faults
+from lmms_rpts.tasks.data import raise_faults
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import (
     METEOR,

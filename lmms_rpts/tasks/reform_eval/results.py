@@ -10,7 +10,14 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.tasks.aggregation import Mean, Value, mean_of_scored
+from lmms_rpts.tasks.aggregation import (
+    Mean,
+    Metrics,
+    Value,
+    document_metrics,
+    mean_of_scored,
+    read_records,
+)
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import (
     METEOR,
@@ -21,7 +28,6 @@ from lmms_rpts.tasks.reform_eval.captions import (
 )
 from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.results import Metrics, document_metrics, read_records
 
 
 def _known(record: ReformRecord, value: bool | None) -> bool | None:
@@ -87,7 +93,7 @@ def process(form: str, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[s
 
 
 def _value(value: float | None, document: str) -> Value | None:
-    return None if value is None else Value(value, document, alike=True)
+    return None if value is None else Value(value, document=document, alike=True)
 
 
 Answers = tuple[str, Sequence[str], bool]
@@ -112,7 +118,7 @@ def instability_over(items: Sequence[Answers]) -> float:
     there = {sample: texts for sample, texts in chosen.items() if texts}
     if all(len(texts) < 2 for texts in there.values()) or not any(read for *_, read in items):
         return math.nan
-    return Mean(instability(there), len(there))
+    return Mean(instability(there), n=len(there))
 
 
 def instability_of_rounds(items: Sequence[Sequence[Answers]]) -> float:

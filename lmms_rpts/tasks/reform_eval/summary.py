@@ -28,10 +28,21 @@ from lmms_rpts.stats.instability import (
     wording_statistics,
 )
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.tasks.display import Display, ShownAnswer, ShownGrade, ShownQuestion
-from lmms_rpts.tasks.grade_types import Column, Counts, Figures, Grading, Listed, Listing, Rounds
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.groups import by_field
+from lmms_rpts.tasks.aggregation import Metrics
+from lmms_rpts.tasks.grade_types import (
+    Column,
+    Counts,
+    Display,
+    Figures,
+    Grading,
+    Listed,
+    Listing,
+    Rounds,
+    ShownAnswer,
+    ShownGrade,
+    ShownQuestion,
+)
+from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.record import (
     ReformGrade,
@@ -47,7 +58,6 @@ from lmms_rpts.tasks.reform_eval.sets import (
     data_sets,
     groups,
 )
-from lmms_rpts.tasks.results import Metrics
 from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
 
 RESAMPLES = 2_000

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from lmms_rpts.judging.request_kinds import RequestKind
-from lmms_rpts.settings import Place, Settings, Table, setting
+from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
 
 RomeGrader = Literal["rule", "llm", "recommended"]
@@ -66,26 +65,6 @@ class RomeSettings(Table):
         """Whether a judge is asked about a subtask's responses."""
         return self.consistency or self.grader_of(subtask) == "llm"
 
-    def judge_of(
-        self, settings: Settings, subtasks: Iterable[str], default: str | None = None
-    ) -> str | None:
-        """The judge of these subtasks, after a check that it is usable; None if only rules grade.
-
-        Args:
-            settings: settings of the run.
-            subtasks: the evaluated subtasks.
-            default: the judge if LMMS_RPTS_JUDGE is not set.
-
-        Raises:
-            JudgeConfigurationError: the message says what to set.
-        """
-        from lmms_rpts.filters.grading import needed_judge
-
-        if not any(map(self.asks_judge, subtasks)):
-            return None
-        need = "[rome] consistency = true" if self.consistency else f"ROME_GRADER={self.grader}"
-        return needed_judge(settings, need, "ROME_GRADER=rule, [rome] consistency = false", default)
-
 
 BENCHMARK = Benchmark(
     name="rome",
@@ -93,12 +72,11 @@ BENCHMARK = Benchmark(
     folder=Path(__file__).parent,
     settings=RomeSettings,
     checks=f"{_HERE}.data:CHECKS",
-    parts=f"{_HERE}.data:parts",
     examine=f"{_HERE}.data:examine",
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
     verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
     record=f"{_HERE}.record:RomeRecord",
-    grades=f"{_HERE}.summary:GRADING",
+    grades=f"{_HERE}.record:GRADING",
     request_kinds=REQUEST_KINDS,
     answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},
     documents=f"{_HERE}.data:read_documents",

@@ -10,28 +10,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
-from loguru import logger
-from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass as checked_dataclass
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
+from pydantic.dataclasses import dataclass
 
 from lmms_rpts.escaping import storable
 from lmms_rpts.models.wanted_tasks import shows_images
 from lmms_rpts.rows import ReadError, Row, read_rows
-from lmms_rpts.schema import FieldError, all_faults, wrong
+from lmms_rpts.schema import FieldError, wrong
 from lmms_rpts.settings import load_settings
-from lmms_rpts.tasks.data import add_image_column, digest, download, downloaded, store
-from lmms_rpts.tasks.data_checks import Check, examined
-from lmms_rpts.tasks.data_errors import DataError, raise_faults
-from lmms_rpts.tasks.images import named_faults
+from lmms_rpts.tasks.data import (
+    Check,
+    DataError,
+    dataset_kwargs,
+    digest,
+    download,
+    downloaded,
+    examined,
+    store,
+)
+from lmms_rpts.tasks.images import add_image_column
+from lmms_rpts.tasks.questions import Identity, ImageNames, Line, Questions, name_of, validated
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
-from lmms_rpts.tasks.source_fields import Identity, ImageNames, Line, named
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -61,7 +67,7 @@ _FIRST_CHOICE = re.compile(r"(?<![A-Za-z.])[(（]?A[)）.．、:：]")
 
 
 def _task(value: object) -> str:
-    if value is None:
+    if not value:
         raise FieldError(
             "cannot be found from the field 'task', the images' folder or the id; known subtasks: "
             + ", ".join(SUBTASKS)
@@ -84,7 +90,7 @@ def _label(value: object) -> str | None:
 _Label = Annotated[str | None, BeforeValidator(_label)]
 
 
-@checked_dataclass(frozen=True)
+@dataclass(frozen=True)
 class Question:
     """One question, in the fields that a task's documents have.
 
@@ -111,31 +117,22 @@ class Question:
     question_type: _Label = None
     reasoning_type: _Label = None
 
+    @model_validator(mode="after")
+    def _can_be_asked_and_graded(self) -> Question:
+        count = len(self.img_path)
+        for marker in MARKER.finditer(self.question):
+            if not 1 <= int(marker[1]) <= count:
+                raise FieldError(
+                    f"it names {marker[0]!r}, but has {count} image(s), numbered from 1"
+                )
+        check_arguments(self.evaluator, json.loads(self.evaluator_kwargs))
+        return self
+
 
 _QUESTION = TypeAdapter(Question)
 
 
-@dataclass(frozen=True, slots=True)
-class Annotations:
-    """The valid questions of a folder, and the faults of all others.
-
-    Attributes:
-        folder: the folder; images are in it.
-        remedy: what to do if the data are wrong.
-        faults: each with the subtask of its question, None if unknown.
-    """
-
-    folder: Path
-    remedy: str
-    questions: tuple[Question, ...]
-    faults: tuple[tuple[str | None, str], ...]
-
-    def of(self, task: str) -> list[Question]:
-        """The questions of one subtask, in their order."""
-        return [question for question in self.questions if question.task == task]
-
-
-def load_annotations() -> Annotations:
+def load_annotations() -> Questions[Question]:
     """The questions at ROME_PATH, else of a copy from the Hub, downloaded if necessary.
 
     Raises:
@@ -153,7 +150,7 @@ def load_annotations() -> Annotations:
         path
         for place in (local, local / "data")
         for path in sorted(place.glob("*.json*"))
-        if path.suffix in (".json", ".jsonl") and path.is_file()
+        if path.suffix in (".json", ".jsonl")
     ]
     if not files:
         raise DataError(
@@ -165,33 +162,41 @@ def load_annotations() -> Annotations:
     return read_annotations(local, files, remedy)
 
 
-def read_annotations(folder: Path, files: Sequence[Path], remedy: str = "") -> Annotations:
+def read_annotations(folder: Path, files: Sequence[Path], remedy: str = "") -> Questions[Question]:
     """The questions of these files; files without any question are skipped.
 
     A question that is in several files, word for word, counts once. Images are looked up next to
     the file that names them, then in ``folder``.
     """
     questions: dict[str, Question] = {}
-    faults: list[tuple[str | None, str]] = []
+    faults: list[tuple[str, str]] = []
     for path in files:
         try:
             rows = list(read_rows(path))
         except ReadError as error:
-            faults.append((None, f"{error} (fix or move it)"))
+            faults.append(("", f"{error} (fix or move it)"))
             continue
         if not any({"question_id", "question", "evaluator"} <= _entry(row).keys() for row in rows):
             # A damaged line may be a question; a JSON value other than an object is not.
             rows = [row for row in rows if row.fault and row.place.startswith("line")]
         here: set[str] = set()
         for row in rows:
-            task, found = _read(row, folder)
-            if not isinstance(found, Question):
-                faults.extend((task, fault) for fault in found)
-            elif found.id in here or questions.setdefault(found.id, found) != found:
-                faults.append((task, f"question {found.id!r} occurs more than once"))
-            else:
+            entry = _entry(row)
+            name = name_of("question", row, entry.get("question_id"))
+            entry["task"] = task = "" if row.fault else _subtask(entry)
+            entry["language"] = language_of(str(entry.get("question")))
+            if "img_path" in entry:
+                entry["img_path"] = _from(folder, row.file.parent, entry["img_path"])
+            found = validated(_QUESTION, name, row, entry)
+            if isinstance(found, Question) and (
+                found.id in here or questions.setdefault(found.id, found) != found
+            ):
+                found = [f"{name} occurs more than once"]
+            if isinstance(found, Question):
                 here.add(found.id)
-    return Annotations(folder, remedy, tuple(questions.values()), tuple(faults))
+            else:
+                faults += ((task, fault) for fault in found)
+    return Questions(folder, folder, folder, remedy, tuple(questions.values()), tuple(faults))
 
 
 def _entry(row: Row) -> dict[str, Any]:
@@ -199,56 +204,25 @@ def _entry(row: Row) -> dict[str, Any]:
     return {"question_id": row.key, **row.fields} if row.key else dict(row.fields)
 
 
-def _read(row: Row, folder: Path) -> tuple[str | None, Question | list[str]]:
-    """The subtask of a row, and its question or faults."""
-    place = f"{row.file.name}, {row.place}"
-    if row.fault:
-        return None, [f"{place} {row.fault}"]
-    entry = _entry(row)
-    place, images = named("question", entry.get("question_id")) or place, entry.get("img_path")
-    task = _subtask(entry)
-    paths = [images] if isinstance(images, str) else images
-    if isinstance(paths, list):
-        entry["img_path"] = [
-            _beside(each, row.file.parent, folder) if isinstance(each, str) else each
-            for each in paths
-        ]
-    language = language_of(str(entry.get("question")))
+def _from(folder: Path, beside: Path, names: Any) -> Any:
+    """Paths of images relative to the folder; unchanged if they are not next to their file."""
+    if isinstance(names, list):
+        return [_from(folder, beside, each) if isinstance(each, str) else each for each in names]
     try:
-        question = _QUESTION.validate_python({**entry, "task": task, "language": language})
-    except ValidationError as error:
-        return task, [f"{place}: {fault}" for fault in all_faults(error)]
-    faults = list(_question_faults(question))
-    return task, [f"{place}: {fault}" for fault in faults] or question
+        near = beside / names
+        return near.relative_to(folder).as_posix() if near.is_file() else names
+    except (OSError, ValueError, TypeError):  # too long a name, no text: a check reports it
+        return names
 
 
-def _question_faults(question: Question) -> Iterator[str]:
-    count = len(question.img_path)
-    for marker in MARKER.finditer(question.question):
-        if not 1 <= int(marker[1]) <= count:
-            yield f"it names {marker[0]!r}, but has {count} image(s), numbered from 1"
-    try:
-        check_arguments(question.evaluator, json.loads(question.evaluator_kwargs))
-    except ValueError as error:
-        yield str(error)
-
-
-def _beside(path: str, beside: Path, folder: Path) -> str:
-    """The image's path relative to the folder; unchanged if it isn't next to its file."""
-    near = beside / path
-    try:
-        return near.relative_to(folder).as_posix() if near.is_file() else path
-    except (OSError, ValueError):  # too long a name, a zero byte: the image check reports it
-        return path
-
-
-def _subtask(entry: Mapping[str, Any]) -> str | None:
+def _subtask(entry: Mapping[str, Any]) -> str:
+    """The subtask by its name, the folder of the images, or the id; empty if unknown."""
     paths = entry.get("img_path")
     first = paths[0] if isinstance(paths, list) and paths else paths
     folders = PurePosixPath(first).parts[:-1] if isinstance(first, str) else ()
     identity = re.sub(r"^question_|_?\d+$", "", _name(str(entry.get("question_id"))))
     names = (_name(str(each)) for each in (entry.get("task"), *folders, identity))
-    return next((_ALIASES[name] for name in names if name in _ALIASES), None)
+    return next((_ALIASES[name] for name in names if name in _ALIASES), "")
 
 
 def _name(text: str) -> str:
@@ -265,9 +239,6 @@ def language_of(question: str) -> str:
 
 
 # --- documents for lmms-eval ---------------------------------------------------------------------
-
-prepare = partial(store, benchmark="ROME", name="questions")
-"""Writes questions as a file that the ``datasets`` library can read: see ``store``."""
 
 
 def attach_images(dataset: Dataset) -> Dataset:
@@ -299,24 +270,28 @@ def _download(images: bool) -> Path:
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
-    """The questions of a task or of the group ``rome``, without images, by task.
+    """The questions of a task or of the group ``rome``, without images, by task."""
+    found = _by_subtask(load_annotations())
+    return {
+        f"rome_{subtask}": list(map(asdict, questions))
+        for subtask, questions in found.items()
+        if task in ("rome", f"rome_{subtask}")
+    }
 
-    Raises:
-        DataError: if there are no data.
-    """
-    annotations = load_annotations()
-    subtasks = SUBTASKS if task == "rome" else (task.removeprefix("rome_"),)
-    found = {f"rome_{each}": list(map(asdict, annotations.of(each))) for each in subtasks}
-    return {name: documents for name, documents in found.items() if documents}
+
+def _by_subtask(found: Questions[Question]) -> dict[str, list[Question]]:
+    """The questions of each subtask that has any, in the order of ``SUBTASKS``."""
+    parts = {task: [each for each in found.questions if each.task == task] for task in SUBTASKS}
+    return {task: part for task, part in parts.items() if part}
 
 
 def __getattr__(name: str) -> Any:
     kind, _, subtask = name.partition("_")
     if subtask not in SUBTASKS or kind not in ("kwargs", "metadata"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    questions = load_annotations().of(subtask)
+    questions = _by_subtask(load_annotations()).get(subtask, [])
     if kind == "kwargs":
-        return {"data_files": {"test": str(prepare(questions))}}
+        return dataset_kwargs(questions, Question, "ROME", "questions")
     settings, rome = load_settings(), RomeSettings.load()
     return {
         "version": 1.0,
@@ -341,87 +316,52 @@ def check_rome(*subtasks: str) -> None:
         JudgeConfigurationError: if answers need a judge and no suitable judge is set.
         SettingError: if a setting has an invalid value.
     """
+    from lmms_rpts.filters.grading import needed_judge
     from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 
     rome = RomeSettings.load()
-    rome.judge_of(load_settings(), subtasks)
+    if any(map(rome.asks_judge, subtasks)):
+        needed_judge(load_settings(), rome, "consistency")
     RomeAnswerFilter()  # filters check their settings when created
     found = load_annotations()
-    faults = [fault for task, fault in found.faults if task in (None, *subtasks)]
+    there = _by_subtask(found)
     asked = [each for each in found.questions if each.task in subtasks]
-    images = [(f"question {each.id!r}", each.img_path) for each in asked if shows_images()]
-    faults += named_faults(images, found.folder, found.folder)
+    faults = found.faults_of(*subtasks)
     faults += (
         f"question {each.id!r}: it has no 'reference' that a judge could compare an answer with "
         f"(ROME_GRADER={rome.grader}; rules need none)"
         for each in asked
         if rome.grader_of(each.task) == "llm" and not each.reference.strip()
     )
-    raise_faults(found.folder, faults or list(_empty_faults(found, subtasks)), found.remedy)
-    for subtask in subtasks:
-        prepare(found.of(subtask))
-
-
-def _empty_faults(found: Annotations, subtasks: Sequence[str]) -> Iterator[str]:
-    there = _present(found)
+    empty = ", ".join(each for each in subtasks if each not in there)
+    if empty:
+        runnable = ",".join(f"rome_{each}" for each in there)
+        empty = f"no questions of: {empty}; run --tasks {runnable} for the others"
     if not there:
-        yield (
+        empty = (
             "no JSON or JSONL file in it or in its folder data has questions with question_id, "
             "question, evaluator"
         )
-    elif empty := [each for each in subtasks if each not in there]:
-        runnable = ",".join(f"rome_{each}" for each in there)
-        yield f"no questions of: {', '.join(empty)}; run --tasks {runnable} for the others"
-
-
-def _present(found: Annotations) -> tuple[str, ...]:
-    """The subtasks with questions, in their order."""
-    return tuple(each for each in SUBTASKS if found.of(each))
+    found.refuse(faults, "question", asked if shows_images() else (), empty)
+    for subtask in subtasks:
+        store(there[subtask], "ROME", "questions")
 
 
 def examine() -> list[Check]:
     """Check ROME_PATH; no checks if it is not set."""
-    path = RomeSettings.load().path
-    return [] if path is None else [examined("ROME", lambda: _describe(path))]
+    return [examined("ROME", _describe)] if RomeSettings.load().path else []
 
 
-def _describe(path: Path) -> str:
+def _describe() -> str:
     found = load_annotations()
-    there = _present(found)
-    check_rome(*(there or SUBTASKS))
-    missing = "" if len(there) == len(SUBTASKS) else f"; {_incomplete(there)}"
-    return f"{len(found.questions):,} questions, all images, in {path}{missing}"
-
-
-def check_group() -> None:
-    """Check the subtasks with questions in the data; one warning lists the others.
-
-    Raises:
-        As ``check_rome``; if the data have none of the subtasks, for all of them.
-    """
-    found = load_annotations()
-    there = _present(found)
-    if there and len(there) < len(SUBTASKS):
-        _warn(found.folder, there)
-    check_rome(*(there or SUBTASKS))
-
-
-@cache  # the command line and the evaluator both check the group
-def _warn(folder: Path, there: Sequence[str]) -> None:
-    logger.warning("ROME in {} is not complete: {}", folder, _incomplete(there))
-
-
-def _incomplete(there: Sequence[str]) -> str:
-    missing = ", ".join(f"rome_{each}" for each in SUBTASKS if each not in there)
-    return f"no questions of {missing}. The group rome runs the other {len(there)} subtasks"
-
-
-def parts(group: str) -> Sequence[str] | None:
-    """The tasks of the group ``rome`` that can run; None for any other name."""
-    return [f"rome_{each}" for each in _present(load_annotations())] if group == "rome" else None
+    there = tuple(_by_subtask(found))
+    check_rome(*there or SUBTASKS)
+    missing = ", ".join(each for each in SUBTASKS if each not in there)
+    told = f"; no questions of: {missing}" if missing else ""
+    return f"{len(found.questions):,} questions, all images, in {found.place}{told}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {
-    "rome": check_group,
+    "rome": partial(check_rome, *SUBTASKS),
     **{f"rome_{subtask}": partial(check_rome, subtask) for subtask in SUBTASKS},
 }

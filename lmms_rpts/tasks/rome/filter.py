@@ -23,12 +23,12 @@ from lmms_rpts.filters.grading import (
     grade_of,
     judge_grade,
     known_grade,
+    needed_judge,
     report_failed,
-    report_ungraded,
 )
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
-from lmms_rpts.judging.parsers.verdicts import parse_consistency, parse_grade
+from lmms_rpts.judging.parsers import parse_consistency, parse_grade
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.rome.arguments import check_arguments
@@ -58,9 +58,6 @@ class RomeAnswerFilter(GradingFilter):
 
     Args:
         judge: the judge if LMMS_RPTS_JUDGE is not set.
-
-    Raises:
-        JudgeConfigurationError: if a judge is needed and none can be used.
     """
 
     DATA = "ROME"
@@ -96,8 +93,10 @@ class RomeAnswerFilter(GradingFilter):
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
+        if not any(map(self.rome.asks_judge, SUBTASKS)):
+            return NO_JUDGE
         try:
-            return self.rome.judge_of(self.settings, SUBTASKS, default) or NO_JUDGE
+            return needed_judge(self.settings, self.rome, "consistency", default)
         except JudgeConfigurationError as error:
             # Only the documents show whether a judge is asked; the task's check has read them.
             if self.rome.grader != "recommended" or self.rome.consistency:
@@ -122,8 +121,7 @@ class RomeAnswerFilter(GradingFilter):
 
     def report(self, records: Sequence[RomeRecord]) -> None:
         """Log how many answers could not be graded, or compared with their thinking, and why."""
-        reasons = (record.reason or "" for record in records if record.score is None)
-        report_ungraded(reasons, len(records))
+        super().report(records)
         compared = [record.consistency for record in records]
         report_failed(compared, "answers could not be compared with their thinking")
 

@@ -10,14 +10,14 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from itertools import zip_longest
 from typing import Any
 
 from lmms_rpts.grading.choice import read_choice
-from lmms_rpts.grading.number_grading import stated_number
 from lmms_rpts.grading.numbers import NUMBER_WORD
 from lmms_rpts.grading.options import read_options
 from lmms_rpts.grading.plain_text import plain
-from lmms_rpts.grading.quantities import Quantity, canonical_unit
+from lmms_rpts.grading.quantities import Quantity, canonical_unit, stated_number
 from lmms_rpts.grading.statement import (
     TAKEN_BACK,
     Statement,
@@ -35,9 +35,7 @@ _ASIDE_WITH_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _SO = re.compile(r"[,，]\s?(?:so|thus|therefore|hence)\b|所以|因此")
-_INCLUDING = re.compile(r"[,，]\s?(?:(?:including|counting)\b|包括|包含|含)")
 _OUT_OF = re.compile(r"\bout\s{1,3}of\s{1,3}(?:the\s{1,3})?\d[\d,]{0,20}", re.IGNORECASE)
-_TAG = re.compile(r"</?[A-Za-z]{1,10}\s?/?>")
 _ARROW = re.compile(r"[-=]{1,2}>")  # x => 12
 _TIME = re.compile(
     r"(?<![\d:.])(\d{1,2})(?:\s?[:点时]\s?)([0-5]?\d)(?:\s?[:分]\s?([0-5]?\d)(?!\d))?(?!\d)"
@@ -59,28 +57,11 @@ _ITEM_WORD = re.compile(
 )
 _ARTICLE = re.compile(r"^(?:the|an?)\s{1,3}(?=\S)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?<!\S)\d{1,2}[.)]\s")
-_ASIDE = re.compile(
-    r"[,，;；]?\s{0,3}(?:\b(?:although|though|even\s{1,3}though|because|since|rather\s{1,3}than"
-    r"|instead\s{1,3}of|not|neither|nor|cannot|unlike|except(?:ing)?|excluding|other\s{1,3}than"
-    r"|apart\s{1,3}from|(?:all|(?:every|any)(?:thing|one|body))(?:\s{1,3}(?:the\s{1,3})?[a-z]{1,15})?"
-    r"\s{1,3}but)\b|n['’]t\b|虽然|尽管|因为|而不是|而非|不是|不选|除了)[^.;；。\n]*",
-    re.IGNORECASE,
-)
 _SENTENCE_END = re.compile(r"[。！？!?\n]|\.(?=\s|$)")
 
 _LONGEST = 2000
-_SHORT_LINE = 200
 _SHORT_TEXT = 1000
-# "The largest is **B**"
-_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*|__([^_\n]{1,200})__")
-# "B\nExplanation: ..."
-_EXPLANATION = re.compile(
-    r"^[#*_\s]{0,8}(?:explanations?|reason(?:ing|s)?|because|解释|理由|说明|解析|因为)"
-    r"[*_]{0,3}[ :：]",
-    re.IGNORECASE,
-)
 _BULLET = re.compile(r"^\s{0,8}(?:[-*•·+]\s|\d{1,2}[.)、]\s?|[(（]\d{1,2}[)）])")
-_QUOTE = re.compile(r"^\s{0,3}(?:>\s{1,3}){1,5}")
 # ">" next to an answer is not markup: ">12" is a bound.
 _EDGES = ' \t\r\n*_`#"“”'
 
@@ -101,40 +82,20 @@ def grade_strictly(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: 
 
 
 def final_answer(response: str) -> str:
-    """The final answer, at most 2,000 characters; empty if none is found, or if it is in doubt.
-
-    Thinking is ignored. The last stated answer counts; else a line by itself or before an
-    explanation, bold text in the last line, a list, or a short last line.
-    """
+    """The final answer, at most 2,000 characters; empty if there is none, or if it is in doubt."""
     found = _settled(response)
-    if found is None or found.marked:
-        return "" if found is None else _stated(found)
-    text = found.spoken.strip()
-    lines = [line for line in text[:_LONGEST].split("\n") if line.strip()]
-    if not lines:
-        return ""
-    if (len(lines) == 1 and len(text) <= _LONGEST) or _EXPLANATION.match("".join(lines[1:2])):
-        return _short(lines[0])
-    last = text[-_LONGEST:].rsplit("\n", 1)[-1]
-    listed = len(text) <= _SHORT_LINE and all(map(_BULLET.match, lines))
-    return ", ".join(_bold(last)) or (text if listed else _short(last))
+    return "" if found is None else _stated(found)
 
 
 def whole_answer(response: str, *, doubtful: bool = False) -> str:
-    """The text of a free answer: the stated answer, or a short response unchanged.
+    """The text of a free answer: the stated answer, else the end of the response.
 
-    For a long response without a stated answer: its first and last paragraphs and bold text. Empty
-    if the answer is in doubt, unless ``doubtful``.
+    Empty if the answer is in doubt, unless ``doubtful``.
     """
     found = _settled(response, doubtful)
     if found is None or found.marked:
         return "" if found is None else _stated(found)
-    text = found.spoken.strip()
-    if len(text) <= _SHORT_TEXT:
-        return text
-    paragraphs = [text[:_LONGEST].split("\n\n", 1)[0], text[-_LONGEST:].rsplit("\n\n", 1)[-1]]
-    ends = [paragraph for paragraph in paragraphs if len(paragraph) <= _SHORT_TEXT]
-    return "\n".join([*ends, *_bold(text[-20 * _LONGEST :])[-50:]])
+    return found.spoken.strip()[-_SHORT_TEXT:]
 
 
 def _settled(response: str, doubtful: bool = False) -> Statement | None:
@@ -146,26 +107,12 @@ def _settled(response: str, doubtful: bool = False) -> Statement | None:
     return found if doubtful or not found.doubt else None
 
 
-def _bold(text: str) -> list[str]:
-    return [one or other for one, other in _BOLD.findall(text)]
-
-
 def _stated(found: Statement) -> str:
-    return (found.boxed or found.text)[:_LONGEST].strip(_EDGES)
-
-
-def _short(line: str) -> str:
-    """A short line without its markup; empty for a long one."""
-    return _QUOTE.sub("", line).strip(_EDGES) if len(line) <= _SHORT_LINE else ""
+    return found.raw[:_LONGEST].strip(_EDGES)
 
 
 def _sentence(text: str) -> str:
     return _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
-
-
-def _main_clause(text: str) -> str:
-    """The text without clauses that deny or explain."""
-    return _ASIDE.sub(" ", text)
 
 
 def _said(answer: str, wanted: Sequence[str]) -> Callable[[str], bool]:
@@ -203,7 +150,7 @@ def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
     if len(wanted) == 1 and isinstance(order, str) and re.fullmatch(r"[A-Z]{2,26}", order.strip()):
         wanted = list(wanted[0])
     text = "\n".join(map(plain, final_answer(answer).split("\n")))
-    for part in dict.fromkeys((_main_clause(text), _main_clause(_sentence(text)))):
+    for part in (text, _sentence(text)):
         parts = _elements(_ORDER_INTRODUCED.sub("", part))
         row = re.sub(r"[-–—\s]", "", parts[0]) if len(parts) == 1 else ""
         if row.isalnum() and all(len(item) == 1 for item in wanted):
@@ -251,11 +198,10 @@ def _is_within(found: Quantity | None, low: float, high: float) -> bool:
 
 def _the_quantity(text: str) -> Quantity | None:
     """The only quantity that an answer states, or its first sentence, or its conclusion."""
-    text = _OUT_OF.sub(" ", _ARROW.sub("=", _TAG.sub(" ", text)))
+    text = _OUT_OF.sub(" ", _ARROW.sub("=", text))
     without = _ASIDE_WITH_NUMBER.sub(" ", text)
-    text = _main_clause(without if re.search(r"\d", without) else text)
-    parts = (text, _sentence(text), _SO.split(text)[-1], _INCLUDING.split(text)[0])
-    for part in dict.fromkeys((*parts, after_retraction(text))):
+    text = without if re.search(r"\d", without) else text
+    for part in (text, _sentence(text), _SO.split(text)[-1], after_retraction(text)):
         found = stated_number(plain(part))
         if found is not None:
             return found.quantity
@@ -282,8 +228,7 @@ def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> boo
     if isinstance(interval[0], str):
         low, high = (seconds(end.split(":")) for end in interval)
         text = plain(text)
-        without = _clock_times(_main_clause(_ASIDE_WITH_NUMBER.sub(" ", text)))
-        times = set(without or _clock_times(_main_clause(text)))
+        times = set(_clock_times(_ASIDE_WITH_NUMBER.sub(" ", text)) or _clock_times(text))
         return len(times) == 1 and any(low <= time <= high for time in times.pop())
     found = _the_quantity(text)
     low, high = interval
@@ -311,17 +256,11 @@ def _clock_times(text: str) -> list[frozenset[int]]:
 
 def _multi_interval(answer: str, intervals: Sequence[Sequence[Any]], units: Sequence[Any]) -> bool:
     """Whether one interval with its own units matches; all intervals share a flat list of units."""
-    beside: list[Sequence[str]] = [
-        [units[place]] if isinstance(units[place], str) else units[place]
-        for place in range(min(len(units), len(intervals)))
-    ]
+    beside = [[unit] if isinstance(unit, str) else unit for unit in units]
     if len(units) != len(intervals) and all(isinstance(unit, str) for unit in units):
         beside = [units] * len(intervals)
-    beside += [()] * (len(intervals) - len(beside))
-    return any(
-        _interval(answer, interval, its_units)
-        for interval, its_units in zip(intervals, beside, strict=True)
-    )
+    pairs = zip_longest(intervals, beside[: len(intervals)], fillvalue=())
+    return any(_interval(answer, interval, its_units) for interval, its_units in pairs)
 
 
 _GRADERS: dict[str, Callable[..., float | bool]] = {

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
+from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.rpts_eval.settings import RptsSettings
 
 _HERE = "lmms_rpts.tasks.rpts_eval"
+
+
+class RptsSettings(Table):
+    """The settings of RPTS-Eval."""
+
+    TABLE: ClassVar[str] = "rpts"
+    path: Place | None = setting(None, "folder of RPTS-Eval; without it, downloaded", True)
+
 
 BENCHMARK = Benchmark(
     name="rpts",
     title="RPTS-Eval",
     folder=Path(__file__).parent,
     settings=RptsSettings,
-    checks=f"{_HERE}.checks:CHECKS",
-    examine=f"{_HERE}.data_checks:examine",
+    checks=f"{_HERE}.data:CHECKS",
+    examine=f"{_HERE}.data:examine",
     filters={
-        "rpts_transform": "lmms_rpts.filters:TransformFilter",
+        "rpts_transform": "lmms_rpts.filters.transform:TransformFilter",
         "rpts_any_transform": "lmms_rpts.tasks.any_task.filter:AnyTransformFilter",
-        "rpts_score": "lmms_rpts.filters:ScoreFilter",
-        "rpts_aggregate": "lmms_rpts.filters:AggregateFilter",
+        "rpts_score": "lmms_rpts.filters.score:ScoreFilter",
+        "rpts_aggregate": "lmms_rpts.filters.aggregate:AggregateFilter",
     },
     record="lmms_rpts.filters.record:RptsRecord",
     scored={
@@ -31,6 +40,6 @@ BENCHMARK = Benchmark(
         "rpts_eval_zh_free": (),
         "rpts_demo": (),
     },
-    documents=f"{_HERE}.documents:read_documents",
-    images=f"{_HERE}.documents:images_folder",
+    documents=f"{_HERE}.data:read_documents",
+    images=f"{_HERE}.data:images_folder",
 )

@@ -3,106 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from lmms_rpts.tasks.images import behind_names, doc_to_visual
+from lmms_rpts.tasks.images import ImagePrompt, doc_to_visual
+
+__all__ = ["VARIANTS", "doc_to_messages", "doc_to_text", "doc_to_visual"]
 
 Doc = Mapping[str, Any]
 
 VARIANTS = ("default", "free")
 
-
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    context: str
-    image: str
-    text: str
-    statement: str
-    instructions: Mapping[str, str]
-
-
-_WORDINGS: dict[str, _Wording] = {
-    "en": _Wording(
-        context="Context: {}",
-        image="Image {}:",
-        text="Text {}: {}",
-        statement="Statement: {}",
-        instructions={
-            "default": (
-                "Do you agree or disagree with the statement? Work it out from the context, the "
-                "images and the texts.\n"
-                "Write one step of reasoning a line, numbered from 0, in the form\n"
-                "Conclusion k: from Image i / Text j / Conclusion l, what follows from them\n"
-                "First say what each image shows (from Image 0, ...), then draw your conclusions "
-                "(from Conclusion 0 and Text 1, ...). Name all that a step rests on: images, "
-                "texts, the Context, or conclusions of earlier lines.\n"
-                "End with one line: Final answer: agree, or: Final answer: disagree."
-            ),
-            "free": (
-                "Do you agree or disagree with the statement? Think it through step by step, using "
-                "the context, the images and the texts, and write your reasoning down.\n"
-                "End with one line: Final answer: agree, or: Final answer: disagree."
-            ),
-        },
-    ),
-    "zh": _Wording(
-        context="上下文：{}",
-        image="图片{}：",
-        text="文本{}：{}",
-        statement="陈述：{}",
-        instructions={
-            "default": (
-                "你同意还是不同意这条陈述？请依据上下文、图片和文本推理得出答案。\n"
-                "每行写一步推理，从0开始编号，格式为：\n"
-                "结论k：根据图片i / 文本j / 结论l，由此得出的内容\n"
-                "先写出每张图片显示的内容（根据图片0，……），再逐步得出结论（根据结论0和文本1，……）。"
-                "请写明每一步的全部依据：图片、文本、上下文，或前面各行的结论。\n"
-                "最后单独一行写：最终答案：同意，或：最终答案：不同意。"
-            ),
-            "free": (
-                "你同意还是不同意这条陈述？请依据上下文、图片和文本一步一步思考，并写出推理过程。\n"
-                "最后单独一行写：最终答案：同意，或：最终答案：不同意。"
-            ),
-        },
-    ),
+_WORDINGS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "context": "Context: {}",
+        "text": "Text {}: {}",
+        "statement": "Statement: {}",
+        "default": (
+            "Do you agree or disagree with the statement? Work it out from the context, the "
+            "images and the texts.\n"
+            "Write one step of reasoning a line, numbered from 0, in the form\n"
+            "Conclusion k: from Image i / Text j / Conclusion l, what follows from them\n"
+            "First say what each image shows (from Image 0, ...), then draw your conclusions "
+            "(from Conclusion 0 and Text 1, ...). Name all that a step rests on: images, "
+            "texts, the Context, or conclusions of earlier lines.\n"
+            "End with one line: Final answer: agree, or: Final answer: disagree."
+        ),
+        "free": (
+            "Do you agree or disagree with the statement? Think it through step by step, using "
+            "the context, the images and the texts, and write your reasoning down.\n"
+            "End with one line: Final answer: agree, or: Final answer: disagree."
+        ),
+    },
+    "zh": {
+        "context": "上下文：{}",
+        "text": "文本{}：{}",
+        "statement": "陈述：{}",
+        "default": (
+            "你同意还是不同意这条陈述？请依据上下文、图片和文本推理得出答案。\n"
+            "每行写一步推理，从0开始编号，格式为：\n"
+            "结论k：根据图片i / 文本j / 结论l，由此得出的内容\n"
+            "先写出每张图片显示的内容（根据图片0，……），再逐步得出结论（根据结论0和文本1，……）。"
+            "请写明每一步的全部依据：图片、文本、上下文，或前面各行的结论。\n"
+            "最后单独一行写：最终答案：同意，或：最终答案：不同意。"
+        ),
+        "free": (
+            "你同意还是不同意这条陈述？请依据上下文、图片和文本一步一步思考，并写出推理过程。\n"
+            "最后单独一行写：最终答案：同意，或：最终答案：不同意。"
+        ),
+    },
 }
-
-
-def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The prompt for wrappers that take the images separately from the text."""
-    lines = [
-        part if isinstance(part, str) else _in_order(part, doc)
-        for part in _parts(doc, lmms_eval_specific_kwargs)
-    ]
-    return "\n".join(lines)
-
-
-def doc_to_messages(
-    doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
-) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers, each image right after its name."""
-    parts = _parts(doc, lmms_eval_specific_kwargs)
-    return behind_names(parts, _WORDINGS[doc["language"]].image, doc_to_visual(doc))
 
 
 def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
     """The lines of the prompt; a number stands for the image of that number."""
     variant = (kwargs or {}).get("variant", "default")
-    wording = _WORDINGS[doc["language"]]
-    if variant not in wording.instructions:
+    if variant not in VARIANTS:
         raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
-    yield wording.context.format(doc["context"])
+    wording = _WORDINGS[doc["language"]]
+    yield wording["context"].format(doc["context"])
     yield from range(len(doc["visual_clue"]))
     for number, clue in enumerate(doc["textual_clue"]):
-        yield wording.text.format(number, clue)
-    yield wording.statement.format(doc["statement"])
-    yield wording.instructions[variant]
+        yield wording["text"].format(number, clue)
+    yield wording["statement"].format(doc["statement"])
+    yield wording[variant]
 
 
-def _in_order(number: int, doc: Doc) -> str:
-    total = len(doc["visual_clue"])
-    name = _WORDINGS[doc["language"]].image.format(number)
-    if doc["language"] == "zh":
-        return f"{name}所附{total}张图片中的第{number + 1}张"
-    return f"{name} number {number + 1} of the {total} attached"
+PROMPT = ImagePrompt(
+    _parts,
+    names={"en": "Image {number}:", "zh": "图片{number}："},
+    attached={
+        "en": "Image {number}: number {place} of the {total} attached",
+        "zh": "图片{number}：所附{total}张图片中的第{place}张",
+    },
+)
+doc_to_text, doc_to_messages = PROMPT.doc_to_text, PROMPT.doc_to_messages

@@ -8,14 +8,10 @@ from typing import Any
 
 from lmms_rpts.filters.metrics import METRICS as RPTS_METRICS
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.tasks.aggregation import Value, mean_of_scored, mean_over_tasks
-from lmms_rpts.tasks.results import mean, read_records
+from lmms_rpts.tasks.aggregation import Value, mean, mean_of_scored, mean_over_tasks, read_records
 
 METRICS = tuple(each.name for each in RPTS_METRICS)
 """All metrics, in the order of tables and columns."""
-
-SHARES = frozenset(each.name for each in RPTS_METRICS if each.kind == "share")
-"""The metrics that are shares of responses; the others are means of scores or counts."""
 
 COUNTS = frozenset(each.name for each in RPTS_METRICS if each.kind == "count")
 """The metrics that may exceed 1."""
@@ -52,7 +48,10 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
     document = _identity(doc)
     if document is None:
         return means
-    return {name: None if each is None else Value(each, document) for name, each in means.items()}
+    return {
+        name: None if each is None else Value(each, document=document)
+        for name, each in means.items()
+    }
 
 
 def _identity(doc: Mapping[str, Any]) -> str | None:

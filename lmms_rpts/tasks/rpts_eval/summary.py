@@ -13,10 +13,15 @@ from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import undecided_note
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
-from lmms_rpts.tasks.display import Display, ShownAnswer, usual_question
-from lmms_rpts.tasks.grade_types import Column, Figures, Grading
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.groups import by_field
+from lmms_rpts.tasks.grade_types import (
+    Column,
+    Display,
+    Figures,
+    Grading,
+    ShownAnswer,
+    usual_question,
+)
+from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.rpts_eval.results import LOWER_IS_BETTER
 from lmms_rpts.tasks.sheets import metric_column
 

@@ -1,0 +1,306 @@
+"""Parsers of judge replies: scores in [0, 1] and verdicts of one word; strict, without guessing."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+from lmms_rpts.judging.request_kinds import SCORED, request_kinds
+from lmms_rpts.judging.types import JudgeRequest, Reply
+
+PARSER_VERSION = "3"
+"""Part of cache keys; increase it whenever a reply may be parsed to a different score."""
+
+
+def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None, str | None]:
+    """The value of a reply, or the reason why it has none."""
+    kind = request_kinds()[request.kind]
+    wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
+    if not reply.complete:
+        return None, f"{wanted}: {_cut_off(reply, request.most_tokens)}"
+    parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
+    text = reply.text
+    if kind.words:
+        # A reply in the requested schema; else the whole reply is parsed.
+        found = _json_object(text) or {}
+        verdict = found.get("verdict") if found.keys() <= {"reason", "verdict"} else None
+        text = verdict if isinstance(verdict, str) else text
+    try:
+        value = parse(text)
+    except Exception as failure:  # an error of a parser fails this reply, not the run
+        return None, f"{wanted}: {type(failure).__name__}: {failure}"
+    value = None if value == "" else value
+    return value, wanted if value is None else None
+
+
+def _cut_off(reply: Reply, most: int) -> str:
+    limit, made = reply.limit or most, reply.usage.output_tokens if reply.usage else 0
+    if not made:
+        return f"it was cut off (limit: {limit:,} tokens)"
+    if made < limit:
+        return (
+            f"it was cut off after {made:,} of {limit:,} allowed tokens: the server has a limit of "
+            "its own, or its context is full"
+        )
+    return f"it was cut off after {made:,} tokens, the limit for this request"
+
+
+_THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THINKING_BEGINS = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+
+
+def strip_thinking(reply: str) -> str:
+    """The reply of a reasoning judge after its thinking; empty if the thinking never ended."""
+    said = _THINKING_ENDS.split(reply)[-1]
+    return _THINKING_BEGINS.split(said)[0]
+
+
+def _json_object(reply: str) -> dict[str, Any] | None:
+    """The JSON object that a reply consists of; None if it is something else."""
+    said = strip_thinking(reply).strip()
+    if said.startswith("```") and said.endswith("```"):
+        said = said.removeprefix("```").removeprefix("json").removesuffix("```")
+    try:
+        found = json.loads(said)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+# ---- scores
+
+# "0٫5", "0。5", "1:10": digits after such a sign belong to a different number.
+_NUMBER = (
+    r"(?<![\d.,A-Za-z√])-?(?:\d{1,6}(?:[.,]\d{1,20})?|\.\d{1,20})(?:[eE]-?\d{1,2})?"
+    r"(?!\d|[.,]\d|[A-Za-z]| ?[.·:点'٫\u0307‚。∙•] ?\d)"
+)
+# "½" is "1⁄2" after normalisation, "1 ÷ 2", too; a minus sign is not always a hyphen.
+_SIGNS = str.maketrans("⁄∕÷∶−", "///:-")
+_POWER = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]{1,9}")  # "0.5²" would be normalised to 0.52
+_LEFT_OUT = [
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r"[*_`$#]|\\boxed|\\text|[{}]", ""),
+        # "a score from 0 to 1", "(0-1)", "[0, 1]", 0到1之间: the scale, not a score.
+        (
+            r"[(\[]?(?:(?<![A-Za-z])(?:from|between) |介于|从|在)?"
+            r"(?<![\d.,])0(?:\.0)? ?(?:-|–|—|~|to|and|,|到|至|和|与) ?1(?:\.0)?(?!\d|[.,]\d)"
+            r"(?:之间|的)?[)\]]?",
+            " ",
+        ),
+        # "0.5 to 0.7" is not a score, and neither is either end.
+        (rf"{_NUMBER} ?(?:-|–|—|~|to|到|至) ?{_NUMBER}", " "),
+        # "<0.5" and "> 0.5" are bounds; neither "<0.5>" nor "<score>0.5</score>" is one.
+        (rf"<({_NUMBER})>", r"\1"),
+        (rf"(?:[≤≥<]|(?<![A-Za-z\"'-])>) ?{_NUMBER}", " "),
+    )
+]
+_VALUE = (
+    rf"(?P<value>{_NUMBER})"
+    rf"(?: ?(?P<percent>%)| {{0,3}}(?:/|\(?(?:out )?of) {{0,3}}(?P<of>{_NUMBER}))?"
+)
+_LABEL = (
+    r"(?:(?<![A-Za-z])scores?|(?<![A-Za-z])rating|分数|得分|评分|打分)[\"'>]{0,2}"
+    r"[ \t]{0,4}(?:is|of|was|为|是)?[ \t]{0,4}[:=]?[ \t]{0,4}[\[(\"'“‹]{0,2}"
+)
+_MINE = r"(?:(?:final|overall|revised|corrected|my|the|最终|总|修正后的?)[ \t]?)?"
+# "1 + 0.5", "1 × 10^-1", "0.8 → 0", "1|10", "1 in 10", "1 over 2", "1‰", "1分之一"
+_NO_SUM = (
+    r"(?! {0,2}(?:[+*=^|×→‰√/\\]|-{1,2}>|分之|[-–—~到至](?=\d)"
+    r"|(?:in|over|per|times|x|divided by) {1,2}(?=-?[\d.])))"
+)
+# A line that begins with the score; a remark may follow.
+_STATED = re.compile(
+    rf"^[ \t\-•]{{0,8}}{_MINE}{_LABEL}{_VALUE}{_NO_SUM}"
+    r"[>\])\"'”›分]{0,3}[ \t]{0,4}(?=$|[(.,;。，；—–]|- )",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ALONE = re.compile(rf"^[ \t\"'(<\[]*{_VALUE}[ \t\"'.。)>\]分]*$", re.IGNORECASE | re.MULTILINE)
+_MENTIONED = re.compile(rf"{_LABEL}{_VALUE}{_NO_SUM}", re.IGNORECASE)
+_ANY = re.compile(_VALUE, re.IGNORECASE)
+# "1" may be one of ten: 从0到10打分：1, "Score: 1 (on a scale from 1 to 5)"
+_OTHER_SCALE = re.compile(
+    r"out of|\bmax|满分|分制|percent|points?\b|(?:scale|from) (?:of |from )?1 ?(?:-|–|to) ?\d"
+    r"|(?:scale|from|range|score|rating|rate|从|在|由|打分|评分|得分)[^\d\n]{0,16}"
+    r"[01] ?(?:-|–|—|~|to|到|至) ?(?:[2-9]|\d{2,3})(?![\d.,]\d)",
+    re.IGNORECASE,
+)
+_OTHER_TOTAL = re.compile(r"final|overall|total|max|scale", re.IGNORECASE)
+
+
+def parse_score(reply: str) -> float | None:
+    """Parse the score that a reply states.
+
+    Parsed in this order: a "score" in JSON; lines that begin with a score ("Score: 0.8",
+    得分：0.8), unless a decimal after it corrects it; lines that contain only a number; numbers
+    that a sentence calls a score. All numbers that are found must agree: "a score of 1 would need
+    more" is not a score. Fractions ("8/10", "4 out of 5") and percentages are converted.
+
+    Args:
+        reply: the reply of a judge.
+
+    Returns:
+        A score in [0, 1]; None if there is none, none in range, or several.
+    """
+    said = strip_thinking(reply)
+    found = _json_object(said)
+    if found is not None:
+        return _score_of(found)
+    text = unicodedata.normalize("NFKC", _POWER.sub("^", said)).translate(_SIGNS)
+    for pattern, instead in _LEFT_OUT:
+        text = pattern.sub(instead, text)
+    for stated in (_STATED, _ALONE, _MENTIONED):
+        scores = list(stated.finditer(text))
+        if not scores:
+            continue
+        one = any(each["value"] == "1" and not (each["of"] or each["percent"]) for each in scores)
+        if one and _OTHER_SCALE.search(said):
+            return None
+        if stated is not _ALONE:
+            # A decimal after the score may correct it; a whole number may count anything.
+            start = scores[-1].end() if stated is _STATED else 0
+            others = _ANY.finditer(text, start)
+            scores += [each for each in others if not each[0].lstrip("-").isdigit()]
+        values = {_in_range(each) for each in scores}
+        return values.pop() if len(values) == 1 else None
+    return None
+
+
+def _score_of(found: Mapping[str, Any]) -> float | None:
+    """The score of a JSON object, with our schema or another one."""
+    score = next((found[name] for name in ("score", "分数", "得分") if name in found), None)
+    if isinstance(score, str):
+        return parse_score(score)
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        return None
+    if any(map(_OTHER_TOTAL.search, found)):
+        return None
+    return float(score) if 0 <= score <= 1 else None
+
+
+def _in_range(match: re.Match[str]) -> float | None:
+    value = float(match["value"].replace(",", "."))
+    if match["percent"]:
+        value /= 100
+    elif match["of"]:
+        whole = float(match["of"].replace(",", "."))
+        value = value / whole if whole > 0 else -1.0
+    return value if 0.0 <= value <= 1.0 else None
+
+
+# ---- verdicts of one word
+
+W = TypeVar("W", bound=str)
+
+_DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
+_VERDICT = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
+_CLOSING = r"[\s*_`\"“”'.。!)\]}]*"
+_LONGEST_LINE = 120
+_ENDS = (".", "。", "!", ":", ")", "”", '"', "*")
+_SO = r"(?:(?:so|thus|hence|therefore)[, ]+|(?:因此|所以|故)[, ]?)"
+_NAMED = (
+    r"(?:(?:the|my|final|最终) ?)*"
+    r"(?:verdict|answer|judge?ment|decision|comparison|conclusion|result|判定|判断|答案|比较|结论)"
+    rf"{_DECOR}(?::|is\b:?|[为是]:?)"
+)
+_MARK = re.compile(r"<(yes|no)>")
+_MARKED = re.compile(
+    rf"(?:(?:[-•]\s)?{_DECOR}{_SO}?{_NAMED}|{_DECOR}{_SO})?{_DECOR}<(?:yes|no)>{_CLOSING}"
+)
+_BARE = re.compile(rf"{_DECOR}(yes|no){_CLOSING}")
+_AFTER_SENTENCE = re.compile(r"[.。!?][\s*_`]*")
+_OPENING_WORD = re.compile(r"(?:^|[.。!?:,;])\s*(yes|no)\s*(?=[.。!?:,;])")
+_OR = re.compile(r"(?:\bor|/|\||或)$")
+
+
+def parse_yes_no(reply: str) -> str | None:
+    """``yes`` or ``no``; None if the reply does not end with one of them.
+
+    The last line must end with one mark, <Yes> or <No>, which is alone, after a label or after a
+    complete sentence; or the line is the bare word. A mark does not count within a sentence ("I
+    can't say <Yes>"), with text after it, or with the other mark next to it or directly above it.
+    """
+    lines = _lines(reply)
+    if not lines:
+        return None
+    found = _mark(lines[-1])
+    if found is None:
+        bare = _BARE.fullmatch(lines[-1]) if len(lines[-1]) <= _LONGEST_LINE else None
+        found = bare[1] if bare and _stands_alone(lines) else None
+    before = next((line for line in reversed(lines[:-1]) if line), "")
+    above = _mark(_OR.sub("", before).rstrip())  # two marks in a row repeat the instructions
+    if found is None or above not in (None, found):
+        return None
+    return found
+
+
+def _mark(line: str) -> str | None:
+    """The word of the only mark of a line, if the line ends with it."""
+    marks = list(_MARK.finditer(line))
+    if len(marks) != 1:
+        return None
+    head, word, tail = line[: marks[0].start()], marks[0][1], line[marks[0].end() :]
+    if len(line) <= _LONGEST_LINE and _MARKED.fullmatch(line):
+        return word
+    if tail.strip("*_`.。! ") or not _AFTER_SENTENCE.fullmatch(_ending(head)):
+        return None
+    return word if all(said == word for said in _OPENING_WORD.findall(head)) else None
+
+
+def _ending(head: str) -> str:
+    return head[len(head.rstrip("*_` \t")) - 1 :]
+
+
+def _parser(verdicts: Mapping[W, str]) -> Callable[[str], W | None]:
+    """A parser of one of these words, in English or Chinese; None if a reply ends otherwise.
+
+    The last line must be the verdict and nothing else: "Verdict: correct" (判定：正确), or the word
+    alone. Other text after or next to a verdict may retract it: then the request is retried.
+    """
+    words: dict[str, W] = {
+        each: word for word, more in verdicts.items() for each in (word, *more.split("|"))
+    }
+    line = re.compile(rf"(?P<label>{_VERDICT})?{_DECOR}(?P<word>{'|'.join(words)}){_CLOSING}")
+
+    def parse(reply: str) -> W | None:
+        lines = _lines(reply)
+        if not lines or len(lines[-1]) > _LONGEST_LINE:
+            return None
+        found = line.fullmatch(lines[-1])
+        alone = found is not None and (found["label"] or _stands_alone(lines))
+        return words[found["word"]] if found and alone else None
+
+    return parse
+
+
+Mistake = Literal["perception", "reasoning", "calculation", "reject"]
+_MISTAKES: Mapping[Mistake, str] = {
+    "perception": "感知",
+    "reasoning": "推理",
+    "calculation": "计算",
+    "reject": "拒答",
+}
+parse_mistake = _parser(_MISTAKES)
+parse_grade = _parser({"correct": "正确", "incorrect": "不正确|错误"})
+parse_consistency = _parser({"consistent": "一致", "inconsistent": "不一致"})
+
+
+def _lines(reply: str) -> list[str]:
+    """The lines of a reply, folded, up to the last one with content."""
+    said = unicodedata.normalize("NFKC", strip_thinking(reply)).lower()
+    lines = [line.strip() for line in said.splitlines()]
+    while lines and set(lines[-1]) <= set("`}"):  # blank lines, and closing fences
+        lines.pop()
+    return lines
+
+
+def _stands_alone(lines: Sequence[str]) -> bool:
+    """Whether the last line, a word without a label, is separate from the text before it."""
+    before = next((line for line in reversed(lines[:-1]) if line), "")[-_LONGEST_LINE:]
+    label = re.match(_VERDICT, before)
+    if label:
+        return not before[label.end() :].strip("*_` ")
+    return not before or not lines[-2] or before.endswith(_ENDS)
