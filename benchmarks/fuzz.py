@@ -38,9 +38,9 @@ from tqdm import tqdm
 
 from benchmarks.fuzz_responses import make_response
 from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.isolation import FAULT
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.judging.isolation import FAULT
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.grading import FAILED
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter

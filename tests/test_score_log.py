@@ -13,7 +13,7 @@ def test_warnings_are_found_in_the_whole_log_with_all_their_lines(tmp_path: Path
     log = tmp_path / "log"
     early = _LINE.format("WARNING", "settings", "The first.")
     noise = "2026-11-23 02:00:00 | INFO | lmms_eval.x:f:1 - noise\n" * 9_000
-    late = _LINE.format("ERROR", "judging.isolation", "Please report this:") + "Traceback\n  line\n"
+    late = _LINE.format("ERROR", "filters.isolation", "Please report this:") + "Traceback\n  line\n"
     other = "2026-11-23 02:00:00 | WARNING | lmms_eval.x:f:1 - not ours\n"
     log.write_text(early + noise + late + other + early, encoding="utf-8")
     assert own_warnings(read_log(log)) == ["The first.", "Please report this:\nTraceback\n  line"]

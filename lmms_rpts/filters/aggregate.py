@@ -13,6 +13,7 @@ from loguru import logger
 
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.documents import instance_of
+from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.record import (
     Fault,
     FirstError,
@@ -25,7 +26,6 @@ from lmms_rpts.filters.record import (
 )
 from lmms_rpts.filters.responses import READ_BY_RULES, REQUEST_FAILED, Doc, ScoredResponse
 from lmms_rpts.judging import NO_JUDGE, backends_of
-from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
     ReasoningChain,

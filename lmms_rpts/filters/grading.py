@@ -12,6 +12,7 @@ from loguru import logger
 
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import instance_of
+from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
 from lmms_rpts.judging import (
     NO_JUDGE,
@@ -22,7 +23,6 @@ from lmms_rpts.judging import (
     choices,
     find_judges,
 )
-from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking

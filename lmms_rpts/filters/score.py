@@ -12,13 +12,13 @@ from loguru import logger
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.documents import images_of
+from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.record import Judged, Kind, Question
 from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
     FixedScore,

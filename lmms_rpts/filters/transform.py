@@ -13,6 +13,7 @@ from lmms_rpts.escaping import visible
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import STANCE, as_texts
 from lmms_rpts.filters.grading import in_sight
+from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.response_reading import (
     ANSWER_FORMS,
     MAX_STEPS,
@@ -25,7 +26,6 @@ from lmms_rpts.filters.response_reading import (
 )
 from lmms_rpts.filters.responses import Doc, TransformedResponse, undecided_note
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError
-from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.schema import shown
 from lmms_rpts.settings import TRANSFORM_MODES, TransformMode, parse_choice
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from lmms_eval.verifiers.base import Verifier, VerifyResult
 
-from lmms_rpts.judging.isolation import Isolation
+from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.reasoning.thinking import select_reasoning
 
 

@@ -15,11 +15,11 @@ from lmms_rpts.filters import grading as shared
 from lmms_rpts.filters import response_reading
 from lmms_rpts.filters import score as scoring
 from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.record import Question, RptsRecord
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeRequest, open_engine
-from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading
 from lmms_rpts.tasks.cmmath import verifier as cmmath_verifier
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter

@@ -21,9 +21,9 @@ from lmms_rpts.filters.documents import (
     instance_of,
 )
 from lmms_rpts.filters.grading import GradingFilter
+from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.judging.isolation import Isolation
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import rouge_l
