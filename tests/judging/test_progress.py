@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -76,20 +75,6 @@ def test_two_processes_are_one_count(shown: StringIO) -> None:
     line = _last(shown)
     assert "5/5" in line
     assert dict(re.findall(r"([a-z]+)=(\d+)", line)) == {"asked": "2", "cached": "2", "failed": "1"}
-
-
-def test_conversations_of_several_calls(shown: StringIO) -> None:
-    def talk(first: str) -> Generator[JudgeRequest, Verdict, Any]:
-        messages = [{"role": "user", "content": first}]
-        claim = JudgeRequest("image", messages, claim="The clock shows nine.", evidence=("nine",))
-        yield claim
-        return (yield claim)
-
-    with open_engine("lexical") as engine:
-        engine.converse([talk("a"), talk("b")], "Judging", "steps")
-    line = _last(shown)
-    assert "2/2" in line
-    assert "asked=2" in line
 
 
 def test_the_total_is_what_was_done_with_cache_hits_and_failures(
