@@ -226,15 +226,10 @@ class JudgeEngine:
         verdicts = await asyncio.gather(
             *(client.ask(replace(request, sample=sample), urgency) for client, sample in asked)
         )
+        scores = [each.value if isinstance(each.value, float) else None for each in verdicts]
         opinions = tuple(
-            Opinion(
-                client.member.name,
-                sample,
-                each.value if isinstance(each.value, float) else None,
-                each.text,
-                each.error,
-            )
-            for (client, sample), each in zip(asked, verdicts, strict=True)
+            Opinion(client.member.name, sample, score, each.text, each.error)
+            for (client, sample), score, each in zip(asked, scores, verdicts, strict=True)
         )
         usages = [verdict.usage for verdict in verdicts if verdict.usage is not None]
         joined = Verdict(
@@ -245,17 +240,17 @@ class JudgeEngine:
             usage=sum(usages, Usage()) if usages else None,
             opinions=opinions,
         )
-        scores = [opinion.score for opinion in opinions if opinion.score is not None]
-        quorum = len(opinions) if self._jury == "mean" else len(opinions) // 2 + 1
-        if len(scores) >= quorum:
-            value = median(scores) if self._jury == "median" else fmean(scores)
-            return replace(joined, value=value, spread=pstdev(scores))
-        failed = [opinion for opinion in opinions if opinion.score is None]
+        found = [score for score in scores if score is not None]
+        quorum = len(scores) if self._jury == "mean" else len(scores) // 2 + 1
+        if len(found) >= quorum:
+            value = median(found) if self._jury == "median" else fmean(found)
+            return replace(joined, value=value, spread=pstdev(found))
+        failed = next(opinion for opinion in opinions if opinion.score is None)
         # An error that stopped all of them already names its judge.
         common = len({opinion.error for opinion in opinions}) == 1
-        who = "" if common else f"{failed[0].judge}: "
-        missing = f"{len(failed)} of {len(opinions)} replies have no score"
-        return replace(joined, error=f"{missing}; {who}{failed[0].error}")
+        who = "" if common else f"{failed.judge}: "
+        missing = f"{len(scores) - len(found)} of {len(scores)} replies have no score"
+        return replace(joined, error=f"{missing}; {who}{failed.error}")
 
 
 def _single(request: JudgeRequest) -> Dialogue[Verdict]:
