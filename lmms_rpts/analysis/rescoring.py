@@ -30,8 +30,7 @@ from lmms_rpts.tasks.any_task.correctness import (
     survey,
 )
 from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
-from lmms_rpts.tasks.benchmark import benchmark_of
-from lmms_rpts.tasks.documents import answered_tasks, read_documents, scored_tasks
+from lmms_rpts.tasks.benchmark import answered_tasks, benchmark_of, read_documents, scored_tasks
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _SAMPLES = "_samples_"

@@ -78,9 +78,8 @@ def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Ma
     """The documents of a task or of the tasks of a group."""
     from lmms_rpts.tasks.any_task.documents import documents_of
     from lmms_rpts.tasks.any_task.names import split_name
-    from lmms_rpts.tasks.benchmark import benchmark_of
+    from lmms_rpts.tasks.benchmark import benchmark_of, read_documents, scored_tasks
     from lmms_rpts.tasks.data import DataError
-    from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
     known, benchmark = scored_tasks(), benchmark_of(name)
     limit = "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"

@@ -137,7 +137,7 @@ def _score(
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
     from lmms_rpts.runs.task_grades import write_task_grades
     from lmms_rpts.tasks.any_task.names import own_tasks
-    from lmms_rpts.tasks.documents import answered_tasks
+    from lmms_rpts.tasks.benchmark import answered_tasks
 
     metric = load_settings(correct=correct).correct
     rescoring = plan_score(samples, task, own=own_tasks(include_path), correct=metric)
