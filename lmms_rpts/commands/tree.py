@@ -72,6 +72,7 @@ def tree(
       lmms-rpts tree results --id 7 --gold -o gold.svg
     """
     from lmms_rpts.report.layout import Sizes
+    from lmms_rpts.report.trees import figure_svg
     from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     check_suffixes([output], (".svg",), plotted=())
@@ -80,10 +81,7 @@ def tree(
     spare(found, [output])
     name = _task(found, instance, task)
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
-    from lmms_rpts.report.trees import figure_svg
-
-    sizes = Sizes(node=node_width, lines=lines)
-    trees = _gold_tree(chosen, sizes) if gold else _trees(chosen, sizes)
+    trees = _trees(chosen, gold, Sizes(node=node_width, lines=lines))
     title = f"{'Gold reasoning' if gold else 'Reasoning'}: {name} {instance}"
     write_file(output, figure_svg(trees, title, legend=legend, background=not transparent))
 
@@ -147,27 +145,25 @@ def _response(run: Run, instance: str, task: str, doc_id: int | None, repeat: in
     fail(f"{run.label} has {there} to instance {instance}: there is no repeat {repeat}")
 
 
-def _trees(chosen: Sequence[tuple[Run, RptsRecord]], sizes: Sizes) -> list[tuple[str, TreePicture]]:
-    from lmms_rpts.report.trees import draw_response
-
-    trees = [
-        (run.label if len(chosen) > 1 else "", draw_response(response, sizes))
-        for run, response in chosen
-    ]
-    if not any(picture.steps for _, picture in trees):
-        fail("There is no tree to draw: no step of reasoning could be parsed from the response")
-    return trees
-
-
-def _gold_tree(
-    chosen: Sequence[tuple[Run, RptsRecord]], sizes: Sizes
+def _trees(
+    chosen: Sequence[tuple[Run, RptsRecord]], gold: bool, sizes: Sizes
 ) -> list[tuple[str, TreePicture]]:
-    from lmms_rpts.report.trees import draw_gold
+    """The trees to draw, with their titles."""
+    from lmms_rpts.report.trees import draw_gold, draw_response
 
-    instance = chosen[0][1].instance
-    if any(response.instance.reasoning != instance.reasoning for _, response in chosen):
-        fail("The runs have different gold reasoning for this instance. Pass one of them")
-    picture = draw_gold(instance, sizes)
-    if not picture.steps:
-        fail("There is no tree to draw: the instance has no gold reasoning with steps")
-    return [("", picture)]
+    if gold:
+        instance = chosen[0][1].instance
+        if any(response.instance.reasoning != instance.reasoning for _, response in chosen):
+            fail("The runs have different gold reasoning for this instance. Pass one of them")
+        trees = [("", draw_gold(instance, sizes))]
+    else:
+        several = len(chosen) > 1
+        trees = [(run.label * several, draw_response(each, sizes)) for run, each in chosen]
+    if not any(picture.steps for _, picture in trees):
+        reason = (
+            "the instance has no gold reasoning with steps"
+            if gold
+            else "no step of reasoning could be parsed from the response"
+        )
+        fail(f"There is no tree to draw: {reason}")
+    return trees

@@ -83,7 +83,7 @@ def test_only_the_first_question_counts(run: Run) -> None:
     first = run.responses[0]
     step = first.steps[1]
     (question,) = step.questions
-    again = replace(question, kind="second", score=1.0)
+    again = question.model_copy(update={"kind": "second", "score": 1.0})
     lifted = step.model_copy(update={"score": 0.8, "questions": (question, again)})
     fixed = step.model_copy(update={"questions": ()})
     response = first.model_copy(update={"steps": (lifted, fixed, *first.steps)})
