@@ -89,10 +89,7 @@ class Rescoring:
     """Saved responses, ready to be scored.
 
     Attributes:
-        responses: by task and document.
-        extents: range of documents per task.
         parts: one call of lmms-eval each.
-        files: the files that the responses were read from.
         passed_over: tasks with responses that are not scored.
         grades: for tasks of other packages, the results of their own metrics.
     """

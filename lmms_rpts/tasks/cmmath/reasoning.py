@@ -220,7 +220,7 @@ class SolutionReading(QuestionReading):
 
         said = part.spoken
         found = grade(doc["question"], doc["reference"], said)
-        value = " ".join(found.answer.split()) or UNDETERMINED
+        value = " ".join((found.answer or "").split()) or UNDETERMINED
         if len(value) > LONGEST_ANSWER:
             value = f"{value[: LONGEST_ANSWER - 1]}…"
         request = partial(compare_request, self.prompts, doc, said)
