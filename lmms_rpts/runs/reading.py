@@ -16,7 +16,7 @@ from lmms_rpts.escaping import storable
 from lmms_rpts.masking import mask
 from lmms_rpts.runs.metadata import image_places
 from lmms_rpts.runs.record import R, Record
-from lmms_rpts.runs.run import AnyRun, Records, RunOf, holds_schema, other_reader_of
+from lmms_rpts.runs.run import AnyRun, Records, RunOf, holds_schema, other_reader
 from lmms_rpts.runs.samples import RunError, read_samples_of
 
 _SAMPLES, _RESULTS = "_samples_", "_results.json"
@@ -101,8 +101,9 @@ def _read_place(record: type[R], place: Path, label: str | None, known: Records)
     runs = [_read_run(record, group, label, known, whole=True) for group in groups.values()]
     runs = [run for run in runs if run.responses]
     if not runs:
-        other = other_reader_of(files, record, known)
-        if other:
+        if other := other_reader(
+            record, known, lambda schema: any(holds_schema(file, schema) for file in files)
+        ):
             raise RunError(f"The samples in {place} are {other}")
         raise RunError(
             f"The samples in {place} are of other tasks, not scored by {record.FILTER}: "

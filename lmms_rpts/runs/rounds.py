@@ -113,11 +113,6 @@ def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
     return dict(zip(names, kinds.values(), strict=True))
 
 
-def documents_of(runs: Iterable[AnyRun]) -> set[tuple[str, int]]:
-    """The documents that any of these runs covers."""
-    return {each.instance.key for run in runs for each in run.responses}
-
-
 def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:
     """Warnings about settings of the scores that differ between runs.
 
@@ -152,16 +147,6 @@ def same_rounds(
                 told.append(f"{seen[said]} and {run.label} have identical responses: copies?")
             seen.setdefault(said, run.label)
     return told
-
-
-def differing_models(models: Mapping[str, Sequence[AnyRun]], documents: str) -> list[str]:
-    """Warnings about models that cover different documents.
-
-    Args:
-        documents: noun for the documents.
-    """
-    covered = {model: documents_of(rounds) for model, rounds in models.items()}
-    return differing_coverage("models", covered, documents)
 
 
 def differing_coverage(

@@ -72,21 +72,15 @@ class RunOf(Generic[R]):
 AnyRun = RunOf[Any]
 
 
-def other_reader(schema: object, record: type[Record], known: Records) -> str | None:
-    """Message about the commands that read another schema of this package; None for others."""
-    for other in known():
-        if other.SCHEMA == schema != record.SCHEMA:
-            return f"of {other.BENCHMARK}, not of {record.BENCHMARK}: {other.READERS}"
-    return None
+def other_reader(
+    record: type[Record], known: Records, is_there: Callable[[str], bool]
+) -> str | None:
+    """Message about the commands that read other schemas of this package; None for others.
 
-
-def other_reader_of(files: list[Path], record: type[Record], known: Records) -> str | None:
-    """Message about the commands that read other schemas in these files; None without any."""
-    others = [
-        other
-        for other in known()
-        if other.SCHEMA != record.SCHEMA and any(holds_schema(file, other.SCHEMA) for file in files)
-    ]
+    Args:
+        is_there: whether there are records of a schema.
+    """
+    others = [each for each in known() if each.SCHEMA != record.SCHEMA and is_there(each.SCHEMA)]
     if not others:
         return None
     titles = " and ".join(dict.fromkeys(other.BENCHMARK for other in others))

@@ -160,7 +160,7 @@ def _loaded(record: type[R], written: object, task: str, known: Records) -> obje
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != record.SCHEMA:
         named = f" of the task {task!r}" if task else ""
-        other = other_reader(schema, record, known)
+        other = other_reader(record, known, lambda each: each == schema)
         if other:
             raise ForeignError(f"this sample{named} is {other}")
         raise ForeignError(

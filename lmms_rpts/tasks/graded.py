@@ -16,7 +16,6 @@ from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import (
     Figure,
     differing_coverage,
-    differing_models,
     differing_settings,
     document_means,
     mean_tokens,
@@ -280,15 +279,18 @@ def run_warnings(
         line for models in tasks.values() for line in same_rounds(models, scored)
     )
     for task, models in tasks.items():
-        yield from differing_models(models, grading.questions + f" of {task}" * bool(task))
-    if grading.by_task and grading.same_questions:
-        covered = {
-            task: {
-                each.instance.id for runs in of.values() for run in runs for each in run.responses
-            }
-            for task, of in tasks.items()
+        keys = {
+            model: {each.instance.key for run in rounds for each in run.responses}
+            for model, rounds in models.items()
         }
-        yield from differing_coverage("tasks", covered, grading.questions)
+        of_task = f" of {task}" * bool(task)
+        yield from differing_coverage("models", keys, grading.questions + of_task)
+    if grading.by_task and grading.same_questions:
+        ids = {
+            task: {each.instance.id for run in own for each in run.responses}
+            for task, own in parts.items()
+        }
+        yield from differing_coverage("tasks", ids, grading.questions)
     for task, own in parts.items():
         for run in own:
             yield from _left_out(grading, run, f" to {task}" * bool(task))
