@@ -95,9 +95,11 @@ def states(said: str, wanted: str) -> bool:
 
     Particles are ignored, and only a short text may be between two clauses of the wanted words.
     """
-    folded, parts = core_words(said), map(core_words, re.split("[,，]", wanted))
+    folded, parts = core_words(said), [core_words(part) for part in re.split("[,，]", wanted)]
+    if not 0 < len("".join(parts)) <= len(folded):
+        return False
     pattern = "[^不非没]{0,8}".join(re.escape(part) for part in parts if part)
-    found = list(re.finditer(pattern, folded))[-1:] if pattern else []
+    found = list(re.finditer(pattern, folded))[-1:]
     denied = any(
         _DENIED.search(folded[: each.start()]) or _DENIED_AFTER.search(folded[each.end() :])
         for each in found

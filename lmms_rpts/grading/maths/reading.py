@@ -310,7 +310,7 @@ def _equations(said: str, wanted: str, question: Question) -> bool | None:
     same = same_equations(answer, target)
     if same and _SET_UP.search(question.raw):
         # The equation itself is asked for: equal solutions are not enough.
-        return same_items(answer, target, lambda *pair: same_items(*pair, equal)) or None
+        return same_items(answer, target, lambda one, other: same_items(one, other, equal)) or None
     if same and values and not found:
         solved = all(each.number is not None for several in values.values() for each in several)
         return not solved  # 2x=12 is not yet a solution
