@@ -51,11 +51,11 @@ def said(tmp_path_factory: pytest.TempPathFactory, settings: dict[str, str]) -> 
             patch.setenv(name, value)
         for task in BY_GENERATION:
             for at, document in enumerate(load_documents(*TASKS[task][:2])):
-                right = document.duplicate % 2 == 0
-                answer = document.answers[0] if document.answers and right else "nothing"
-                if document.options:
-                    place = (document.right + (not right)) % len(document.options)
-                    answer = f"({document.marks[place]}) {document.options[place]}"
+                right, options = document["duplicate"] % 2 == 0, document["options"]
+                answer = document["answers"][0] if document["answers"] and right else "nothing"
+                if options:
+                    place = (document["right"] + (not right)) % len(options)
+                    answer = f"({document['marks'][place]}) {options[place]}"
                 lines.append(json.dumps({"task": task, "doc_id": at, "response": answer}))
     path = tmp_path_factory.mktemp("said") / "said.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")

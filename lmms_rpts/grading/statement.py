@@ -21,10 +21,11 @@ READ = 60_000
 
 # <|im_end|>, <STEP1>
 _IGNORED = re.compile(r"<\|[a-z_]{1,20}\|>|</s>|</?(?:STEP|step|Step)\s?\d{0,3}>")
-# "希望对你有帮助！", "Let me know if you have questions."
+# "希望对你有帮助！", "Let me know if you have questions.", "经检验，符合题意。"
 _CHATTER = re.compile(
     r"^\W{0,8}(?:如果你?您?(?:还|有|需要|想|对)|如有(?:疑问|问题|任何)|希望(?:以上|这|对|能)|请问|祝你?您?"
-    r"|欢迎|以上就?是|感谢|谢谢|(?:please\s)?(?:let|feel\sfree)\s|i\shope|hope\s|if\syou\s|would\syou)",
+    r"|欢迎|以上就?是|感谢|谢谢|(?:please\s)?(?:let|feel\sfree)\s|i\shope|hope\s|if\syou\s|would\syou"
+    r"|经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}$|[^0-9A-Za-z=]{0,8}(?<!不)(?:符合题意|满足(?:条件|题意))\W{0,6}$)",
     re.IGNORECASE,
 )
 _BOX = "\\boxed"

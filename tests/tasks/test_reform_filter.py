@@ -300,13 +300,14 @@ def test_the_publishers_files_have_their_published_figures(
 
 def test_ways_of_asking_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     first = graded("gqa", right_place)
-    configure(monkeypatch, reform={"duplicates": 2, "seed": 1})
+    configure(monkeypatch, reform={"duplicates": 2, "seed": 1, "max_tokens": "published"})
     second = graded("gqa", right_place)
     models = enumerate((first, second))
     runs = [RunOf(str(at), "m", each, {}, (Path("f"),), "s") for at, each in models]
     (warning,) = summarize_reform(runs).warnings[:1]
     assert "times asked: 5, captions once in 0; 2 in 1" in warning
     assert "seed: 0 in 0; 1 in 1" in warning
+    assert "length: long in 0; published in 1" in warning
 
 
 @table(
@@ -332,14 +333,6 @@ def test_answers_may_be_as_long_as_published(
             "do_sample": False,
             "until": [],
         }
-
-
-def test_lengths_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = graded("gqa", right_place)
-    configure(monkeypatch, reform={"max_tokens": "published"})
-    models = enumerate((long, graded("gqa", right_place)))
-    runs = [RunOf(str(at), "m", each, {}, (Path("f"),), "s") for at, each in models]
-    assert "length: long in 0; published in 1" in summarize_reform(runs).warnings[0]
 
 
 def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -> None:
