@@ -46,6 +46,8 @@ _DENIES = re.compile(
 _CALLED = (
     rf"{TOKEN}(?:(?:[\s,、]|\band\b|[和与及])*{TOKEN}){{0,25}}\s?(?:\b(?:options?|choices?|one)\b|选?项|[两三四]项)?"
     r"\s?(?:的?(?:说法|结论|判断|描述)|[:：-])?\s?(?:[都均也皆是]|:|：){0,2}\s?(?:故|所以)?"
+)
+_IS = (
     r"(?:\b(?:is|are|was|were|seems?|looks?|must\sbe)\b\s?)?"
     r"(?:\b(?:both|all|also|clearly|simply|obviously|definitely|really|just|certainly)\b\s?)?"
 )
@@ -54,12 +56,13 @@ _WRONG = (
     r"|不符合(?:题意)?|不成立|错误?的?|错了|[×✗])"
 )
 _NOT_SO = (
-    r"(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)?(?:\s?n't|\s?not\b)|\bcannot\b"
+    r"(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)(?:\s?n't|\snot\b)|\bcannot\b"
     rf"|不是|并非|不会|不(?!错))[^{TOKEN[1:-1]},;，。；]{{0,60}}"
 )
-_DENIED_AFTER = re.compile(rf"{_CALLED}(?:{_WRONG}|{_NOT_SO})", re.IGNORECASE)
+_DENIED_AFTER = re.compile(rf"{_CALLED}(?:{_IS}{_WRONG}|{_NOT_SO})", re.IGNORECASE)
 _CALLED_RIGHT = re.compile(
-    rf"{_CALLED}(?:\b(?:the\s)?(?:most\s)?(?:correct|right|true)\b|(?<!不)(?:正确|成立|符合(?:题意)?)的?|对的?|[√✓])",
+    rf"{_CALLED}{_IS}(?:\b(?:the\s)?(?:most\s)?(?:correct|right|true)\b"
+    r"|(?<!不)(?:正确|成立|符合(?:题意)?)的?|对的?|[√✓])",
     re.IGNORECASE,
 )
 
@@ -194,15 +197,13 @@ class Reader:
         lines = [line for line in spoken.split("\n") if line.strip()]
         if len(set(_LISTED.findall("\n".join(lines[-3:])))) > 1 and not self.several:
             return Choice(None, "a list of options")
-        if len(spoken) <= _SHORT:
-            choice = self._text(spoken)
-            if choice.marks is not None or len(lines) < 2:
-                return choice
-        choice = self._text(stated.said)
+        choice = self._text(spoken) if len(spoken) <= _SHORT else None
+        if choice is None or (choice.marks is None and len(lines) > 1):
+            choice = self._text(stated.said)
         masked = self.options.mask(plain_lines(spoken[-_SHORT:]))
         gone = set(TOKENS.findall(masked.text)) - set(TOKENS.findall(self._undenied(masked)))
         denied = _union(each.marks for each in masked.named("".join(gone)))
-        return Choice(None, "denied") if choice.marks and choice.marks & denied else choice
+        return Choice(None, "denied") if choice.marks and choice.marks <= denied else choice
 
     def _rows(self, spoken: str) -> frozenset[str] | None:
         """The options that lines of verdicts call right, if there is a line for every option."""
@@ -297,6 +298,8 @@ class Reader:
     def _clause(self, clause: str, named: list[Named]) -> frozenset[str] | str | None:
         """The marks that a clause chooses; a rule if it contradicts itself; None if unclear."""
         kinds, marks = {each.kind for each in named}, {each.marks for each in named}
+        if "clash" in kinds:
+            return "letter contradicts text"
         if "either" in kinds:
             return SEVERAL
         if len(marks) > 1 and not self.several:
@@ -307,7 +310,7 @@ class Reader:
         if plain_head and ends and self._is_head(" ".join(between)):
             return _union(marks)
         first = named[0]
-        if first.kind == "mark" and plain_head and between:
+        if first.kind == "mark" and plain_head and (first.own or (first.bracketed and between)):
             # "B. Paris is the capital of France", "(B) It looks like a dog"
             return None if UNSETTLED.search(" ".join((*between, tail))) else first.marks
         # "The city is Paris", "It is a dog on a road"
@@ -341,7 +344,7 @@ class Reader:
     def _undenied(self, masked: Masked) -> str:
         """The text without the tokens that it denies."""
         if self.wrong_wanted:  # "C is wrong" chooses C
-            return re.sub(_WRONG, " ", _CALLED_RIGHT.sub(" ", masked.text))
+            return re.sub(_IS + _WRONG, " ", _CALLED_RIGHT.sub(" ", masked.text))
         return _DENIES.sub(" ", _DENIED_AFTER.sub(" ", masked.text))
 
 

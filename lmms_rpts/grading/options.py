@@ -53,15 +53,19 @@ VERDICTS = frozenset(
 _OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
 _ONE = re.compile(r"(?<![A-Za-z0-9])(?!(?i:and|or)\b)[A-Za-z0-9]{1,3}(?![A-Za-z0-9])")
 
+_BESIDE = re.compile(r"[\s.:：,)、\-–—\"'*]{0,4}(?:\(\s?)?")
+
 
 class Named(NamedTuple):
     """What a token stands for.
 
     Attributes:
         marks: the marks of the options that are named together.
-        kind: ``mark``, ``row`` (several marks), ``either`` (alternatives), or ``text``.
+        kind: ``mark``, ``row`` (several marks), ``either`` (alternatives), ``text``, or ``clash``
+            (a mark beside the text of another option).
         soft: letters that may be no marks, such as AB.
         bracketed: whether the mark is in brackets.
+        own: a mark with the text of its option.
         long: a text of more than one word.
     """
 
@@ -69,6 +73,7 @@ class Named(NamedTuple):
     kind: str
     soft: bool = False
     bracketed: bool = False
+    own: bool = False
     long: bool = False
 
 
@@ -145,7 +150,7 @@ class Options:
         parts: list[str] = []
         tokens: list[Named] = []
         at = 0
-        for start, end, named in sorted(spans, key=lambda span: span[:2])[:_MOST_TOKENS]:
+        for start, end, named in _joined(text, sorted(spans, key=lambda span: span[:2])):
             parts += [text[at:start], chr(_FIRST + len(tokens))]
             tokens.append(named)
             at = end
@@ -248,3 +253,20 @@ def _words(text: str) -> str:
 def plain_lines(text: str) -> str:
     """A text in plain characters, line by line."""
     return "\n".join(plain(line) for line in text[-8_000:].split("\n") if line.strip())
+
+
+def _joined(text: str, spans: list[_Span]) -> list[_Span]:
+    """Marks with the text of an option beside them as one token: "not A. London"."""
+    joined: list[_Span] = []
+    for start, end, named in spans[:_MOST_TOKENS]:
+        begin, stop, before = joined[-1] if joined else (0, 0, named)
+        gap = text[stop:start]
+        if {before.kind, named.kind} == {"mark", "text"} and _BESIDE.fullmatch(gap[:9]):
+            shared, sign = before.marks & named.marks, gap.strip()[:1]
+            if shared or (before.kind == "mark" and sign != ",") or sign == "(":
+                mark = before if before.kind == "mark" else named
+                kind = "mark" if shared else "clash"
+                joined[-1] = (begin, end, mark._replace(kind=kind, own=True))
+                continue
+        joined.append((start, end, named))
+    return joined

@@ -24,13 +24,13 @@ from lmms_rpts.reasoning.mentions import fold_width
 _FRAME = " \t*_\"'`$#“”.。!！:"
 _LABEL = re.compile(
     r"^\W{0,8}(?:(?:the|my|最终)?\s?(?:final\s)?(?:verdict|stance|decision|judge?ment|回答|结论|答案)\s?(?:is|[:：是为]))",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 # Around a stance: what may change it ("agree. But ..."), and a stance ("others may disagree")
 _SECOND_THOUGHTS = re.compile(
-    r"[-=]>|→|⇒|[?？]|\b(?:but|however|unless|if|or|else|only|partial\w*|maybe|unsure|not sure|true"
-    r"|false|incorrect|wrong|untrue|invalid|reject\w*|refute\w*|contradict\w*|not supported)\b"
-    r"|但|除非|如果|仅|或|错误|正确|不成立|不支持|不对",
+    r"[-=]>|→|⇒|[?？]|\b(?:but|however|unless|if|or|either|else|only|partial\w*|maybe|unsure"
+    r"|not sure|true|false|incorrect|wrong|untrue|invalid|reject\w*|refute\w*|contradict\w*"
+    r"|not supported)\b|但|除非|如果|仅|或|错误|正确|不成立|不支持|不对",
     re.IGNORECASE,
 )
 _STANCE_WORD = re.compile(
@@ -62,7 +62,8 @@ _SIDE = re.compile(
     re.IGNORECASE,
 )
 _NO_SIDE = re.compile(
-    r"\b(?:whether|unclear|unknown|unsure|uncertain|inconclusive|n/a|not enough|agree or)\b|^none$"
+    r"\b(?:whether|unclear|unknown|unsure|uncertain|inconclusive|n/a|not enough"
+    r"|can(?:not|['’]t| not) agree or)\b|^none$"
     r"|[?？]$|是否|还是|不确定",
     re.IGNORECASE,
 )
@@ -96,6 +97,7 @@ def read_stance(response: str, *, marked_only: bool = False) -> Stance:
     if answer and not marked:
         before = stated.spoken[: stated.start].rstrip()
         aside = _OF_OTHERS.search(said) or _GOES_ON.search(before) or _WORD.fullmatch(said)
+        aside = aside or _LABEL.search(before)
         answer = None if aside or not is_plain_stance(said) else answer
     doubtful = answer in ("agree", "disagree") and _is_doubtful(stated, said, rest, answer)
     if answer is None or doubtful:
@@ -108,6 +110,8 @@ def _is_doubtful(stated: Statement, said: str, rest: str, answer: Answer) -> boo
     line = stated.spoken[max(0, stated.start - 300) : stated.start].rsplit("\n", 1)[-1]
     if stated.doubt or (stated.marked and _OFFERED.search(line + said)):
         return True
+    if stated.boxed and re.search(r"\w", stated.after.partition("\n")[0]):
+        return True  # "\\boxed{agree} is possible."
     before = sentences(line)[-1:] if stated.marked else []
     rest += "\n".join(each for each in sentences(stated.after) if not is_chatter(each))
     rest = "\n".join((*before, rest))

@@ -163,6 +163,7 @@ def test_marks_are_small_letters_or_numbers() -> None:
     "piece",
     *("(", "(A) ", "A or ", "not ", "the answer is ", "A. dog\n", "cat ", "选", "\\boxed{", "two "),
     *("*", "- ", "?", "İ", "(A", "A and B ", "12.", "'", "(A)(B)", "statement ", "agree ", "wait "),
+    *("答案：", "故选", "**", "$$", "\n- ", "\\[", "=  \n\\[", "A.x\n", "`", "|" * 4100 + "x\n"),
     parts=4,
 )
 def test_hostile_responses_take_linear_time(piece: str) -> None:

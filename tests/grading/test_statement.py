@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.grading.numbers import chinese_number, english_number
 from lmms_rpts.grading.statement import denies, find_statement, gives_up, hedges
-from tests.support.growth import assert_linear_in_text
+from tests.support.tables import table
 
 CHINESE = [
     ("一二三", 123), ("零五", 5), ("一百一十五", 115), ("三万五", 35000), ("三万亿", 3 * 10**12),
@@ -66,30 +68,12 @@ def test_final_statements() -> None:
     assert not [row for row, told in found if row[1:] != (told.text, told.revised)]
 
 
-def test_denials_hedges_and_refusals() -> None:
-    assert denies("不是 5")
-    assert denies("It is not B.")
-    assert not denies("等于 5")
-    assert hedges("可能是 5")
-    assert hedges("maybe 5")
-    assert not hedges("是 5")
-    assert gives_up("信息不足，无法确定")
-    assert gives_up("It cannot be determined.")
-    assert not gives_up("答案是 5")
-
-
-def test_hostile_responses_take_linear_time() -> None:
-    pieces = (
-        "答案：",
-        "故选",
-        "\\boxed{",
-        "**",
-        "$$",
-        "answer is ",
-        "(1)",
-        "\n- ",
-        "\\[",
-        "=  \n\\[",
-    )
-    for piece in (*pieces, "|" * 4100 + "x\n", "A\n", "A.x\n", "`", "<think>", "是否"):
-        assert_linear_in_text(find_statement, piece * (200_000 // len(piece)))
+@table(
+    "asks, text, yes",
+    (denies, "不是 5", True), (denies, "It is not B.", True), (denies, "等于 5", False),
+    (hedges, "可能是 5", True), (hedges, "maybe 5", True), (hedges, "是 5", False),
+    (gives_up, "信息不足，无法确定", True), (gives_up, "It cannot be determined.", True),
+    (gives_up, "答案是 5", False),
+)  # fmt: skip
+def test_denials_hedges_and_refusals(asks: Callable[[str], bool], text: str, yes: bool) -> None:
+    assert asks(text) is yes
