@@ -108,7 +108,7 @@ def test_nothing_is_written_over() -> None:
     (("--answer", "yesno"), "--answer='yesno': choose one of agree, choice"),
     (("--language", "de"), "--language='de': choose one of en, zh"),
     (("--map", "question=x"), "--map needs your instances"),
-    (("--images", "pics"), "--images needs your instances"),
+    (("--images", "."), "--images needs your instances"),
     (("--output", "file/x"), "Cannot write to file/x"),
 )
 def test_options_that_cannot_be_used(option: tuple[str, str], said: str) -> None:

@@ -93,9 +93,6 @@ def check_task(task: Any, documents: Any) -> None:
     Args:
         task: lmms-eval's ConfigurableTask.
         documents: its documents without media.
-
-    Raises:
-        DataError: listing the first documents that the filters cannot process, and why.
     """
     filters = _own_filters(task)
     name = task.config.task
@@ -141,11 +138,7 @@ def _name(component: object) -> str:
 
 
 def _settle_aggregations(task: Any) -> None:
-    """Check aggregations: an unjudged document has the value None, which most do not support.
-
-    Raises:
-        DataError: for an aggregation of lmms-eval that is not a mean.
-    """
+    """Check aggregations: an unjudged document has the value None, which most do not support."""
     process = task.config.process_results
     ours = getattr(process, "__module__", "").split(".")[0] == _PACKAGE
     known: dict[Callable[..., Any], str] = {

@@ -162,9 +162,6 @@ def choose(
         own: the metrics that the task lists.
         better: whether more is better, by metric.
         wanted: the setting; None: the first metric that says it.
-
-    Raises:
-        SettingError: if there is no such metric.
     """
     names = list(dict.fromkeys([*own, *itertools.chain(*parts)]))
     if wanted is None:

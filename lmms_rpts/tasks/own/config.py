@@ -38,16 +38,7 @@ def _form(value: object) -> str | Callable[..., Any]:
 
 
 class Keys(BaseModel):
-    """The values under ``rpts``.
-
-    Attributes:
-        data, images: file of instances and folder of images, relative to the YAML.
-        answer: the form of the answers, or a custom function that grades them.
-        variant: how the model is asked for its reasoning.
-        evidence: the evidence that claims about images are judged against; None: see
-            ``rpts_score``.
-        language: language of the prompts of instances without one.
-    """
+    """The values under ``rpts``; docs/your-own-data.md explains them."""
 
     model_config = ConfigDict(frozen=True)
 

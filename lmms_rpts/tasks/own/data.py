@@ -111,11 +111,9 @@ class OwnDocument:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The files of the instances of a task, and their format.
+    """The file of the instances of a task, the folder of their images, and their defaults.
 
     Attributes:
-        data: the file of instances.
-        images: the folder that the names of images are relative to; no image may be outside of it.
         form: type of the answers.
         language: language of the prompts of instances without one.
     """

@@ -50,15 +50,10 @@ _README = """\
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The content of a new folder.
+    """The content of a new folder: a task, its data and images, responses of a fictional model.
 
     Attributes:
-        name: name of the task.
-        form: type of its answers.
-        language: language of its prompts.
-        instances: objects of the data file.
-        images: the images, files or contents, by their names in the instances.
-        responses: responses of a fictional model.
+        images: files or contents, by their names in the instances.
     """
 
     name: str
@@ -180,14 +175,10 @@ def _lines(patterns: str, texts: Sequence[str]) -> list[str]:
 
 
 def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None:
-    """Write a folder, and check it as lmms-eval will.
+    """Write a folder, unless a file exists already, and check it as lmms-eval will.
 
     Args:
         commands: ``check``, ``run`` and ``report``, for the README.
-
-    Raises:
-        DataError: if a file exists already, or the result cannot be evaluated.
-        OSError: if the folder is not writable.
     """
     there = [name for name in start.files() if (folder / name).exists()]
     if there:
