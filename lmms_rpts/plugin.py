@@ -250,7 +250,7 @@ def _apply_ensemble(
     if docs is None or not any(_is_ours(each, "RptsFilter") for each in ensemble.filters):
         original(ensemble, instances, docs)
         return
-    from lmms_rpts.filters.aligned_documents import AlignedDocuments
+    from lmms_rpts.filters.documents import AlignedDocuments
     from lmms_rpts.settings import load_settings
 
     # An idle process of a distributed run holds a copy of document 0 as padding, which lmms-eval
@@ -298,7 +298,7 @@ def _check_filters_documents(task: Any) -> None:
         join_task(task, filters)
         return
     if any(_is_ours(each, "RptsFilter") for each in filters) and hasattr(task, "task_docs"):
-        from lmms_rpts.filters.aligned_documents import without_media
+        from lmms_rpts.filters.documents import without_media
         from lmms_rpts.tasks.images import task_images
         from lmms_rpts.tasks.own_tasks import check_task
 

@@ -190,7 +190,7 @@ def test_files(command: Command, run: Path, tmp_path: Path) -> None:
     (figures,) = summary["tables"][0]["groups"][0]["models"]
     assert figures["metrics"]["accuracy"]["value"] == 0.5
     # All levels and answers, regardless of what is displayed.
-    assert summary["trees"][0]["nodes"][2]["path"][-1] == "弧长"
+    assert summary["trees"][0]["nodes"][0]["children"][0]["children"][0]["name"] == "弧长"
     assert [each["id"] for each in summary["undecided"]] == ["3"]
     text = files[2].read_text(encoding="utf-8")
     assert "| cmmath | 3 | 0.500 " in text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -13,16 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from lmms_rpts.analysis.dataframes import STEP_TYPES, steps_frame, typed
-from lmms_rpts.analysis.export import (
+from lmms_rpts.analysis.dataframes import (
+    STEP_TYPES,
     ExportError,
     read_frame,
+    steps_frame,
+    typed,
     write_frame,
 )
 from lmms_rpts.analysis.ratings import read_ratings
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_run, read_runs
-from tests.support import lmms
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
@@ -198,15 +198,6 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path: Path, suffix: str) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [out.name, "run"], "no file is left"
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", {0: make_record([1.0, 1.0])})
-    (tmp_path / "real.csv").write_text("")
-    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    assert export(run, "-o", tmp_path / "link.csv").exit_code == 0
-    assert (tmp_path / "link.csv").is_symlink()
-    assert len(read_frame(tmp_path / "real.csv")) == 2
-
-
 def test_a_place_that_can_not_be_written_is_one_clear_error(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {0: make_record([1.0, 1.0])})
     (tmp_path / "file").write_text("")
@@ -216,11 +207,6 @@ def test_a_place_that_can_not_be_written_is_one_clear_error(tmp_path: Path) -> N
         assert (failed.exit_code, str(out) in failed.output) == (1, True)
         assert "Traceback" not in failed.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.csv", "run"]
-
-
-def test_a_run_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
-    failed = export(tmp_path / "nowhere", "-o", tmp_path / "out.csv")
-    assert (failed.exit_code, "does not exist" in failed.output) == (1, True)
 
 
 @table(
@@ -240,11 +226,3 @@ def test_the_columns_are_documented() -> None:
     text = (Path(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
     table = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| `")]
     assert table == [f"`{name}`" for name in STEP_TYPES]
-
-
-def test_the_real_command_writes_a_file(tmp_path: Path) -> None:
-    run = write_run(tmp_path, {0: make_record([1.0, 0.5])})
-    program = str(Path(sys.executable).with_name("lmms-rpts"))
-    done = lmms.run([program, "export", str(run), "-o", "out.parquet"], cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
-    assert len(pd.read_parquet(tmp_path / "out.parquet")) == 2

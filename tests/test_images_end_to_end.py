@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.tasks.documents import record_places
+from lmms_rpts.tasks.benchmark import record_places
 from lmms_rpts.tasks.rpts_eval import data as rpts_eval
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder

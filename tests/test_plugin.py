@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters.aligned_documents import AlignedDocuments
+from lmms_rpts.filters.documents import AlignedDocuments
 from lmms_rpts.models import killed_runs
 from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
 from lmms_rpts.tasks.result_hooks import create_response_cache

@@ -34,7 +34,7 @@ from lmms_rpts.analysis.rescoring import (
     write_responses,
 )
 from lmms_rpts.cli import app
-from lmms_rpts.commands.evaluation import EvaluationError, find_written, replay_command
+from lmms_rpts.commands.score import EvaluationError, find_written, replay_command
 from lmms_rpts.models import responses
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.runs.reading import model_name
@@ -314,7 +314,7 @@ def test_interrupting_the_caller_ends_the_process(tmp_path: Path) -> None:
         "except KeyboardInterrupt:\n    pathlib.Path(sys.argv[1], 'told').touch()\n"
     )
     parent = (
-        "import sys\nfrom lmms_rpts.commands.evaluation import run\n"
+        "import sys\nfrom lmms_rpts.commands.score import run\n"
         "try:\n    run([sys.executable, '-c', sys.argv[1], sys.argv[2]], {})\n"
         "except KeyboardInterrupt:\n    sys.exit(130)\n"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lmms_rpts.commands.evaluation import own_warnings, read_log, results_table
+from lmms_rpts.commands.score import own_warnings, read_log, results_table
 
 _LINE = "2026-11-23 02:00:00 | {} | lmms_rpts.{}:f:1 - {}\n"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -151,28 +150,24 @@ def test_a_dry_run_asks_nobody_and_says_what_it_would_cost(
     assert server.calls == 0
 
 
-@table("limit, chains", (7, 7), (60, 60), (1000, 60))
-def test_a_limit_beyond_the_set_takes_all_of_it(
-    limit: int, chains: int, command: Command, data: Path, tmp_path: Path
+@table(
+    "rows, options, chains",
+    (60, ["--limit", "7"], 7),
+    (60, ["--limit", "1000"], 60),
+    (130, [], 100),
+    (130, ["--all"], 130),
+    (None, ["--limit", "12"], 12),  # the steps in the package
+    (None, [], 127),
+)
+def test_how_many_chains_are_drawn(
+    rows: int | None, options: list[str], chains: int, command: Command, tmp_path: Path
 ) -> None:
     out = tmp_path / "v.json"
-    done = command("--judge", "lexical", "--data", data, "--limit", limit, "-o", out)
+    data = ["--data", write_rows(tmp_path / "x.json", make_rows(rows))] if rows else []
+    done = command("--judge", "lexical", *data, *options, "-o", out)
     assert done.exit_code == 0, done.output
     found = figures(out)
-    assert (found.n_chains, found.available) == (chains, 60)
-
-
-def test_a_limit_applies_to_the_steps_in_the_package(command: Command, tmp_path: Path) -> None:
-    for given, chains in ((("--limit", "12"), 12), ((), 127)):
-        done = command("--judge", "lexical", *given, "-o", tmp_path / "v.json")
-        assert done.exit_code == 0, done.output
-        assert figures(tmp_path / "v.json").n_chains == chains
-
-
-def test_a_hundred_chains_are_drawn_unless_all_are_wanted(command: Command, tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "x.json", make_rows(130))
-    assert "100 of 130 chains" in command("--judge", "lexical", "--data", path).output
-    assert "130 of 130 chains" in command("--judge", "lexical", "--data", path, "--all").output
+    assert (found.n_chains, found.available) == (chains, rows or 127)
 
 
 def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_path: Path) -> None:
@@ -251,24 +246,6 @@ def test_what_was_read_is_not_overwritten(command: Command, data: Path, tmp_path
     done = command("--compare", out, out, "-o", out)
     assert done.exit_code == 1
     assert read_validity_file(out).validity.judge == "lexical"
-
-
-def test_names_of_files_need_not_be_unicode(command: Command, tmp_path: Path) -> None:
-    """The names cannot control the terminal, either."""
-    rows = [{"input": "q", "steps": [f"a {at}", "b"], "mistake_index": None} for at in range(9)]
-    folder = tmp_path / "odd"
-    folder.mkdir()
-    path = Path(os.fsdecode(os.fsencode(folder) + b"/\xff\x1b[31m.json"))
-    path.write_text(json.dumps(rows), encoding="utf-8")
-    out = tmp_path / "v.json"
-    done = command("--judge", "lexical", "--data", folder, "--limit", "5", "-o", out)
-    assert done.exit_code == 0, done.output
-    assert len(figures(out).chains) == 5
-    path.write_text("{", encoding="utf-8")
-    done = command("--judge", "lexical", "--data", path)
-    assert done.exit_code == 2
-    assert "is not valid JSON" in done.output
-    assert "\x1b" not in done.output
 
 
 def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

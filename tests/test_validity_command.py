@@ -12,11 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from lmms_rpts.judging.prompts import PROMPT_VERSION
 from lmms_rpts.runs.validity import Validity, read_validity_file
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
-from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 from tests.support.validity import make_set, make_validity, write_validity
 
@@ -192,12 +190,6 @@ def test_hostile_names_are_escaped(
                 assert all(each.startswith("%") for each in lines if "window" in each)
 
 
-def test_a_long_name_is_cut(command: Command, pair: tuple[Path, Path], tmp_path: Path) -> None:
-    file = write_validity(tmp_path / "validity.json", hostile("W" * 100_000))
-    assert "W" * 200 not in command("compare", *pair, "--validity", file).output
-    assert "W" * 200 not in report_of(command, tmp_path / "r.html", *pair, "--validity", file)
-
-
 @table("name", "report", "compare", "summarize")
 def test_a_file_that_cannot_be_used(
     command: Command, pair: tuple[Path, Path], tmp_path: Path, name: str
@@ -253,14 +245,3 @@ def test_what_the_results_name(command: Command, pair: tuple[Path, Path], known:
     said = command("compare", *pair).output
     assert FAULTS in said
     assert "not corrected by processbench (the validity file is missing" in said
-
-
-def test_saved_runs(command: Command, tmp_path: Path) -> None:
-    """Runs of the project's own data, as an earlier version wrote them."""
-    current = make_validity(prompt_version=PROMPT_VERSION)
-    known = write_validity(tmp_path / "validity.json", current)
-    done = command("compare", SAVED / "careful", SAVED / "lucky", "--validity", known)
-    assert done.exit_code == 0, done.output
-    assert (
-        done.output.count("inference steps scored below 0.5 in the first call; corrected by") == 2
-    )

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_with_humans as agreement_with_humans
     from lmms_rpts.analysis.comparison import compare_runs as compare_runs
     from lmms_rpts.analysis.dataframes import documents_frame as documents_frame
+    from lmms_rpts.analysis.dataframes import read_frame as read_frame
     from lmms_rpts.analysis.dataframes import responses_frame as responses_frame
     from lmms_rpts.analysis.dataframes import steps_frame as steps_frame
+    from lmms_rpts.analysis.dataframes import write_frame as write_frame
     from lmms_rpts.analysis.estimate import Estimate as Estimate
     from lmms_rpts.analysis.estimate import Need as Need
     from lmms_rpts.analysis.estimate import estimate_need as estimate_need
-    from lmms_rpts.analysis.export import read_frame as read_frame
-    from lmms_rpts.analysis.export import write_frame as write_frame
     from lmms_rpts.analysis.overview import overview_of as overview_of
     from lmms_rpts.analysis.ratings import read_ratings as read_ratings
     from lmms_rpts.analysis.sweeping import sweep as sweep
@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 _MODULES = {
     "analysis.agreement": "agreement_of_judges agreement_with_humans",
     "analysis.comparison": "compare_runs",
-    "analysis.dataframes": "documents_frame responses_frame steps_frame",
+    "analysis.dataframes": "documents_frame read_frame responses_frame steps_frame write_frame",
     "analysis.estimate": "Estimate Need estimate_need",
-    "analysis.export": "read_frame write_frame",
     "analysis.overview": "overview_of",
     "analysis.ratings": "read_ratings",
     "analysis.sweeping": "sweep",

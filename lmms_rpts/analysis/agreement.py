@@ -72,7 +72,6 @@ class Agreement:
         names: names of the two sides: judge and human, or first and second.
         sources: where the two come from, with their settings.
         groups: all steps, then each modality.
-        pairs: the compared steps.
         left_out: number of steps that were not compared, by reason.
         reliability: agreement between the raters, if steps have several.
     """

@@ -232,10 +232,13 @@ def _differences(
             ends = (shifted.low, shifted.high)
             low, high = (None if end is None else 2 * end - 1 for end in ends)
         tested = metric not in grading.untested
+        a, b, difference = map(_value, whole)
         found.append(
             MetricDifference(
                 metric,
-                *map(_value, whole),
+                a,
+                b,
+                difference,
                 low,
                 high,
                 p=swap_test(one, two, permutations, clusters) if tested else None,

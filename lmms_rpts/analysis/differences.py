@@ -38,11 +38,17 @@ def in_order(clues: Iterable[Clue]) -> list[Clue]:
     return sorted(clues, key=lambda clue: (clue.kind, clue.index or 0))
 
 
-def is_apart(record: RptsRecord) -> bool:
-    """Whether RPTS and guarded score differ by more than ``APART``, beyond rounding."""
+def difference_of(record: RptsRecord) -> float | None:
+    """RPTS minus guarded score; None if one of them is missing."""
     if record.rpts is None or record.guarded is None:
-        return False
-    return round(abs(record.rpts - record.guarded), 9) > APART
+        return None
+    return record.rpts - record.guarded
+
+
+def is_apart(record: RptsRecord) -> bool:
+    """Whether the two scores differ by more than ``APART``, beyond rounding."""
+    difference = difference_of(record)
+    return difference is not None and round(abs(difference), 9) > APART
 
 
 def differing_in(records: Sequence[RptsRecord]) -> tuple[Differing, ...]:

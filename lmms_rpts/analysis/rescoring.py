@@ -30,8 +30,7 @@ from lmms_rpts.tasks.any_task.correctness import (
     survey,
 )
 from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
-from lmms_rpts.tasks.benchmark import benchmark_of
-from lmms_rpts.tasks.documents import answered_tasks, read_documents, scored_tasks
+from lmms_rpts.tasks.benchmark import answered_tasks, benchmark_of, read_documents, scored_tasks
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _SAMPLES = "_samples_"
@@ -90,10 +89,7 @@ class Rescoring:
     """Saved responses, ready to be scored.
 
     Attributes:
-        responses: by task and document.
-        extents: range of documents per task.
         parts: one call of lmms-eval each.
-        files: the files that the responses were read from.
         passed_over: tasks with responses that are not scored.
         grades: for tasks of other packages, the results of their own metrics.
     """

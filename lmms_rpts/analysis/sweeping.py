@@ -114,7 +114,7 @@ def sweep_rows(
     check_settings([decay for decay, _ in own], [height for _, height in own], threshold)
     return tuple(
         SweepRow(
-            decay, height, *_means(scored, decay, height, threshold), own=(decay, height) in own
+            decay, height, **_means(scored, decay, height, threshold), own=(decay, height) in own
         )
         for decay in sorted({*map(float, decays), *(decay for decay, _ in own)})
         for height in sorted({*map(int, focus_heights), *(height for _, height in own)})
@@ -152,8 +152,8 @@ def check_settings(
 
 def _means(
     scored: Sequence[RptsRecord], decay: float, height: int, threshold: float
-) -> list[float]:
-    """The means in the order of ``QUANTITIES``."""
+) -> dict[str, float]:
+    """The means by the names in ``QUANTITIES``."""
     # A record with an RPTS has a score for each step: RptsRecord checks this.
     scores = [[each.score or 0.0 for each in response.steps] for response in scored]
     values = [
@@ -167,7 +167,8 @@ def _means(
         both.append(None if correct is None else float(correct and passed))
         passing.append(None if correct is None or not passed else float(correct))
     filtered = [float(not passed) for passed in passes]
-    return [_mean(scored, each) for each in (values, both, passing, filtered)]
+    columns: list[Sequence[float | None]] = [values, both, passing, filtered]
+    return {name: _mean(scored, each) for name, each in zip(QUANTITIES, columns, strict=True)}
 
 
 def _mean(responses: Sequence[RptsRecord], values: Sequence[float | None]) -> float:

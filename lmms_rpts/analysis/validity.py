@@ -34,7 +34,6 @@ class SetNote:
     """Figures of a judge on one set of labelled steps; None if the file has no such figure.
 
     Attributes:
-        n_steps: number of labelled steps.
         blind: whether the judge did not see the images of the questions.
         auc: how well it separates sound steps from wrong ones; 0.5 is chance.
         missed: share of the wrong steps that it scores as sound.
@@ -59,15 +58,12 @@ class ValidityNote:
     """Error rates of one judge of one run.
 
     Attributes:
-        run: label of the run.
         judging: the judge and its settings.
         file: the validity file, empty if there is none for this judge.
-        created: when it was created.
         mismatches: reasons why the files that were passed do not match this judge.
         called_wrong: share of the run's inference steps that scored below 0.5 in the first
             judge call; None without any.
         n_steps: number of scored inference steps.
-        sets: as in the file.
     """
 
     run: str
@@ -185,7 +181,8 @@ def _rates(found: ValidatedSet) -> Rates:
         for label, score in zip(chain.labels, chain.scores, strict=True)
         if label is not None and score is not None
     ]
-    return rates(*zip(*steps, strict=True)) if steps else rates((), (), ())
+    questions, labels, scores = zip(*steps, strict=True) if steps else ((), (), ())
+    return rates(questions, labels, scores)
 
 
 def _complement(share: Estimate | None) -> Estimate | None:

@@ -224,8 +224,7 @@ def image_advice(
 
     ``recorded``: where the images were in the runs, by task.
     """
-    from lmms_rpts.tasks.benchmark import benchmark_of
-    from lmms_rpts.tasks.documents import scored_tasks
+    from lmms_rpts.tasks.benchmark import benchmark_of, scored_tasks
 
     scored = scored_tasks()
     known = {task: scored.get(task) or benchmark_of(task) for task in tasks}

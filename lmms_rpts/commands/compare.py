@@ -113,7 +113,7 @@ def _read(
     from lmms_rpts.tasks.rpts_eval.runs import only_run
 
     # Read separately: together, two runs without shared documents would be merged into one.
-    one, other = (read_all_runs([path]).by_benchmark for path in (run_a, run_b))
+    one, other = (read_all_runs([path]) for path in (run_a, run_b))
     wanted = get_benchmark(benchmark).name if benchmark else None
     shared = [name for name in one if name in other and wanted in (None, name)]
     if not shared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,9 +13,6 @@ from rich.table import Table
 from lmms_rpts.commands.common import IncludePath, Judge
 from lmms_rpts.escaping import cost, did_you_mean
 from lmms_rpts.settings import Settings, load_settings
-
-if TYPE_CHECKING:
-    from lmms_rpts.models.responses import SavedResponse, SavedResponses
 
 
 def estimate(
@@ -57,19 +54,23 @@ def _gather(
 ) -> Found:
     """Documents by task, and their responses if there are any."""
     from lmms_rpts.models.responses import read_responses
+    from lmms_rpts.tasks.any_task.names import split_name
 
     saved = read_responses(samples) if samples else None
     found: Found = {}
     for task, docs in (pair for name in tasks for pair in _documents(name, include_path).items()):
-        chosen, responses = list(docs[:limit]), None
-        if saved is not None:
-            pairs = [
-                (doc, response.text)
-                for at, doc in enumerate(chosen)
-                for response in _saved(saved, task, at, doc)
-            ]
-            chosen, responses = [doc for doc, _ in pairs], [text for _, text in pairs]
-        found[task] = (chosen, responses)
+        chosen = list(docs[:limit])
+        if saved is None:
+            found[task] = (chosen, None)
+            continue
+        # Under the name of the task, or of the one that it wraps.
+        asked = split_name(task)
+        names = [task, *([asked.base] if asked else [])]
+        pairs = []
+        for at, doc in enumerate(chosen):
+            there = (saved.responses(name, at, doc.get("id")) for name in names)
+            pairs += [(doc, response.text) for response in next(filter(None, there), [])]
+        found[task] = ([doc for doc, _ in pairs], [text for _, text in pairs])
     return found
 
 
@@ -77,9 +78,8 @@ def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Ma
     """The documents of a task or of the tasks of a group."""
     from lmms_rpts.tasks.any_task.documents import documents_of
     from lmms_rpts.tasks.any_task.names import split_name
-    from lmms_rpts.tasks.benchmark import benchmark_of
+    from lmms_rpts.tasks.benchmark import benchmark_of, read_documents, scored_tasks
     from lmms_rpts.tasks.data import DataError
-    from lmms_rpts.tasks.documents import read_documents, scored_tasks
 
     known, benchmark = scored_tasks(), benchmark_of(name)
     limit = "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
@@ -105,20 +105,10 @@ def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Ma
     )
 
 
-def _saved(
-    saved: SavedResponses, task: str, at: int, doc: Mapping[str, Any]
-) -> list[SavedResponse]:
-    """The responses to a document, under the name of its task or of the task that it wraps."""
-    from lmms_rpts.tasks.any_task.names import split_name
-
-    asked = split_name(task)
-    found = saved.responses(task, at, doc.get("id"))
-    return found or (saved.responses(asked.base, at, doc.get("id")) if asked else [])
-
-
 def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
     from lmms_rpts.judging import backends_of
+    from lmms_rpts.judging.budget import shared_cost
     from lmms_rpts.judging.prompts import Prompts
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
@@ -150,7 +140,13 @@ def _show(found: Found, settings: Settings) -> None:
         title = f"{task} ({needs.instances})"
         for name, need in rows.items():
             if need is not None:
-                table.add_row(title, name, *_figures(need, settings))
+                usage, price = need.usage, shared_cost(need.usage, settings.prices)
+                counts = (need.calls, usage.input_tokens, usage.output_tokens)
+                figures = [
+                    *(f"{each:,}" for each in counts),
+                    *([] if price is None else [cost(price)]),
+                ]
+                table.add_row(title, name, *figures)
                 title = ""
         table.add_section()
     console = Console()
@@ -164,12 +160,3 @@ def _show(found: Found, settings: Settings) -> None:
         "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
         soft_wrap=not console.is_terminal,
     )
-
-
-def _figures(need: Any, settings: Settings) -> list[str]:
-    from lmms_rpts.judging.budget import shared_cost
-
-    usage = need.usage
-    price = shared_cost(usage, settings.prices)
-    counts = [f"{each:,}" for each in (need.calls, usage.input_tokens, usage.output_tokens)]
-    return counts if price is None else [*counts, cost(price)]

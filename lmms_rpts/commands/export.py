@@ -20,8 +20,7 @@ def export(
     ],
 ) -> None:
     """Write all steps of runs, one row per step. docs/export.md describes the columns."""
-    from lmms_rpts.analysis.dataframes import steps_frame
-    from lmms_rpts.analysis.export import format_of, write_frame
+    from lmms_rpts.analysis.dataframes import format_of, steps_frame, write_frame
     from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     format_of(output)

@@ -91,7 +91,22 @@ def init(
         write_start(start, folder, commands)
     except (OSError, ValueError) as error:
         fail_to_write(folder, error)
-    _tell(start, folder, commands)
+    typer.echo(
+        f"Written: {folder} (instances: {len(start.instances)}, images: {len(start.images)}, "
+        f"answers: {start.form})."
+    )
+    typer.echo("\nRun it:\n")
+    typer.echo(f"  {commands['run']}\n  {commands['report']}")
+    if start.responses:
+        typer.echo(
+            "\nThis replays two responses with an offline judge. For a real model: --model "
+            f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE=openai:gpt-4o-mini with OPENAI_API_KEY."
+        )
+    elif start.needs_sight:
+        typer.echo(
+            "\nThere is no gold reasoning, so the judge needs vision to check claims about images. "
+            "With LMMS_RPTS_EVIDENCE=facts, these claims are not judged and score 1."
+        )
 
 
 def _check_choices(answer: str | None, language: str) -> None:
@@ -211,22 +226,3 @@ def _commands(start: Start, folder: Path) -> dict[str, str]:
         f"--log_samples --output_path {results}",
         "report": f"lmms-rpts report {results}{shown} -o report.html",
     }
-
-
-def _tell(start: Start, folder: Path, commands: Mapping[str, str]) -> None:
-    typer.echo(
-        f"Written: {folder} (instances: {len(start.instances)}, images: {len(start.images)}, "
-        f"answers: {start.form})."
-    )
-    typer.echo("\nRun it:\n")
-    typer.echo(f"  {commands['run']}\n  {commands['report']}")
-    if start.responses:
-        typer.echo(
-            "\nThis replays two responses with an offline judge. For a real model: --model "
-            f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE=openai:gpt-4o-mini with OPENAI_API_KEY."
-        )
-    elif start.needs_sight:
-        typer.echo(
-            "\nThere is no gold reasoning, so the judge needs vision to check claims about images. "
-            "With LMMS_RPTS_EVIDENCE=facts, these claims are not judged and score 1."
-        )

@@ -47,7 +47,7 @@ def rate(
       lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
     """
     check_suffixes([output], (".html", ".htm"))
-    from lmms_rpts.analysis.rating_sample import draw_sample
+    from lmms_rpts.analysis.ratings import draw_sample
     from lmms_rpts.report.rating import write_rating_page
     from lmms_rpts.runs.reading import recorded_images
     from lmms_rpts.tasks.rpts_eval.runs import read_run

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lmms_rpts.commands.common import IncludePath, Judge, check_outputs, fail, fail_to_write
+from lmms_rpts.errors import UserError
+from lmms_rpts.escaping import visible
 from lmms_rpts.settings import environment_without, load_settings, options_given
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Rescoring
-    from lmms_rpts.commands.evaluation import Written
 
+ENTRY = "lmms_rpts.models.evaluate"
+_LINES = 15
+_PATIENCE = ((0, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
+"""Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# "2026-11-23 02:00:00 | WARNING | lmms_rpts.settings:f:1 - The message."
+_ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)", re.MULTILINE)
+_WARNED = re.compile(
+    r"[^|\n]{0,40}\| {0,9}(?:WARNING|ERROR|CRITICAL) {0,9}\| {0,9}lmms_rpts\.[^\n]{0,200}? - (.*)",
+    re.DOTALL,
+)
+_LONGEST_LINE, _MOST_LINES = 2_000, 60
+_FAILED, _FAILED_END = "Error during evaluation: ", " Please set `--verbosity"
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
 
@@ -117,11 +134,10 @@ def _score(
     verbose: bool,
 ) -> None:
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
-    from lmms_rpts.commands.evaluation import replay_command
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
     from lmms_rpts.runs.task_grades import write_task_grades
     from lmms_rpts.tasks.any_task.names import own_tasks
-    from lmms_rpts.tasks.documents import answered_tasks
+    from lmms_rpts.tasks.benchmark import answered_tasks
 
     metric = load_settings(correct=correct).correct
     rescoring = plan_score(samples, task, own=own_tasks(include_path), correct=metric)
@@ -149,14 +165,14 @@ def _score(
         write_responses(merged, rescoring.responses)
         if rescoring.grades:
             write_task_grades(graded, rescoring.grades)
-        place = str(graded) if rescoring.grades else None
-        with options_given(judge=chosen, correct=correct, grades=place):
+        grades = str(graded) if rescoring.grades else None
+        with options_given(judge=chosen, correct=correct, grades=grades):
             environment = environment_without()
         for number, part in enumerate(rescoring.parts):
             place = Path(folder) / str(number)
             more = [*part.arguments(), *include]
             command = replay_command(merged, part.tasks, place, name=model, more=more)
-            kept = _keep(_run(command, place, environment, verbose), output)
+            kept = _keep(_evaluate(command, place, environment, verbose), output)
             typer.echo(f"Results: {kept.results}")
             for file in kept.samples.values():
                 typer.echo(f"Samples: {file}")
@@ -183,22 +199,20 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
     typer.echo(f"Scoring {model}, judge: {judge or rescoring.default_judge}")
 
 
-def _run(
+def _evaluate(
     command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool
 ) -> Written:
-    from lmms_rpts.commands import evaluation
-
     sys.stdout.flush()
     if verbose:
-        return evaluation.find_written(output, evaluation.run(command, environment))
+        return find_written(output, run(command, environment))
     typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
     log = output.with_suffix(".log")
-    code = evaluation.run(command, environment, log)
-    said = evaluation.read_log(log)
-    for warning in evaluation.own_warnings(said):
+    code = run(command, environment, log)
+    said = read_log(log)
+    for warning in own_warnings(said):
         typer.echo(f"Warning: {warning}", err=True)
-    written = evaluation.find_written(output, code, said)
-    typer.echo(evaluation.results_table(said))
+    written = find_written(output, code, said)
+    typer.echo(results_table(said))
     return written
 
 
@@ -220,3 +234,151 @@ def _keep(written: Written, output: Path) -> Written:
         return replace(written, results=moved(written.results), samples=samples)
     except OSError as error:
         fail_to_write(output, error)
+
+
+# --- lmms-eval as a subprocess
+
+
+class EvaluationError(UserError):
+    """lmms-eval failed; the message gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Files written by lmms-eval: the results, and the samples by task.
+
+    ``stopped``: why judging stopped before its end; None: it did not.
+    """
+
+    results: Path
+    samples: Mapping[str, Path]
+    stopped: str | None = None
+
+
+def replay_command(
+    samples: Path, tasks: str, output: Path, *, name: str | None = None, more: Sequence[str] = ()
+) -> list[str]:
+    """The command that scores saved responses.
+
+    Args:
+        samples: a file that ``read_responses`` can read.
+        tasks: tasks or groups, joined by commas.
+        output: an empty folder for results and samples.
+        name: the model that wrote the responses.
+        more: further arguments of lmms-eval.
+
+    Raises:
+        EvaluationError: if lmms-eval cannot take a path.
+    """
+    for path in (samples, output):
+        if "," in str(path):
+            raise EvaluationError(
+                f"lmms-eval can't take a path with a comma: {path}. Use another folder (TMPDIR "
+                "sets the folder of temporary files)"
+            )
+    # lmms-eval loads the YAML files of a folder that has the name of a single task.
+    tasks = f"{tasks},{tasks}" if Path(tasks).is_dir() else tasks
+    # The name is first: lmms-eval ignores commas after an open bracket, and a path may contain one.
+    arguments = [*([f"name={name}"] if name else []), f"samples={samples}"]
+    return [
+        *(sys.executable, "-m", ENTRY),
+        *("--model", "replay", "--tasks", tasks),
+        *("--model_args", ",".join(arguments), *more),
+        *("--log_samples", "--output_path", str(output)),
+    ]
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None = None) -> int:
+    """Run a command of ``replay_command`` and return its exit status.
+
+    If the wait is interrupted, for example by Ctrl-C, lmms-eval is ended.
+
+    Args:
+        log: a new file for what lmms-eval prints, except progress bars; None: it is shown.
+    """
+    if log is not None:
+        from lmms_rpts.models.evaluate import LOG
+
+        entry = 1 + command.index(ENTRY)
+        command = [*command[:entry], LOG, str(log), *command[entry:]]
+    process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+        command, env={**environment, "PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL
+    )
+    try:
+        return process.wait()
+    except BaseException:
+        # As gently as possible; a second Ctrl-C kills it.
+        try:
+            for number, seconds in _PATIENCE:
+                if number:
+                    process.send_signal(number)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(seconds)
+                    break
+        finally:
+            process.kill()
+            process.wait()
+        raise
+
+
+def read_log(log: Path) -> str:
+    """What lmms-eval printed, without colours; empty if there is no such file."""
+    try:
+        return _COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return ""
+
+
+def results_table(said: str) -> str:
+    """The tables of results in a log."""
+    return "\n".join(visible(line) for line in said.splitlines() if line.startswith("|"))
+
+
+def own_warnings(said: str) -> list[str]:
+    """The warnings and errors of this package in a log, each once, with their further lines."""
+    found = [warned[1] for entry in _ENTRY.split(said) if (warned := _WARNED.match(entry))]
+    shortened = (message.strip().split("\n")[:_MOST_LINES] for message in found)
+    texts = (
+        "\n".join(visible(line.rstrip("\r")[:_LONGEST_LINE]) for line in lines)
+        for lines in shortened
+    )
+    return list(dict.fromkeys(texts))
+
+
+def find_written(output: Path, code: int, said: str = "") -> Written:
+    """The files that a run with exit status ``code`` wrote below ``output``.
+
+    Args:
+        output: the output folder of the run.
+        code: its exit status.
+        said: its log; empty if it was shown.
+
+    Raises:
+        EvaluationError: if it failed, with its own message.
+    """
+    results = list(output.rglob("*_results.json"))
+    # lmms-eval exits with 0 even if the evaluation failed, so its files are checked.
+    if code or len(results) != 1:
+        status = f" (status {code})" if code else ""
+        raise EvaluationError(f"lmms-eval failed{status}{_reason(said)}")
+    content: dict[str, Any] = json.loads(results[0].read_text(encoding="utf-8"))
+    stem = results[0].name.removesuffix("_results.json")
+    tasks = content["configs"]
+    samples = {task: results[0].with_name(f"{stem}_samples_{task}.jsonl") for task in tasks}
+    missing = [task for task, file in samples.items() if not file.is_file()]
+    if missing:
+        raise EvaluationError(f"lmms-eval wrote no samples of {', '.join(missing)}{_reason(said)}")
+    judges = (content.get("usage") or {}).get("judges") or {}
+    return Written(results[0], samples, judges.get("stopped"))
+
+
+def _reason(said: str) -> str:
+    """lmms-eval's own message, else its last lines."""
+    _, failed, reason = said.rpartition(_FAILED)
+    if failed and _FAILED_END in reason:
+        return f"; its output:\n{reason.partition(_FAILED_END)[0].strip().removesuffix('.')}"
+    # Keep only the last state of a progress bar, and only the exception of a traceback.
+    _, found, rest = said.rpartition("Traceback (most recent call last):\n")
+    lines = [line.rstrip("\r").rpartition("\r")[2] for line in rest.split("\n")]
+    lines = [line for line in lines if line.strip() and not (found and line.startswith("  "))]
+    return "; its output:\n" + "\n".join(lines[-_LINES:]) if lines else ""

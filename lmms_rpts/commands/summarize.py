@@ -112,9 +112,8 @@ def summarize(
     with Console(stderr=True).status("Reading the runs ..."):
         chosen = get_benchmark(benchmark) if benchmark else None
         known = read_validities(validity)
-        found = read_all_runs(runs)
-        there = found.by_benchmark
-        spare(found.every, files, *(each.path for each in known))
+        there = read_all_runs(runs)
+        spare(there.every, files, *(each.path for each in known))
     titles = {name: get_benchmark(name).title for name in there}
     of = {name: grading_of(name) for name in there if chosen is None or name == chosen.name}
     if chosen and not of:
@@ -128,7 +127,7 @@ def summarize(
         options = {
             "tree": tree and grading.tree_sheets is None,
             **{each: most and each not in grading.lists for each, most in lists.items()},
-            "validity": validity and get_benchmark(name).grades is not None,
+            "validity": validity and name != "rpts",
         }
         if lacking := [option for option, lacks in options.items() if lacks]:
             fail(f"{titles[name]} does not support --{lacking[0]}")

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lmms_rpts.commands.evaluation import (
+from lmms_rpts.commands.score import (
     EvaluationError,
     find_written,
     read_log,

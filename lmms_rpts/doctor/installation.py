@@ -7,8 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from importlib.metadata import (
     EntryPoint,
     PackageNotFoundError,
@@ -75,27 +74,25 @@ def check_packages(installed: Callable[[str], str] = version) -> list[Check]:
         remedy = "pip install lmms-rpts (in a checkout: pip install .), in that environment"
         return [problem(OURS, fault, remedy)]
     python = platform.python_version()
-    fits = SpecifierSet(wanted).contains(python, prereleases=True)
     said = f"{python} ({sys.executable})"
+    fits = SpecifierSet(wanted).contains(python, prereleases=True)
     first = Check("Python", "ok", said) if fits else problem("Python", said, f"use Python {wanted}")
-    return [first, Check(OURS, "ok", own), *_requirements(installed)]
-
-
-def _requirements(installed: Callable[[str], str]) -> Iterator[Check]:
+    checks = [first, Check(OURS, "ok", own)]
     for need in _needs():
         if need.marker is not None and not need.marker.evaluate({"extra": ""}):
             continue
         try:
             found = installed(need.name)
         except PackageNotFoundError:
-            yield problem(need.name, "not installed", f"pip install '{need}'")
+            checks.append(problem(need.name, "not installed", f"pip install '{need}'"))
             continue
         if not need.specifier.contains(found, prereleases=True):
             fault = f"{found} is installed, but {OURS} needs {need.specifier}"
-            yield problem(need.name, fault, f"pip install '{need}'")
+            checks.append(problem(need.name, fault, f"pip install '{need}'"))
         elif need.name in _TOLD:
             bound = f" (supported: {need.specifier})" if need.name == THEIRS else ""
-            yield Check(need.name, "ok", f"{found}{bound}")
+            checks.append(Check(need.name, "ok", f"{found}{bound}"))
+    return checks
 
 
 def _needs() -> list[Requirement]:
@@ -140,15 +137,16 @@ def check_tasks(quick: bool = False) -> list[Check]:
         return [stray]
     if quick:
         return [Check(name, "not checked", _SKIPPED)]
+    wanted = next((str(need) for need in _needs() if need.name == THEIRS), THEIRS)
     try:
         found = _ask_python(_TASKS, TASKS_LIMIT)
     except ProbeError as error:
-        remedy = f"pip install --force-reinstall '{_wanted(THEIRS)}', then run this again"
+        remedy = f"pip install --force-reinstall '{wanted}', then run this again"
         return [problem(name, f"cannot start lmms-eval: {error}", remedy)]
     if _TASK not in found:
         names = ", ".join(found) or "no tasks of lmms-rpts"
         fault = f"lmms-eval does not find {_TASK}; it finds {names}"
-        remedy = f"pip install '{_wanted(THEIRS)}', and {_INSTALL.format(OURS)}"
+        remedy = f"pip install '{wanted}', and {_INSTALL.format(OURS)}"
         return [problem(name, fault, remedy)]
     first = sorted(found, key=lambda each: (not each.startswith(_BENCHMARK), each))
     return [Check(name, "ok", f"lmms-eval finds {len(found)} tasks: {listed(first)}")]
@@ -169,12 +167,6 @@ def _stray_command() -> Check | None:
         f"the command lmms-eval is {called}, from another environment than {sys.executable}",
         f"activate this environment first, or call {paths[0]}",
     )
-
-
-def _wanted(name: str) -> str:
-    with suppress(PackageNotFoundError):
-        return next((str(need) for need in _needs() if need.name == name), name)
-    return name
 
 
 def _ask_python(code: str, seconds: float) -> Any:

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from lmms_eval.api.filter import Filter
 from loguru import logger
 
-from lmms_rpts.filters.aligned_documents import Visuals
 from lmms_rpts.filters.budget import run_budget, tell_spending
 from lmms_rpts.filters.documents import (
     OPTIONAL_FIELDS,
     REASONING_FIELDS,
     FieldCheck,
+    Visuals,
     field_faults,
     gold_faults,
 )

@@ -181,27 +181,20 @@ class GradingFilter(JudgingFilter):
 
 
 def _not_told(reason: str) -> Answers:
-    return judge_grade(None, error=reason), None
-
-
-def judge_grade(
-    score: float | None, reply: str | None = None, error: str | None = None
-) -> JudgeGrade:
-    """A grade that a judge gave, or that needed no judge."""
-    return JudgeGrade(score=score, reply=reply, error=error)
+    return JudgeGrade(score=None, error=reason), None
 
 
 def known_grade(reference: str, answer: str) -> JudgeGrade | None:
     """The grade for a missing reference or a missing answer, which needs no judge."""
     if not reference.strip():
-        return judge_grade(None, error=NO_REFERENCE)
-    return None if answer.strip() else judge_grade(0.0)
+        return JudgeGrade(score=None, error=NO_REFERENCE)
+    return None if answer.strip() else JudgeGrade(score=0.0)
 
 
 def grade_of(verdict: Verdict, right: str) -> JudgeGrade:
     """The grade of a verdict: 1 if it is the word ``right``, else 0; None if the judge failed."""
     score = None if verdict.error else float(verdict.value == right)
-    return judge_grade(score, verdict.text, verdict.error)
+    return JudgeGrade(score=score, reply=verdict.text, error=verdict.error)
 
 
 def unanswered(dialogue: Dialogue[T], reason: str) -> T:

@@ -9,9 +9,9 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.filters.aligned_documents import images_of
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
+from lmms_rpts.filters.documents import images_of
 from lmms_rpts.filters.record import Judged, Kind, Question
 from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse

@@ -13,10 +13,12 @@ from lmms_rpts.escaping import visible
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import STANCE, as_texts
 from lmms_rpts.filters.grading import in_sight
-from lmms_rpts.filters.question_reading import ANSWER_FORMS, Grader, QuestionReading
 from lmms_rpts.filters.response_reading import (
+    ANSWER_FORMS,
     MAX_STEPS,
     UNDETERMINED,
+    Grader,
+    QuestionReading,
     Reading,
     nothing_read,
     tidied,

@@ -79,6 +79,7 @@ _HEAD_ZH = re.compile(
     r"因此|所以|因而|综上(?:所述)?|最终|最后|正确|应该|选项|选择|答案|本题|此题|我们?|认为|觉得|只[能有]|而是|可知|那么|结果|说法"
     r"|结论|判断|符合题意|参考|应当|即|故|应|选|为|是|的|只|有|得|就|项|则|∴|填|入|也|都"
 )
+_NAMED_SO = re.compile(rf"([A-Za-z]{{1,20}})\s{TOKEN}")
 # Words that may stand after it.
 _TAIL = re.compile(
     r"(?:\s?(?:选?项|[两三四]项))?\s?(?:的?(?:说法|结论|判断|描述|做法))?(?:(?:is|are|must\sbe|would\sbe|was)\s(?:(?:clearly|definitely|indeed|both)\s)?"
@@ -179,7 +180,11 @@ class Reader:
         after = EXPLAINED.split(stated.after[:LONGEST])[0]
         for sentence in _SENTENCE.split(after)[:40]:
             masked = self.options.mask(_REASON.split(sentence)[0])
-            others = _union(each.marks for each in masked.named(self._undenied(masked)))
+            # "A fits better", "I find that A fits"; but not "checked against Chart A"
+            kept = _NAMED_SO.sub(
+                lambda found: found[0] if found[1].lower() in _HEAD else " ", self._undenied(masked)
+            )
+            others = _union(each.marks for each in masked.named(kept))
             if len(others - choice.marks) == 1 and "?" not in sentence:
                 return Choice(None, "another option is named after the answer")
         return choice

@@ -7,57 +7,25 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice, pairwise
-from typing import Any, NamedTuple, TypeAlias, cast
+from itertools import islice
+from typing import Any, TypeAlias, cast
 
 import mpmath
 
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A formula.
-
-    Attributes:
-        operator: number, name, pi, sum, product, quotient (above, below), power (base, exponent),
-            abs, log (base, argument) or one of FUNCTIONS.
-        parts: its operands, in order.
-        value: the Fraction of a number, the text of a name.
-        cost: the time that one evaluation takes, in half nodes.
-        names: its unknowns.
-    """
-
-    operator: str
-    parts: tuple[Tree, ...] = ()
-    value: Fraction | str | None = None
-    cost: int = 2
-    names: frozenset[str] = frozenset()
-
-
-def _node(operator: str, *parts: Tree) -> Tree:
-    if len(parts) == 1 and operator in ("sum", "product"):
-        return parts[0]
-    names = frozenset[str]().union(*(part.names for part in parts))
-    own = 20 if operator in (*FUNCTIONS, "log", "power") else 2
-    return Tree(operator, parts, None, own + sum(part.cost for part in parts), names)
-
-
-def _number(value: Fraction | int) -> Tree:
-    return Tree("number", (), Fraction(value))
-
-
-def _name(text: str) -> Tree:
-    return Tree("name", (), text, 2, frozenset((text,)))
-
-
-def _minus(tree: Tree) -> Tree:
-    if isinstance(tree.value, Fraction):
-        return _number(-tree.value)
-    return _node("product", _number(-1), tree)
+from lmms_rpts.grading.formula_grammar import (
+    PLAIN,
+    TRIGONOMETRIC,
+    NotAFormulaError,
+    Tree,
+    minus,
+    node,
+    number,
+    read,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,328 +70,23 @@ def parse(text: str) -> Expression | None:
     """
     text = text.rstrip(" .。").lstrip(" ")
     try:
-        tree = _read(text)
+        tree = read(text)
         value = None if tree.names else _constant_value(tree)
     except (NotAFormulaError, RecursionError):  # the latter if the call stack is deep already
         return None
-    plain = _PLAIN.fullmatch(text)
+    plain = PLAIN.fullmatch(text)
     return Expression(text, tree.names, value, len(plain[1] or "") if plain else None, tree)
 
 
 def constant(text: str, value: Fraction, decimals: int | None) -> Expression:
     """A number that was read from words."""
-    return Expression(text, frozenset(), value, decimals, _number(value))
+    return Expression(text, frozenset(), value, decimals, number(value))
 
 
 def times(one: Expression, factor: Fraction) -> Expression:
     """A multiple of a formula."""
     value = one.number * factor if isinstance(one.number, Fraction) else None
-    return Expression(one.text, one.names, value, None, _node("product", _number(factor), one.tree))
-
-
-# Parsing
-
-LONGEST = 2_000
-"""Maximum number of characters of a formula."""
-DEEPEST = 60
-"""Maximum number of nested brackets, fractions, roots and exponents in a formula."""
-_MOST_NAMES = 40
-_TRIGONOMETRIC = {name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc")}
-_TRIGONOMETRIC |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}
-FUNCTIONS = {*_TRIGONOMETRIC, "ln"}
-"""Functions of one argument; each is an operator of the same name."""
-
-
-class NotAFormulaError(Exception):
-    """The text is not, or not wholly, a formula, or may be read in two ways."""
-
-
-class _Token(NamedTuple):
-    """A piece of a formula: number, name, function, command (frac, sqrt), or the sign itself."""
-
-    kind: str
-    value: Fraction | str = ""
-
-
-_GROUPED = r"[1-9]\d{0,2}(?:(?:,\d{3}){1,90}|(?: \d{3}){1,90})(?!\d)"
-_DIGITS = rf"(?:{_GROUPED}|\d{{1,400}}|(?=\.\d))(?:\.(\d{{1,400}}))?(?!\d)"
-_PLAIN = re.compile(rf"[+-]? ?{_DIGITS}", re.ASCII)
-_SUBSCRIPT = r"(?:_\{(?:[^{}]|\{[^{}]{0,30}\}){1,30}\}|'){0,4}"
-_POINTS = re.compile(rf"[A-Z]{_SUBSCRIPT}")
-_FUNCTION = r"arc(?:sin|cos|tan)|sin|cos|tan|cot|sec|csc|exp|log|ln|lg"
-# In this order: 2 1/2 before 2, 1.2e4 before 1.2, x1 before x. An unknown function f(x+1), a number
-# of choices C_{5}^{2}, and 2x3, where x may be a sign of multiplication, are no names.
-_TOKEN = re.compile(
-    r"(?P<space> +)"
-    r"|(?P<mixed>\d{1,50}(?: {1,3}\d{1,50}/0{0,9}[1-9]\d{0,49}(?![\d.A-Za-z(\[\\π√^])"
-    r"| ?\\frac\{\d{1,50}\}\{0{0,9}[1-9]\d{0,49}\}))"
-    r"|(?P<number>\d{1,50}(?:\.\d{1,50}[eE][+-]?|[eE])\d{1,3}(?![\d.])"
-    rf"|{_DIGITS})"
-    rf"|(?P<function>{_FUNCTION})"
-    r"|\\(?P<command>frac|sqrt)(?![A-Za-z])"
-    r"|(?P<refused>[fg]\((?!(?:[a-zα-ορ-ω]|-?\d{1,4})\))|[CAP]_\{\d{1,4}\}\^\{\d{1,4}\}"
-    r"|(?<=\d)[xX]\d{1,3}(?![\d.,%^(]|\\frac)(?<![A-Za-z]\d[xX]\d))"
-    r"|(?P<name>[fgF]\((?:[a-zα-ορ-ω]|-?\d{1,4})\)|[PED]\([A-Z]\)"
-    r"|(?<![A-Z])[A-Za-z]\d{1,3}(?![\d.,%^(]|\\frac)"
-    rf"|(?:[A-Z]{_SUBSCRIPT}){{1,12}}(?![A-Z])"
-    rf"|[∠△] ?(?:(?:[A-Z]{_SUBSCRIPT}){{1,8}}|[1-9a-zα-ορ-ω](?![a-z\d]))|△"
-    rf"|[a-zα-ορ-ωΑ-Ω]{_SUBSCRIPT})"
-    r"|(?P<sign>[+×*÷/^_()\[\]{}|%°:π-])",
-    re.ASCII,
-)
-# letters in commands, indices and functions are not words
-_NO_WORDS = re.compile(rf"\\[A-Za-z]{{1,20}}|_\{{[^{{}}]{{0,30}}\}}|{_FUNCTION}")
-_RUN = re.compile(r"[A-Za-z]+")
-_LONG_WORD = re.compile(r"[a-z]{5}|^[A-Z][a-z]{2}")  # eight, solution, Rad
-_WORDS = frozenset({
-    "and", "or", "not", "no", "yes", "the", "is", "are", "if", "of", "in", "on", "to", "so", "do",
-    "it", "its", "all", "any", "none", "true", "false", "left", "right", "even", "odd", "both",
-    "one", "two", "three", "four", "five", "six", "seven", "nine", "ten", "zero", "half", "min",
-    "max", "gcd", "lcm", "rt", "can", "than", "then", "with",
-})  # fmt: skip
-_UNITS = frozenset({"cm", "mm", "km", "dm", "nm", "kg", "mg", "ml", "mL", "min"})
-
-
-def _refuse_words(text: str) -> None:
-    """Raise for words, which are not products of letters, and for numbers with units."""
-    bare = _NO_WORDS.sub("+", text)
-    runs = [(found[0], found.start(), found.end()) for found in _RUN.finditer(bare)]
-    letters = "".join(run for run, _, _ in runs)
-    for run, start, _ in runs:
-        if len(run) > 1 and (run.lower() in _WORDS or _LONG_WORD.search(run)):
-            raise NotAFormulaError("a word")
-        others = letters.replace(run, "", 1)
-        if run in _UNITS and bare[:start].rstrip()[-1:].isdigit() and not set(run) & set(others):
-            raise NotAFormulaError("a unit")  # 8km next to m and k is a product
-    for (one, _, end), (other, start, _) in pairwise(runs):
-        if len(one) > 1 < len(other) and bare[end:start].isspace() and one[0].islower():
-            raise NotAFormulaError("words")
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        kind = found.lastgroup if found else None
-        if found is None or kind in (None, "refused"):
-            raise NotAFormulaError(f"{text[at]!r} is not part of a formula")
-        said = found[0]
-        if kind == "sign":
-            yield _Token("×" if said == "*" else said)
-        elif kind == "number":
-            digits = said.replace(",", "").replace(" ", "")
-            before = text[:at]
-            if len(digits) < len(said) and any(
-                before.count(a) > before.count(b) for a, b in ("()", "[]")
-            ):
-                raise NotAFormulaError("a number, or an interval or a point")
-            yield _Token("number", Fraction(digits))
-        elif kind == "mixed":
-            whole, above, below = (int(each) for each in re.findall(r"\d+", said))
-            yield _Token("number", whole + Fraction(above, below))
-        elif kind == "name":
-            yield _Token("name", _usual_name(said.replace(" ", "")))
-        elif kind != "space":
-            yield _Token(str(kind), said.lstrip("\\"))
-        at = found.end()
-
-
-def _usual_name(said: str) -> str:
-    """x1 as x_{1}, BA as AB, ∠CBA as ∠ABC."""
-    if said[1:].isdecimal() and said[0].isalpha():
-        return f"{said[0]}_{{{said[1:]}}}"
-    points = _POINTS.findall(said)
-    if len(points) == 2 and said[0].isalpha() and "(" not in said:
-        return "".join(sorted(points))
-    if len(points) == 3 and said[0] == "∠":
-        return f"∠{min(points[0], points[2])}{points[1]}{max(points[0], points[2])}"
-    return said
-
-
-_CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|"}
-_END = _Token("end")
-_DEGREE = Fraction(1, 180)
-
-
-def _read(text: str) -> Tree:
-    """The tree of a whole text in plain notation.
-
-    Raises:
-        NotAFormulaError: the text is not, or not wholly, a formula, or may be read in two ways.
-    """
-    if len(text) > LONGEST:
-        raise NotAFormulaError("too long")
-    _refuse_words(text)
-    tokens = list(_tokens(text))
-    if len({token.value for token in tokens if token.kind == "name"}) > _MOST_NAMES:
-        raise NotAFormulaError("too many names")
-    reader = _Reader(tokens)
-    tree = reader.sum()
-    if reader.take(":"):
-        tree = _node("quotient", tree, reader.sum())
-    reader.expect("end")
-    return tree
-
-
-class _Reader:
-    """Recursive descent; ``next`` is the kind of the next token."""
-
-    def __init__(self, tokens: Sequence[_Token]) -> None:
-        self._tokens = iter(tokens)
-        self._token = next(self._tokens, _END)
-        self._open: list[str] = []  # brackets, functions
-        self._degrees = 0  # number of enclosing trigonometric functions
-
-    @property
-    def next(self) -> str:
-        return self._token.kind
-
-    def take(self, *kinds: str) -> _Token | None:
-        token = self._token
-        if token.kind not in kinds:
-            return None
-        self._token = next(self._tokens, _END)
-        return token
-
-    def expect(self, kind: str) -> None:
-        if self.take(kind) is None:
-            raise NotAFormulaError(f"{kind} is missing")
-
-    def sum(self) -> Tree:
-        terms: list[Tree] = []
-        while not terms or self.next in ("+", "-"):
-            negative = self._negative()
-            term = self._product()
-            terms.append(_minus(term) if negative else term)
-        return _node("sum", *terms)
-
-    def _negative(self) -> bool:
-        negative = False
-        while sign := self.take("+", "-"):
-            negative ^= sign.kind == "-"
-        return negative
-
-    def _product(self) -> Tree:
-        above, below = self._factors(), list[Tree]()
-        while sign := self.take("×", "÷", "/"):
-            negative = self._negative()
-            group = self._factors()
-            if sign.kind == "×":
-                above += group
-            elif len(group) == 1:
-                below += group
-            elif (
-                sign.kind == "/" and _is_whole(group[0]) and len(above) == 1 and _is_whole(above[0])
-            ):
-                # "1/2x" is half of x; "a/bc" might be either.
-                below.append(group[0])
-                above += group[1:]
-            else:
-                raise NotAFormulaError("the extent of the divisor is unclear")
-            if negative:
-                above.append(_number(-1))
-        top = _node("product", *above)
-        return _node("quotient", top, _node("product", *below)) if below else top
-
-    def _factors(self) -> list[Tree]:
-        """Adjacent factors."""
-        factors = [self._factor()]
-        starts = ("number", "name", "function", "command", "(", "[", "π")
-        while self.next in starts or (self.next == "|" and self._open[-1:] != ["|"]):
-            if self.next == "number":
-                raise NotAFormulaError("a number after a factor")
-            factors.append(self._factor())
-        return factors
-
-    def _factor(self) -> Tree:
-        token = self.take("function")
-        return self._function(str(token.value)) if token else self._scripts(self._atom())
-
-    def _scripts(self, base: Tree) -> Tree:
-        """An exponent, a percent sign, and degrees, each once."""
-        if self.take("^"):
-            base = _node("power", base, self._bracket("{"))
-        if self.take("%"):
-            base = _node("product", base, _number(Fraction(1, 100)))
-        if self._degrees and self.take("°"):
-            base = _node("product", base, Tree("pi"), _number(_DEGREE))
-        return base
-
-    def _atom(self) -> Tree:
-        token = self.take("number", "name", "command", "π")
-        if token is None:
-            if self.next not in ("(", "[", "|"):
-                raise NotAFormulaError(f"{self.next} is not a value")
-            return self._bracket(self.next)
-        if isinstance(token.value, Fraction):
-            return _number(token.value)
-        if token.kind == "name":
-            return _name(token.value)
-        if token.kind == "π":
-            return Tree("pi")
-        if token.value == "frac":
-            return _node("quotient", self._bracket("{"), self._bracket("{"))
-        degree = self._bracket("[") if self.next == "[" else _number(2)
-        return _node("power", self._bracket("{"), _node("quotient", _number(1), degree))
-
-    def _bracket(self, opening: str) -> Tree:
-        self.expect(opening)
-        self._enter(opening)
-        content = self.sum()
-        self._open.pop()
-        self.expect(_CLOSING[opening])
-        return _node("abs", content) if opening == "|" else content
-
-    def _enter(self, what: str) -> None:
-        self._open.append(what)
-        if len(self._open) > DEEPEST:
-            raise NotAFormulaError("too deep")
-
-    def _function(self, function: str) -> Tree:
-        exponent = None
-        if self.take("^"):  # sin^{2}x; the meaning of sin^{-1}x is unclear
-            exponent = self._bracket("{")
-            if not _is_whole(exponent):
-                raise NotAFormulaError("an exponent of a function")
-        base = {"lg": _number(10), "exp": _name("e")}.get(function)
-        if function == "log":
-            self.expect("_")  # without a base its meaning is unclear
-            base = self._bracket("{")
-        trigonometric = function in _TRIGONOMETRIC
-        self._degrees += trigonometric
-        if self.next in ("(", "[", "|"):
-            argument = self._bracket(self.next)
-        else:
-            self._enter(function)
-            argument = self._argument(trigonometric)
-            self._open.pop()
-        self._degrees -= trigonometric
-        operator = {"exp": "power", "lg": "log"}.get(function, function)
-        value = _node(operator, *([base] if base else []), argument)
-        if exponent is None and self.take("^"):
-            exponent = self._bracket("{")
-        return value if exponent is None else _node("power", value, exponent)
-
-    def _argument(self, trigonometric: bool) -> Tree:
-        """The factors that follow: ``sin 2x cos y`` is sin(2x)·cos(y)."""
-        factors = [self._scripts(self._atom())]
-        starts = ("name", "command", "π")
-        while self.next in starts or (self.next in ("(", "[") and _is_constant(factors)):
-            factors.append(self._scripts(self._atom()))
-        argument = _node("product", *factors)
-        in_degrees = any(part.value == _DEGREE for part in argument.parts)
-        if trigonometric and self.next in ("/", "÷") and not in_degrees:
-            raise NotAFormulaError("the extent of the argument is unclear")
-        return argument
-
-
-def _is_constant(factors: Sequence[Tree]) -> bool:
-    """Whether a bracket after them belongs to the argument: sin2(x-1), but not sin x(1)."""
-    return all(each.operator in ("number", "quotient") and not each.names for each in factors)
-
-
-def _is_whole(tree: Tree) -> bool:
-    return isinstance(tree.value, Fraction) and tree.value.denominator == 1 and tree.value >= 0
+    return Expression(one.text, one.names, value, None, node("product", number(factor), one.tree))
 
 
 # Values
@@ -505,53 +168,39 @@ def _evaluate(tree: Tree, names: Mapping[str, Real]) -> Real:
         return names[str(tree.value)]
     if tree.operator == "pi":
         return +_REALS.pi
-    values = [_evaluate(part, names) for part in tree.parts]
-    if all(isinstance(value, Fraction) for value in values):
-        exact = _exactly(tree.operator, values)
-        if exact is not None:
-            return exact
-    value = _applied(tree, [_real(value) for value in values])
-    if value and abs(_size(value)) > 1 << _LARGEST_SIZE:
+    value = _applied(tree, [_evaluate(part, names) for part in tree.parts])
+    if value and not isinstance(value, Fraction) and abs(_size(value)) > 1 << _LARGEST_SIZE:
         raise NoValueError("too large")
     return value
 
 
-def _exactly(operator: str, values: Sequence[Fraction]) -> Fraction | None:
-    """The value of an operation on Fractions; None if it may not be rational, or is long."""
-    first, last = values[0], values[-1]
-    length = max(max(each.numerator.bit_length(), each.denominator.bit_length()) for each in values)
-    if length * len(values) > _LONGEST:
-        return None
-    if operator == "sum":
-        return sum(values, Fraction(0))
-    if operator == "product":
-        return math.prod(values, start=Fraction(1))
-    if operator == "quotient" and last:
-        return first / last
-    if operator == "abs":
-        return abs(first)
-    if operator == "power" and last.denominator == 1 and (first or last > 0):
-        length = max(first.numerator.bit_length(), first.denominator.bit_length())
-        return first ** int(last) if length * abs(last) <= _LONGEST else None
-    return None
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 def _applied(tree: Tree, values: list[Real]) -> Real:
+    """The value of an operation: of short Fractions a Fraction, if it is certainly rational."""
+    exact = all(isinstance(value, Fraction) for value in values)
+    if not (exact and max(map(_bits, values)) * len(values) <= _LONGEST):
+        exact, values = False, [*map(_real, values)]
     operator, first, last = tree.operator, values[0], values[-1]
     if operator == "sum":
-        return _sum(values)
+        return sum(values, Fraction(0)) if exact else _sum(values)
     if operator == "product":
         return math.prod(values)
     if operator == "abs":
         return abs(first)
     if operator == "power":
-        return _power(first, last, tree.parts[1])
-    if operator in _TRIGONOMETRIC:
-        return _trigonometric(operator, first)
+        whole = exact and last.denominator == 1 and (first or last > 0)
+        if whole and _bits(first) * abs(last) <= _LONGEST:
+            return first ** int(last)
+        return _power(_real(first), _real(last), tree.parts[1])
+    if operator in TRIGONOMETRIC:
+        return _trigonometric(operator, _real(first))
     if operator in ("ln", "log"):
         if first <= 0 or last <= 0:
             raise NoValueError("a logarithm of a number that is not positive")
-        last, first = _REALS.ln(first), _REALS.ln(last)
+        last, first = _REALS.ln(_real(first)), _REALS.ln(_real(last))
     if operator == "ln":
         return first
     if not last:
@@ -572,7 +221,7 @@ def _sum(values: list[Real]) -> Real:
 def _trigonometric(function: str, value: Real) -> Real:
     if _size(value) > _LARGEST_ANGLE or (function in ("arcsin", "arccos") and abs(value) > 1):
         raise NoValueError("too large an angle, or no such angle")
-    result = getattr(_REALS, _TRIGONOMETRIC[function])(value)
+    result = getattr(_REALS, TRIGONOMETRIC[function])(value)
     noise = _BITS - max(_size(value), 0) - _UNSURE
     if _size(result) > noise:
         raise NoValueError("a right angle has no tangent")
@@ -721,7 +370,7 @@ def same_equation(one: Equation, other: Equation) -> bool | None:
         return True
     if any(equal(*sides) is not False for sides in (one, other)):
         return None
-    first, second = (_node("sum", left.tree, _minus(right.tree)) for left, right in (one, other))
+    first, second = (node("sum", left.tree, minus(right.tree)) for left, right in (one, other))
     if _is_multiple(first, second) or _is_multiple(*(_whole(*sides) for sides in (one, other))):
         return True
     return False if first.names else None
@@ -729,12 +378,12 @@ def same_equation(one: Equation, other: Equation) -> bool | None:
 
 def _whole(left: Expression, right: Expression) -> Tree:
     """The difference of two sides times their divisors: xy+6 for y=-6/x."""
-    difference = _node("sum", left.tree, _minus(right.tree))
+    difference = node("sum", left.tree, minus(right.tree))
     for side in (left.tree, right.tree):
         if side.operator == "product" and side.parts[0].value == -1:
             side = side.parts[1]
         if side.operator == "quotient":
-            difference = _node("product", difference, side.parts[1])
+            difference = node("product", difference, side.parts[1])
     return difference
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmms_rpts.grading.choice import FOREIGN, SEVERAL, UNIDENTIFIED, Reader
-from lmms_rpts.grading.maths import maths_verdict
+from lmms_rpts.grading.maths import AnswerType, maths_verdict
 from lmms_rpts.grading.options import Options, Values, gold_marks, read_options
 from lmms_rpts.grading.plain_text import LONGEST, plain
 from lmms_rpts.grading.quantities import (
@@ -51,11 +51,13 @@ class Grade:
             choice, ``agree``, ``disagree`` or ``undetermined``, else text; None if there is none.
             Of ``maths``, the statement as it is written, at most 400 characters.
         rule: short name of the rule that decided, for records.
+        answer_type: type of the gold answer of ``maths``.
     """
 
     outcome: Outcome
     answer: str | None
     rule: str
+    answer_type: AnswerType | None = None
 
 
 def grade(
@@ -88,8 +90,8 @@ def grade(
     if kind == "agree":
         return _stance_grade(response, gold)
     if kind == "maths":
-        maths = maths_verdict(response, gold, question)
-        return Grade(_OUTCOMES[maths.correct], maths.value or None, maths.rule)
+        maths, answer_type = maths_verdict(response, gold, question)
+        return Grade(_OUTCOMES[maths.correct], maths.value or None, maths.rule, answer_type)
     if len(options) <= MOST_OPTIONS:
         if kind == "choice":
             return _choice_grade(

@@ -142,7 +142,9 @@ class Options:
             for span in self._marks(text)
             if not any(span[0] < end and start < span[1] for start, end, _ in texts)
         ]
-        parts, tokens, at = [], [], 0
+        parts: list[str] = []
+        tokens: list[Named] = []
+        at = 0
         for start, end, named in sorted(spans, key=lambda span: span[:2])[:_MOST_TOKENS]:
             parts += [text[at:start], chr(_FIRST + len(tokens))]
             tokens.append(named)

@@ -200,9 +200,9 @@ _EXACT = re.compile(
     r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
 )
 _SAYS_ZH = re.compile(
-    r".{0,200}(?:等于|总共|一共有?|总计|共计|共有?|是|为|有|得到?|[:：])(?P<tail>[^是为有共得]{1,60})$"
+    r".{0,200}(?P<verb>等于|总共|一共有?|总计|共计|共有?|是|为|有|得到?|[:：])(?P<tail>[^是为有共得]{1,60})$"
 )
-_CERTAIN_HEADS = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
+_CERTAIN = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
 _THOUSANDTHS = re.compile(r"\d[.,]\d{3}(?!\d)")  # 1.250 may be meant as 1,250
 
 
@@ -243,7 +243,7 @@ def stated_number(text: str) -> NumberAnswer | None:
     if UNSETTLED.search(text) or denies(text):
         return None
     bare = _EXACT.sub("", without_lead(text))
-    found = read_quantity(bare) or _behind_equals(text) or _said(text) or _said_in_chinese(text)
+    found = read_quantity(bare) or _behind_equals(text) or _said(text)
     return NumberAnswer(found, about) if found else None
 
 
@@ -256,25 +256,18 @@ def _behind_equals(text: str) -> Quantity | None:
 
 
 def _said(text: str) -> Quantity | None:
-    """The value after the last verb that states one: "So the total is 8"."""
-    found = _SAYS.match(text)
+    """The value after the last verb that states one: "So the total is 8", 一共有8个."""
+    found = _SAYS.match(text) or _SAYS_ZH.fullmatch(text)
     if found is None:
         return None
-    head = text[: found.start("verb")]
-    certain = lower(found["verb"]) in _CERTAIN_HEADS and not head.lower().endswith("there ")
+    head, verb = text[: found.start("verb")].lower(), lower(found["verb"])
+    exists = head.endswith("there ")
+    certain = verb in _CERTAIN and not exists
     if not certain and (re.search(r"\d", head) or NUMBER_WORD.search(head)):
         return None
     if re.search(r"\b(?:is|are|was|were)\b", head):
         return None  # two statements: "3 is the number of cats, and the dogs are 5"
-    counted = not certain or head.lower().endswith("there ")
-    return read_quantity(_EXACT.sub("", found["tail"]), counted=counted)
-
-
-def _said_in_chinese(text: str) -> Quantity | None:
-    found = _SAYS_ZH.fullmatch(text)
-    if found is None or re.search(r"\d", text[: found.start("tail")]):
-        return None
-    return read_quantity(found["tail"].strip())
+    return read_quantity(_EXACT.sub("", found["tail"]), counted=verb.isascii() and not certain)
 
 
 def _same(said: Fraction, gold: Fraction, tolerance: float) -> bool:

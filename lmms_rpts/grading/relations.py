@@ -22,7 +22,7 @@ from lmms_rpts.grading.notation import (
 Values = dict[str, list[Expression]]
 
 # x_{1} and x_{2} are both x, but a_{1} and a_{2} have a fixed order
-_NUMBERED = re.compile(r"([xtz])_\{(?:\d{1,2}|[ab])\}")
+_NUMBERED = re.compile(r"^([xtz])_\{(?:\d{1,2}|[ab])\}$")
 _THING = re.compile(r"[A-Z].+|[∠△].*")  # a segment or an angle: not a value of another
 _MOST_CONDITIONS = 6
 
@@ -66,17 +66,13 @@ def values_of(equations: Sequence[Equation]) -> Values | None:
         name, other = left.bare_name, right.bare_name
         if name is None or (other is not None and _THING.fullmatch(other)):
             return None
-        found.setdefault(_letter(name), []).append(right)
+        found.setdefault(_NUMBERED.sub(r"\1", name), []).append(right)
     return None if _used(found) & found.keys() else found
 
 
-def _letter(name: str) -> str:
-    found = _NUMBERED.fullmatch(name)
-    return found[1] if found else name
-
-
 def _used(values: Values) -> set[str]:
-    return {_letter(name) for each in values.values() for value in each for name in value.names}
+    used = (name for each in values.values() for value in each for name in value.names)
+    return {_NUMBERED.sub(r"\1", name) for name in used}
 
 
 def same_equations(one: Sequence[Equation], other: Sequence[Equation]) -> bool | None:

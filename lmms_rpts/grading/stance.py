@@ -28,9 +28,9 @@ _LABEL = re.compile(
 )
 # Around a stance: what may change it ("agree. But ..."), and a stance ("others may disagree")
 _SECOND_THOUGHTS = re.compile(
-    r"[-=]>|→|⇒|[?？]|\b(?:second thought|however|but|unless|if|or|else|only|partial\w*|nor|maybe"
-    r"|unsure|not sure|true|false|incorrect|wrong|untrue|reject\w*|refute\w*|contradict\w*"
-    r"|not supported|invalid)\b|但|除非|如果|仅|或|错误|正确|不成立|不支持|不对|[（(]否[)）]",
+    r"[-=]>|→|⇒|[?？]|\b(?:but|however|unless|if|or|else|only|partial\w*|maybe|unsure|not sure|true"
+    r"|false|incorrect|wrong|untrue|invalid|reject\w*|refute\w*|contradict\w*|not supported)\b"
+    r"|但|除非|如果|仅|或|错误|正确|不成立|不支持|不对",
     re.IGNORECASE,
 )
 _STANCE_WORD = re.compile(
@@ -62,10 +62,8 @@ _SIDE = re.compile(
     re.IGNORECASE,
 )
 _NO_SIDE = re.compile(
-    r"\b(?:whether|unclear|unknown|unsure|uncertain|inconclusive|n/a|not enough"
-    r"|(?:can(?:not|['’]t| not)|unable to) (?:\w{1,12} ){0,2}?"
-    r"(?:tell|decide|say|determine|judge|answer|help|agree or))\b|^none$|[?？]$"
-    r"|是否|还是|无法(?!支持|同意|赞|认同)|不确定",
+    r"\b(?:whether|unclear|unknown|unsure|uncertain|inconclusive|n/a|not enough|agree or)\b|^none$"
+    r"|[?？]$|是否|还是|不确定",
     re.IGNORECASE,
 )
 

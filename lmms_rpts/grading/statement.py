@@ -21,10 +21,11 @@ READ = 60_000
 
 # <|im_end|>, <STEP1>
 _IGNORED = re.compile(r"<\|[a-z_]{1,20}\|>|</s>|</?(?:STEP|step|Step)\s?\d{0,3}>")
-# "希望对你有帮助！", "Let me know if you have questions."
+# "希望对你有帮助！", "Let me know if you have questions.", "经检验，符合题意。"
 _CHATTER = re.compile(
     r"^\W{0,8}(?:如果你?您?(?:还|有|需要|想|对)|如有(?:疑问|问题|任何)|希望(?:以上|这|对|能)|请问|祝你?您?"
-    r"|欢迎|以上就?是|感谢|谢谢|(?:please\s)?(?:let|feel\sfree)\s|i\shope|hope\s|if\syou\s|would\syou)",
+    r"|欢迎|以上就?是|感谢|谢谢|(?:please\s)?(?:let|feel\sfree)\s|i\shope|hope\s|if\syou\s|would\syou"
+    r"|经(?:过)?(?:检验|验证)[^0-9A-Za-z=]{0,20}$|[^0-9A-Za-z=]{0,8}(?<!不)(?:符合题意|满足(?:条件|题意))\W{0,6}$)",
     re.IGNORECASE,
 )
 _BOX = "\\boxed"
@@ -56,7 +57,8 @@ _LABEL = re.compile(
 )  # fmt: skip
 # "### 最终答案" above the answer
 _HEADING = re.compile(
-    r"^[#*_\s【\[]{0,8}(?:final\s{1,3}answer|answer|最终答案|答案|结论)[*_】\]]{0,3}[ \t]{0,8}$",
+    r"^[#*_\s【\[]{0,8}(?:(?:the\s)?(?:final\s{1,3}|correct\s)?answer(?:\sis)?|最终答案|答案|结论)"
+    r"[*_】\]]{0,3}[ \t]{0,8}$",
     re.IGNORECASE | re.MULTILINE,
 )
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
@@ -154,7 +156,7 @@ class Statement:
     def said(self) -> str:
         """The answer in plain characters; empty if there is none."""
         said = plain(self.raw).strip(" \t:,;，。；：")
-        return "" if not self.marked and _LABEL_ALONE.fullmatch(said) else said
+        return "" if not self.marked and _HEADING.fullmatch(said) else said
 
     @cached_property
     def end(self) -> str:
@@ -465,9 +467,6 @@ _OPENS_AGAIN = re.compile(
     r"^[\s\W]{0,8}(?:or|but|however|unless|if|although|though|maybe|perhaps|possibly|except|no)\b"
     r"|^[\s\W]{0,8}(?:或|但|不过|除非|如果)",
     re.IGNORECASE,
-)
-_LABEL_ALONE = re.compile(
-    r"(?:(?:the\s)?(?:final\s|correct\s)?answer(?:\sis)?|最终答案|答案)", re.IGNORECASE
 )
 # Broken bytes and control characters: "\x0e\ufffd\tB\x0fB"
 _UNREADABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")

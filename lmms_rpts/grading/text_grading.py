@@ -65,9 +65,9 @@ _CLAUSE_END = re.compile(
     r"[.;。；!！?？\n,，:：]|\b(?:but|however|yet|whereas)\b|但是?|而是|只是|不过"
 )
 _DENIED_BEFORE = re.compile(
-    r"\b(?:not|no|never|neither|nor|cannot|without|except|excluding|unlike|although|though"
-    r"|despite|far (?:away )?from|nowhere near|apart from|aside from|excepting|hardly"
-    r"|rather than|instead of|other than|as opposed to|mistaken for|confused with"
+    r"\b(?:not|no|never|neither|nor|cannot|without|except|excepting|excluding|unlike|although|though"
+    r"|despite|(?:far|away|apart|aside) from|(?:rather|other) than|nowhere near|hardly|instead of"
+    r"|as opposed to|mistaken for|confused with"
     r"|similar to|reminiscent of|rule[sd]? out|considered|either"
     r"|(?:is|are|was|were|do|does|did|ca|could|wo|would|should|has|have|had)nt)\b"
     r"|不是|并非|没有|而非|除了|排除|远离|虽然|尽管|类似于?|要么|不"

@@ -89,14 +89,12 @@ _ALSO = {
 
 def _plurals(name: str) -> tuple[str, ...]:
     """An English name with its plural, and in both spellings of -meter and -liter."""
-    if len(name) < 4 or not name.replace(" ", "").isalpha() or not name.isascii():
-        return (name,)
-    if name.endswith("s") or name in ("feet", "yuan", "jiao"):
+    english = len(name) > 3 and name.replace(" ", "").isalpha() and name.isascii()
+    if not english or name.endswith("s") or name in ("feet", "yuan", "jiao"):
         return (name,)
     names = (name, name.replace("meter", "metre").replace("liter", "litre"))
-    if name.startswith(("degree ", "degrees ")):
-        return names
-    return tuple(each + end for each in names for end in ("", "s"))
+    ends = ("",) if name.startswith(("degree ", "degrees ")) else ("", "s")
+    return tuple(each + end for each in names for end in ends)
 
 
 def _read(dimension: str, entries: str) -> Iterator[tuple[Unit, list[str]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from lmms_rpts.grading.notation import clean
 
@@ -96,19 +95,14 @@ def states(said: str, wanted: str) -> bool:
 
     Particles are ignored, and only a short text may be between two clauses of the wanted words.
     """
-    parts = [core_words(part) for part in re.split("[,，]", wanted)]
-    folded, parts = core_words(said), [part for part in parts if part]
-    first = folded.rfind(parts[0]) if parts else -1
-    at = first
-    for part, following in pairwise(parts):
-        start = at + len(part)
-        at = folded.find(following, start, start + len(following) + 8) if at >= 0 else -1
-        if at >= 0 and re.search("不|非|没", folded[start:at]):
-            return False
-    if at < 0:
-        return False
-    before, after = folded[:first], folded[at + len(parts[-1]) :]
-    return not _DENIED.search(before) and not _DENIED_AFTER.search(after)
+    folded, parts = core_words(said), map(core_words, re.split("[,，]", wanted))
+    pattern = "[^不非没]{0,8}".join(re.escape(part) for part in parts if part)
+    found = list(re.finditer(pattern, folded))[-1:] if pattern else []
+    denied = any(
+        _DENIED.search(folded[: each.start()]) or _DENIED_AFTER.search(folded[each.end() :])
+        for each in found
+    )
+    return bool(found) and not denied
 
 
 def core_words(text: str) -> str:
@@ -204,28 +198,24 @@ def _one_truth(text: str) -> bool | None:
 # Circled numbers
 
 CIRCLED = re.compile(r"[①-⑳]")
-_AFTER = re.compile(  # ①③都正确
-    r"\s?(?:这[一二两三四五六七八九十]个)?(?:都|均)?(?:是)?(?:正确|成立)的?|\s?(?:is|are)\s(?:correct|true)"
-)
 # ①, 、③, ①~③
-_MEMBER = re.compile(r"(?:[\s,、;.。和与及]|以及|and){0,6}([①-⑳])(?:(?:\s?[~-]\s?|至|到)([①-⑳]))?")
+_MEMBER = r"(?:[\s,、;.。和与及]|以及|and){0,6}([①-⑳])(?:(?:\s?[~-]\s?|至|到)([①-⑳]))?"
+_CIRCLED_ROW = re.compile(  # ①③都正确
+    rf"(?:{_MEMBER}){{1,40}}(?:\s?(?:这[一二两三四五六七八九十]个)?(?:都|均)?(?:是)?(?:正确|成立)的?"
+    r"|\s?(?:is|are)\s(?:correct|true)|[\s,、;.。和与及]{0,20})"
+)
 
 
 def circled_of(text: str) -> frozenset[int] | None:
-    """The circled numbers ① to ⑳ of a cleaned text that contains nothing else.
+    """The circled numbers ① to ⑳ of a cleaned text that contains nothing else, as code points.
 
     Words such as 都正确 after them are ignored; ①~③ are three numbers.
     None for any other text, such as (1)(3) or ①正确②错误.
     """
     text = text.strip(" \n,、;.。")
-    if len(text) > 200:
-        return None
     if text[:1] + text[-1:] in ("()", "[]", "❴❵", "【】", "“”"):
         text = text[1:-1]
-    at, found = 0, set[int]()
-    while (member := _MEMBER.match(text, at)) is not None:
-        first, last = (ord(each or member[1]) - 0x245F for each in member.groups())
-        found.update(range(first, last + 1))
-        at = member.end()
-    rest = text[at:].strip(" \n,、;.。和与及")
-    return frozenset(found) if found and (not rest or _AFTER.fullmatch(text, at)) else None
+    if len(text) > 200 or not _CIRCLED_ROW.fullmatch(text):
+        return None
+    rows = (range(ord(one), ord(last or one) + 1) for one, last in re.findall(_MEMBER, text))
+    return frozenset(number for row in rows for number in row)

@@ -29,15 +29,12 @@ T = TypeVar("T")
 FILE = "answers.sqlite"
 VERSION = 1
 LOCKED_FOR = 5.0
-"""Seconds to wait while another process writes."""
+"""Seconds to wait while another process writes; 0 after a failure, until the file works again."""
 
 PENDING_FOR = 120.0
 """Seconds for which a question counts as being asked after a process began a call about it: the
 default time limit of a call. A run on the same machine does not wait for a process that was killed:
 it deletes the dead process's reservations when it opens the file."""
-
-RESUMED_AFTER = 30.0
-"""Seconds after which a file that could not be used is tried again."""
 
 _CREATE = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -83,12 +80,12 @@ class AnswerCache:
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
         self._unwritten: list[tuple[Any, ...]] = []
-        self._resume_at = 0.0
+        self._failing = False
 
     def find(self, key: str) -> str | None:
         """The reply stored under ``key``; None if there is none."""
         query = "SELECT reply FROM answers WHERE key = ?"
-        found = self._run(lambda file: file.execute(query, (key,)).fetchone(), reading=True)
+        found = self._run(lambda file: file.execute(query, (key,)).fetchone())
         return str(found[0]) if found else None
 
     def store(
@@ -120,7 +117,7 @@ class AnswerCache:
     def is_pending(self, key: str) -> bool:
         """Whether a process is asking this question now, as far as known."""
         query, given = "SELECT 1 FROM asking WHERE key = ? AND until >= ?", (key, time.time())
-        return bool(self._run(lambda file: file.execute(query, given).fetchone(), reading=True))
+        return bool(self._run(lambda file: file.execute(query, given).fetchone()))
 
     def release(self, key: str) -> None:
         """Note that this process no longer asks a question."""
@@ -128,7 +125,6 @@ class AnswerCache:
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
-        self._resume_at = 0.0
         self._write()
         self._disconnect()
 
@@ -143,24 +139,36 @@ class AnswerCache:
         if rows and not self._run(write):
             self._unwritten = rows
 
-    def _run(self, work: Callable[[sqlite3.Connection], T], reading: bool = False) -> T | None:
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
         """The result of ``work``; None if the file cannot be used now."""
-        resting = time.monotonic() < self._resume_at
-        if resting and not (reading and self._connection is not None):
-            return None
         try:
             try:
-                return work(self._opened())
+                done = work(self._opened())
             except sqlite3.DatabaseError as error:
                 if type(error) is not _DAMAGE:
                     raise
                 self._set_aside(error)
-                return work(self._opened())
+                done = work(self._opened())
         except (sqlite3.Error, OSError, CacheError) as error:
-            if reading:
-                self._disconnect()  # else each further read would fail, too
-            self._give_up(error)
+            self._set_failing(True)
+            if self.path not in _warned:
+                _warned.add(self.path)
+                logger.warning(
+                    "Judge replies cannot be cached in {} ({}). The run continues and retries. "
+                    "A later run will request the missing replies again. Fix or move that file, or "
+                    "set LMMS_RPTS_CACHE to another folder.",
+                    *(self.path, error),
+                )
             return None
+        self._set_failing(False)
+        return done
+
+    def _set_failing(self, failing: bool) -> None:
+        """Do not wait for a lock again and again: each call would block the loop."""
+        if failing != self._failing and self._connection is not None:
+            wait = 0 if failing else 1000 * LOCKED_FOR
+            self._connection.execute(f"PRAGMA busy_timeout = {wait:.0f}")
+        self._failing = failing
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is not None and _inode(self.path) != self._inode:
@@ -168,7 +176,7 @@ class AnswerCache:
         if self._connection is None:
             self._inode = _inode(self.path)  # of a file that turns out to be damaged
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._connection = _connect(self.path)
+            self._connection = _connect(self.path, 0.0 if self._failing else LOCKED_FOR)
             self._inode = _inode(self.path)
         return self._connection
 
@@ -193,18 +201,6 @@ class AnswerCache:
             *(self.path, error, aside),
         )
 
-    def _give_up(self, error: Exception) -> None:
-        self._resume_at = time.monotonic() + RESUMED_AFTER
-        if self.path not in _warned:
-            _warned.add(self.path)
-            logger.warning(
-                "Judge replies cannot be cached in {} ({}). The run continues and retries. "
-                "A later run will request the missing replies again. Fix or move that file, or "
-                "set LMMS_RPTS_CACHE to another folder.",
-                self.path,
-                error,
-            )
-
 
 @contextlib.contextmanager
 def open_answers(folder: Path) -> Iterator[sqlite3.Connection]:
@@ -213,7 +209,7 @@ def open_answers(folder: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise CacheError(f"No cached replies in {folder}")
     try:
-        with contextlib.closing(_connect(path)) as connection:
+        with contextlib.closing(_connect(path, LOCKED_FOR)) as connection:
             connection.row_factory = sqlite3.Row
             yield connection
     except (sqlite3.Error, ValueError, OSError) as error:
@@ -233,11 +229,11 @@ def delete_file(folder: Path) -> None:
         Path(f"{folder / FILE}{end}").unlink(missing_ok=True)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, wait: float) -> sqlite3.Connection:
     # Prompts and replies are private; SQLite's further files get the mode of this one.
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    connection = sqlite3.connect(path, timeout=LOCKED_FOR, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
     try:
         # SQLite does not wait for another process that switches the mode: then that one does it.
         with contextlib.suppress(sqlite3.OperationalError):

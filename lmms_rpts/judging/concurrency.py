@@ -93,8 +93,6 @@ class AdaptiveLimit:
     """
 
     def __init__(self, most: int, time_limit: float = math.inf) -> None:
-        if most < 1:
-            raise ValueError(f"concurrency must be at least 1, got {most}")
         self._most, self._time_limit = most, time_limit
         self.active, self.patience = 0, 1.0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []

@@ -69,8 +69,6 @@ class JudgeEngine:
         board: Board = NO_BOARD,
     ) -> None:
         members = judges if isinstance(judges, Sequence) else [Member(name, judges)]
-        if not members or samples < 1:
-            raise ValueError("An engine needs at least one judge and one sample")
         self.name = name
         self.budget = budget or Budget()
         self._progress = progress

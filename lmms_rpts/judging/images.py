@@ -7,7 +7,6 @@ import io
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from lmms_rpts.escaping import storable
@@ -29,20 +28,6 @@ class ImageError(ValueError):
     """Raised for an image that cannot be sent to a judge; the message gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedImage:
-    """An image as it is sent: ``content`` is a JPEG of ``width`` times ``height`` pixels."""
-
-    content: bytes
-    width: int
-    height: int
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the content, in hexadecimal."""
-        return hashlib.sha256(self.content).hexdigest()
-
-
 class JudgeImage:
     """One image of a question. Only its digest and its size are kept in memory.
 
@@ -62,15 +47,15 @@ class JudgeImage:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the encoded image; raises ImageError."""
-        return self._digest or self.encoded().digest
+        """SHA-256 of the encoded image, in hexadecimal; raises ImageError."""
+        return self._digest or hashlib.sha256(self.encoded()).hexdigest()
 
-    def encoded(self) -> EncodedImage:
-        """The encoded image; raises ImageError if it cannot be read."""
+    def encoded(self) -> bytes:
+        """The image as a JPEG; raises ImageError if it cannot be read."""
         # One at a time: a decoded image may take hundreds of megabytes.
         with _one_at_a_time, _strict_reading():
             try:
-                made = encode_image(self._load(), self._longest)
+                content, self.known_size = encode_image(self._load(), self._longest)
             except ImageError as error:
                 raise ImageError(f"{self.name}: {error}") from None
             # Any error of Pillow or a task for a broken file; a task may even call exit().
@@ -78,17 +63,18 @@ class JudgeImage:
                 said, kind = " ".join(storable(str(error)).split()), type(error).__name__
                 reason = f"{kind} {said}" if isinstance(error, SystemExit) else said or kind
                 raise ImageError(f"Cannot read {self.name} ({reason[:300]})") from None
-        if self._digest not in (None, made.digest):
+        digest = hashlib.sha256(content).hexdigest()
+        if self._digest not in (None, digest):
             raise ImageError(f"{self.name} changed after it was first read")
-        self._digest, self.known_size = made.digest, (made.width, made.height)
-        return made
+        self._digest = digest
+        return content
 
 
-def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
+def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> tuple[bytes, tuple[int, int]]:
     """Encode an image as judges see it: upright, in RGB on white, bounded in size, as JPEG.
 
     The current frame is used if there are several. The image itself is not changed. The bytes are
-    reproducible with the same version of Pillow.
+    reproducible with the same version of Pillow; they are returned with width and height.
 
     Args:
         image: a Pillow image, in any mode.
@@ -116,7 +102,7 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> EncodedImage:
     shown.info.clear()  # else Pillow would write the comment of the file
     out = io.BytesIO()
     shown.save(out, "JPEG", quality=92, subsampling=0)
-    return EncodedImage(out.getvalue(), shown.width, shown.height)
+    return out.getvalue(), shown.size
 
 
 @contextmanager

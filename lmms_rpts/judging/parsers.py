@@ -260,9 +260,9 @@ def _parser(verdicts: Mapping[W, str]) -> Callable[[str], W | None]:
     The last line must be the verdict and nothing else: "Verdict: correct" (判定：正确), or the word
     alone. Other text after or next to a verdict may retract it: then the request is retried.
     """
-    words: dict[str, W] = {
-        each: word for word, more in verdicts.items() for each in (word, *more.split("|"))
-    }
+    words: dict[str, W] = {word: word for word in verdicts}
+    for word, more in verdicts.items():
+        words |= dict.fromkeys(more.split("|"), word)
     line = re.compile(rf"(?P<label>{_VERDICT})?{_DECOR}(?P<word>{'|'.join(words)}){_CLOSING}")
 
     def parse(reply: str) -> W | None:

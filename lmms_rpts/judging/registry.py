@@ -192,7 +192,7 @@ def backends_of(judge: str) -> list[Backend]:
 def choices() -> str:
     """The available judges, as lines for a message."""
     known = {backend.usage: backend.purpose for backend in BACKENDS.values()}
-    known |= {_usage(name): f"offered by {_package(at)}" for name, at in _offered().items()}
+    known |= {_usage(name): f"offered by {at.value}" for name, at in _offered().items()}
     width = max(map(len, known))
     lines = [f"  {usage:<{width}}  {purpose}" for usage, purpose in known.items()]
     return "Set LMMS_RPTS_JUDGE to one of:\n" + "\n".join(lines) + "\nor to several, as A+B"
@@ -220,7 +220,7 @@ def _backend(judge: str) -> Backend:
             raise TypeError(f"{type(backend).__name__} is not an lmms_rpts.judging.Backend")
     except Exception as error:  # an error in another package, which the message names
         raise JudgeConfigurationError(
-            f"The judge {name!r} of {_package(offered[name])} cannot be loaded: "
+            f"The judge {name!r} of {offered[name].value} cannot be loaded: "
             f"{type(error).__name__}: {error}"
         ) from error
     return backend
@@ -237,7 +237,3 @@ def _offered() -> dict[str, EntryPoint]:
 
 def _usage(name: str) -> str:
     return BACKENDS[name].usage if name in BACKENDS else f"{name}[:MODEL]"
-
-
-def _package(found: EntryPoint) -> str:
-    return found.dist.name if found.dist is not None else found.value

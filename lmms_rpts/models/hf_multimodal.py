@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -112,7 +111,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         )
         if device_map:
             self.device = model.device
-        if chat_template is not None and os.path.isfile(chat_template):
+        if chat_template is not None and "{" not in chat_template:  # a file, not a template
             chat_template = Path(chat_template).read_text(encoding="utf-8")
         self._chat = load_chat(path, chat_template, **source)
         self.tokenizer, self.chat_template = self._chat.tokenizer, self._chat.template

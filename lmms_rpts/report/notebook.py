@@ -37,7 +37,7 @@ def run_html(run: AnyRun) -> str:
     table = ""
     with suppress(RunError):  # no responses, or those of a benchmark without a summary
         kinds = sort_runs([run])
-        for name in kinds.by_benchmark:
+        for name in kinds:
             table = grades_html(summarize_grades(grading_of(name), [run]))
     return Markup("<p>{}</p>{}").format(printable(repr(run)), Markup(table))  # noqa: S704
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from lmms_rpts.analysis.differences import clue_label
-from lmms_rpts.analysis.rating_sample import RatingSample, rated_steps
+from lmms_rpts.analysis.ratings import RatingSample, rated_steps
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.gallery import find_pictures

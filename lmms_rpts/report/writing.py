@@ -134,11 +134,14 @@ def write_report(
 def _views(
     kinds: AllRuns, limit: int | None, validity: Sequence[ValidityFile]
 ) -> list[RptsView | GradedView]:
-    views: list[RptsView | GradedView] = [RptsView(kinds.rpts, validity)] if kinds.rpts else []
+    views: list[RptsView | GradedView] = []
+    if "rpts" in kinds:
+        views.append(RptsView(kinds["rpts"], validity))
     anchors = {entry.anchor.lower() for view in views for entry in view.entries}
-    for name, runs in kinds.graded.items():
-        benchmark = benchmarks()[name]
-        views.append(GradedView(benchmark, grading_of(name), runs, limit, anchors))
+    for name, runs in kinds.items():
+        if name != "rpts":
+            benchmark = benchmarks()[name]
+            views.append(GradedView(benchmark, grading_of(name), runs, limit, anchors))
     return views
 
 
@@ -171,8 +174,8 @@ def _left_out(views: Sequence[RptsView | GradedView], is_file: bool) -> Iterator
 
 
 def _title(kinds: AllRuns) -> str:
-    tasks = sorted({task for run in kinds.rpts for task in run.tasks})
-    names = [*tasks, *(benchmarks()[name].title for name in kinds.graded)]
+    tasks = sorted({task for run in kinds.get("rpts", ()) for task in run.tasks})
+    names = [*tasks, *(benchmarks()[name].title for name in kinds if name != "rpts")]
     labels = dict.fromkeys(run.label for run in kinds.every)
     return f"{', '.join(names)}: {', '.join(labels)}"
 

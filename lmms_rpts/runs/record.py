@@ -59,8 +59,8 @@ class JudgeGrade(Model):
     """A grade by a judge."""
 
     score: Share | None = Field(description="1 or 0; null if the judge failed")
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
+    reply: Text | None = Field(default=None, description="the judge's complete reply")
+    error: Text | None = Field(default=None, description="why the judge failed")
 
 
 class Record(Model):

@@ -55,7 +55,6 @@ def estimate_mean(
     undefined for one cluster, or if all values are equal.
 
     Args:
-        values: one value per document.
         clusters: the cluster of each value, from 0; None: each value is its own cluster.
         share: whether the mean is a share, for example of right answers.
         bounded: whether the values are scores in [0, 1]; False for counts such as steps. Values
@@ -128,8 +127,6 @@ def interval(
     """The central ``level`` of bootstrap draws, ignoring undefined ones; None if all are equal.
 
     Args:
-        draws: the bootstrap draws.
-        level: the confidence level.
         clusters: number of clusters, for the expanded percentile interval (Hesterberg 2015): the
             plain interval is too narrow for few clusters. None: the plain interval.
     """

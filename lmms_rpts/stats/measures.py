@@ -33,7 +33,6 @@ class Measure:
     """A statistic, and the units that it is based on.
 
     Attributes:
-        of: the statistic.
         counts: (m,), the number of units (steps or chains) that each document adds to it.
             Documents that add none cannot narrow the interval.
         share: whether the statistic is a share. If a share is 0 or 1, all resamples are equal, and
@@ -69,10 +68,6 @@ def mean_over(groups: Indices, measure: Measure) -> Measure:
 
     Groups that add no units are left out. NaN if the measure is undefined in any other group: the
     mean over the rest would describe other data.
-
-    Args:
-        groups: (m,), the group of each document.
-        measure: the measure.
     """
     adding = np.unique(groups[measure.counts > 0])
     members = [(groups == group).astype(float) for group in adding]

@@ -127,8 +127,6 @@ def rates(
     """Count the right verdicts of a judge: one entry per labelled step with a score.
 
     Args:
-        questions: the question of each step.
-        sound: the label of each step.
         scores: the judge's scores, in [0, 1].
     """
     numbers, label = numbered(questions), np.asarray(sound, dtype=bool)

@@ -290,7 +290,7 @@ def auc_within(steps: ScoredSteps) -> Measure:
     wrong = steps.where(known & ~steps.sound)
     wins = wrong.by_chain((end - upper) + (upper - lower) / 2)
     pairs = wrong.by_chain((end - start).astype(float))
-    return replace(ratio(wins, pairs), counts=(pairs > 0).astype(float))
+    return replace(ratio(wins, pairs, share=False), counts=(pairs > 0).astype(float))
 
 
 def fitter(steps: ScoredSteps) -> Callable[[Floats], tuple[Floats, Floats]]:

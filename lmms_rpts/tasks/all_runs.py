@@ -1,12 +1,12 @@
-"""Runs of all benchmarks, sorted into those that RPTS scored and those with graded answers."""
+"""Runs of all benchmarks, by their names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import Foreign, holds_only, read_runs_of, split_label, types_in
@@ -14,66 +14,48 @@ from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, record_types
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
 if TYPE_CHECKING:
     from lmms_rpts.tasks.grade_types import Grading
 
 
-@dataclass(frozen=True)
-class AllRuns:
-    """Runs sorted by the type of their records.
-
-    Attributes:
-        rpts: runs that RPTS scored.
-        graded: runs with graded answers, by benchmark name.
-    """
-
-    rpts: tuple[Run, ...] = ()
-    graded: Mapping[str, tuple[AnyRun, ...]] = field(default_factory=dict)
-
-    @property
-    def by_benchmark(self) -> dict[str, tuple[AnyRun, ...]]:
-        """The runs by benchmark name, those of RPTS first."""
-        return {**({"rpts": self.rpts} if self.rpts else {}), **self.graded}
+class AllRuns(dict[str, tuple[AnyRun, ...]]):
+    """Runs by the name of their benchmark, those of RPTS first."""
 
     @property
     def every(self) -> tuple[AnyRun, ...]:
         """All runs."""
-        return tuple(run for runs in self.by_benchmark.values() for run in runs)
+        return tuple(chain.from_iterable(self.values()))
 
 
 def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
-    """Read the runs of RPTS and of graded benchmarks at these paths.
+    """Read the runs of all benchmarks at these paths.
 
-    A folder may contain both. Each path must contain at least one run.
+    A folder may contain several. Each path must contain at least one run.
 
     Raises:
         RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
     if holds_only(paths, RptsRecord):  # the types of other records are not imported
-        return AllRuns(tuple(read_runs(paths)))
-    graded = {name: each for name, each in benchmarks().items() if each.grades}
-    types = {name: _record_of(each) for name, each in graded.items()}
-    scored: list[str | Path] = []
-    places: dict[str, list[str | Path]] = {name: [] for name in graded}
+        return AllRuns(rpts=tuple(read_runs(paths)))
+    known = {name: each for name, each in benchmarks().items() if each.grades}
+    types = {name: _record_of(each) for name, each in known.items()}
+    places: dict[str, list[str | Path]] = {name: [] for name in known}
     for path in paths:
-        there = types_in([path], [RptsRecord, *types.values()])
-        own = [name for name, record in types.items() if record in there]
-        own += [name for name in graded if name not in own and _holds_foreign(graded[name], path)]
+        there = types_in([path], types.values())
+        own = [name for name in known if types[name] in there or _holds_foreign(known[name], path)]
+        if not own:
+            _refuse(path, known.values())
         for name in own:
             places[name].append(path)
-        if RptsRecord in there:
-            scored.append(path)
-        elif not own:
-            _refuse(path, graded.values())
-    found = {
-        name: tuple(read_runs_of(types[name], chosen, record_types, foreign_of(graded[name])))
+    found: dict[str, tuple[AnyRun, ...]] = {
+        name: tuple(read_runs_of(types[name], chosen, record_types, foreign_of(known[name])))
         for name, chosen in places.items()
         if chosen
     }
     # Without a path, the error of the reader says what to pass.
-    return AllRuns(tuple(read_runs(scored)) if scored or not found else (), found)
+    return AllRuns(found or {"rpts": tuple(read_runs(paths))})
 
 
 def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
@@ -83,24 +65,19 @@ def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
         RunError: for a run with records of an unknown type, or without any.
     """
     types = {_record_of(each): name for name, each in benchmarks().items() if each.grades}
-    scored: list[Any] = []
-    graded: dict[str, list[AnyRun]] = {name: [] for name in types.values()}
+    found = AllRuns(dict.fromkeys(types.values(), ()))
     for run in runs:
         kind = type(run.responses[0]) if run.responses else None
-        if kind is RptsRecord:
-            scored.append(run)
-        elif kind in types:
-            graded[types[kind]].append(run)
-        else:
+        if kind not in types:
             what = "no responses" if kind is None else f"records of the unknown type {kind}"
             raise RunError(f"The run {run.label} contains {what}")
-    return AllRuns(tuple(scored), {name: tuple(each) for name, each in graded.items() if each})
+        found[types[kind]] += (run,)
+    return AllRuns({name: each for name, each in found.items() if each})
 
 
 def grading_of(name: str) -> Grading:
     """How runs of a benchmark are summarized, those that RPTS scored as well."""
-    place = benchmarks()[name].grades or "lmms_rpts.tasks.rpts_eval.summary:GRADING"
-    grading: Grading = resolve_name(place)
+    grading: Grading = resolve_name(str(benchmarks()[name].grades))
     return grading
 
 
@@ -119,7 +96,7 @@ def _holds_foreign(benchmark: Benchmark, path: str | Path) -> bool:
     return reader is not None and reader(split_label(path)[1]) is not None
 
 
-def _refuse(path: str | Path, graded: Iterable[Benchmark]) -> None:
+def _refuse(path: str | Path, known: Iterable[Benchmark]) -> None:
     """Raise for a path without records of this package.
 
     Raises:
@@ -128,7 +105,7 @@ def _refuse(path: str | Path, graded: Iterable[Benchmark]) -> None:
     place = split_label(path)[1]
     if not place.is_dir() or not any("_samples_" in each.name for each in place.rglob("*.jsonl")):
         read_runs([path])
-    titles = ", ".join(each.title for each in graded)
+    titles = ", ".join(each.title for each in known if each.name != "rpts")
     raise RunError(
         f"{place} contains samples, but neither RPTS scores nor graded answers of {titles}. Score "
         "them with lmms-rpts score, or pass a run that used lmms-rpts filters (--log_samples)"

@@ -149,8 +149,7 @@ def with_places(results: Any) -> Any:
     """The results of an evaluation, with its settings and places; None in other processes."""
     try:
         from lmms_rpts.tasks.any_task.names import is_scored
-        from lmms_rpts.tasks.benchmark import configuration
-        from lmms_rpts.tasks.documents import record_places
+        from lmms_rpts.tasks.benchmark import configuration, record_places
 
         configs = (results or {}).get("configs") or {}
         record_places(configs)

@@ -20,7 +20,6 @@ class LabelledChain(Labelled):
         question: id of the question that it answers. Intervals resample questions, because chains
             of one question are not independent.
         stratum: the subset or subject that it belongs to.
-        context: the question, including its options.
         steps: texts of the steps, unchanged from the data.
         labels: whether each step is sound; None: unlabelled or neutral, neither judged nor counted.
         language: language of the judge's prompt: ``en`` or ``zh``.
@@ -32,7 +31,6 @@ class LabelledChain(Labelled):
             alternatives at one position; empty: the order of ``steps``.
         path: numbers of the ``steps`` that form the chain itself, if others are alternatives to
             them; empty: all.
-        images: names of the images of the question.
     """
 
     id: str
@@ -71,7 +69,6 @@ def draw(chains: Sequence[LabelledChain], limit: int | None, seed: int) -> list[
 
     Args:
         limit: maximum number of chains; None: all.
-        seed: seed of the choice.
     """
     if limit is None or limit >= len(chains):
         return list(chains)

@@ -145,7 +145,6 @@ class SetComparison:
     """The comparison of both judges on one set.
 
     Attributes:
-        name: name of the set, as in both files.
         chains: number of chains that are in both files, with the same question and labels.
         only: number of chains that are in one file only, or differ in question or labels.
         found: the differences, second minus first.

@@ -73,12 +73,8 @@ class Layout:
     """One layout of published step labels; each row is a chain, in the fields named here.
 
     Attributes:
-        name: name of the set, in lower case.
         fields: fields that identify a row of this layout, and of no other, as words of a text.
-        context: field of the question.
-        options: field of its options, if it has any.
         steps: field of the list of steps, or a function that cuts a text into steps.
-        labels: rule of the labels.
         stratum: field of the subset; where it is missing, the name of the file.
         id: returns the id of the chain; None: file and number.
         question: returns the id of the question; None: its images and its text.

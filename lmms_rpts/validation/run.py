@@ -75,8 +75,6 @@ class PlannedSet:
     """The planned requests for one set.
 
     Attributes:
-        loaded: the whole set.
-        chains: chains that are used.
         premises: which premises the questions contain.
         questions: one for each labelled step.
     """
@@ -152,7 +150,6 @@ class Validation:
     """Results of a judge on all sets.
 
     Attributes:
-        validity: the figures.
         misses: for each set, the judge's worst errors, worst first.
         stopped: why requests ended early; None if they did not.
     """
@@ -175,8 +172,6 @@ def plan_validation(
     """Choose chains and build the questions.
 
     Args:
-        limit: maximum number of chains per set; None: all.
-        seed: seed for choosing chains.
         premises: ``given``: those in the data, if any, else all earlier steps.
         usable: whether to check that the judge can be used; False for an estimate only.
     """

@@ -122,7 +122,7 @@ def prm800k_chain(row: Fields) -> LabelledChain:
             chain.append(_Step(written, None))
         else:
             ended = chosen is None
-            if found and chosen is None:
+            if chosen is None:
                 # It ends at the step of the draft, else at the first wrong one.
                 draft = drafts[place] if place < len(drafts) else None
                 wrong = [at for at, step in enumerate(found) if step.sound is False]

@@ -12,7 +12,7 @@ from PIL import Image
 
 from lmms_rpts.analysis import estimate_need
 from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.aligned_documents import DocumentImages
+from lmms_rpts.filters.documents import DocumentImages
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter

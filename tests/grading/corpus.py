@@ -44,7 +44,7 @@ def outcome(row: Row) -> str:
     options = row.get("options", ())
     if benchmark.get("task") == "reform_eval":
         marks = row.get("marks") or [chr(ord("A") + at) for at in range(len(options))]
-        index = chosen_option(response, options, marks).index
+        index, _ = chosen_option(response, options, marks)
         if index is None:
             return "undecided"
         return "correct" if gold in (marks[index], None) else "incorrect"

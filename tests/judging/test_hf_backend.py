@@ -34,7 +34,6 @@ from lmms_rpts.judging.backends import hf
 from lmms_rpts.judging.backends.hf import HFJudge, check_hf
 from tests.judging.questions import AfterAllTasks, question, questions
 from tests.support.tables import table
-from tests.support.tiny_llava import build_tiny_llava
 from tests.support.tiny_lm import CHATML, END, EOS, EOT, START, build_tiny_lm, tiny_tokenizer
 from tests.support.waiting import LONGEST
 
@@ -233,31 +232,12 @@ def test_models_that_think_have_room_for_it(
     assert reply.usage.output_tokens == 56
 
 
-def test_recommended_sampling_gives_no_warning(
-    folder: Path, capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
-) -> None:
-    replies(HFJudge(str(folder)), mixed(4))
-    said = capfd.readouterr().err
-    words = ("temperature", "sampl", "top_p", "pad_token", "padding", "max_length", "penalty")
-    assert not [word for word in words if word in said], said
-    # Files that earlier tests left open are closed at any time.
-    assert not [each for each in recwarn if each.category is not ResourceWarning]
-
-
 def test_a_missing_pad_token_is_no_matter(tmp_path: Path, folder: Path) -> None:
     shutil.copytree(folder, tmp_path / "lm")
     tiny_tokenizer(pad_token=None).save_pretrained(tmp_path / "lm")
     requests = mixed(8)
     expected = [decoded_by_hand(folder, request) for request in requests]
     assert replies(HFJudge(str(tmp_path / "lm")), requests) == expected
-
-
-def test_a_vision_language_model_judges_texts(tmp_path: Path) -> None:
-    folder = build_tiny_llava(tmp_path)
-    assert check_hf(str(folder)) is None
-    alone, together = (replies(HFJudge(str(folder), batch_size=size), mixed(8)) for size in (1, 8))
-    assert alone == together
-    assert len({reply.text for reply in alone}) > 1
 
 
 # ---- how requests are batched
@@ -282,34 +262,6 @@ def test_a_batch_is_of_one_kind_and_of_like_lengths(
         assert mask.sum() > 0.9 * mask.numel()
     for mask in generated:
         assert bool((mask[:, -1] == 1).all()), "padded on the right"
-
-
-def test_what_waits_while_a_batch_runs_is_the_next_batch(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judge, sizes = HFJudge(str(folder)), []
-
-    async def asked() -> None:
-        begun, go_on = asyncio.Event(), asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def hold(mask: torch.Tensor) -> None:
-            sizes.append(len(mask))
-            if len(sizes) == 1:
-                loop.call_soon_threadsafe(begun.set)
-                asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(LONGEST)
-
-        wrap_generate(monkeypatch, hold)
-        first = asyncio.create_task(judge.ask(question("first")))
-        await begun.wait()
-        others = [asyncio.create_task(judge.ask(request)) for request in questions(5)]
-        await asyncio.sleep(0.05)
-        go_on.set()
-        await asyncio.gather(first, *others)
-        await judge.aclose()
-
-    asyncio.run(asyncio.wait_for(asked(), LONGEST))
-    assert sizes == [1, 5]
 
 
 def test_a_batch_size_is_positive() -> None:
@@ -665,24 +617,6 @@ def test_cancelled_asks_end_and_leave_the_others_alone(
     assert sizes == [4, 4, 3]
 
 
-def test_an_engine_can_be_closed_while_the_model_speaks(
-    endless: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = JudgeEngine(HFJudge(str(endless)), progress=False)
-    closing = threading.Thread(target=engine.close)
-    with monkeypatch.context() as patch:
-        patch.setattr(JudgeRequest, "most_tokens", property(lambda it: 10**6))
-        wrap_generate(patch, lambda mask: closing.start())
-        with pytest.raises(RuntimeError, match="closed"):
-            engine.run(questions(3))
-    closing.join(LONGEST)
-    assert not closing.is_alive()
-    with JudgeEngine(HFJudge(str(endless)), progress=False) as other:
-        (verdict,) = other.run(questions(1))
-    assert verdict.error
-    assert "cut off" in verdict.error
-
-
 def test_a_closed_judge_refuses(folder: Path) -> None:
     judge = HFJudge(str(folder))
     replies(judge, questions(1))
@@ -713,12 +647,6 @@ def bert(to: Path, folder: Path, kind: Any) -> Path:
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     kind(transformers.BertConfig(**sizes, intermediate_size=16)).save_pretrained(to)
     return to
-
-
-def test_a_usable_model_passes(folder: Path) -> None:
-    assert check_hf(str(folder)) is None
-    assert check_hf(f" {folder} ") is None
-    assert check_hf(f"{folder}/") is None
 
 
 def test_a_home_folder_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def loaded(folder: Path) -> tuple[Any, Any]:
 def decoded_by_hand(folder: Path, request: JudgeRequest) -> Reply:
     """The reply by greedy decoding, without batches, padding and ``generate``."""
     model, processor = loaded(folder)
-    files = [io.BytesIO(each.encoded().content) for each in request.images]
+    files = [io.BytesIO(each.encoded()) for each in request.images]
     pictures = [Image.open(file) for file in files]
     inputs = processor(text=written(request), images=pictures or None, return_tensors="pt")
     read, made = inputs["input_ids"].shape[1], list[int]()

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,25 +45,6 @@ def test_an_unknown_judge_names_the_nearest(judge: str, near: str) -> None:
     assert f"Did you mean {near}?" in message
     for backend in BACKENDS.values():
         assert backend.usage in message
-
-
-def test_a_missing_key_says_what_to_set() -> None:
-    with pytest.raises(JudgeConfigurationError, match=r"OPENAI_API_KEY.*OPENAI_BASE_URL") as caught:
-        open_engine("openai:gpt-4o-mini")
-    assert "openai:gpt-4o-mini" in str(caught.value)
-
-
-@table("judge", "openai", "openai:", " openai: ")
-def test_a_missing_model_says_what_to_write(judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-    with pytest.raises(JudgeConfigurationError, match="openai:gpt-4o-mini"):
-        open_engine(judge)
-
-
-@table("judge", "lexical:big", "none:x")
-def test_bare_judges_take_no_model(judge: str) -> None:
-    with pytest.raises(JudgeConfigurationError, match=f"(?s){judge}.*takes no model"):
-        open_engine(judge)
 
 
 def test_a_server_of_ones_own_needs_no_key(serve: Serve) -> None:
@@ -110,6 +92,7 @@ def test_what_is_said_of_the_backends_is_true() -> None:
 # ---- several judges
 
 SERVER = Settings(openai_url="http://127.0.0.1:9/v1")
+ALWAYS: Any = {"check": lambda model, settings: None, "sees": lambda model, settings: False}
 
 
 def names(judge: str, settings: Settings = SERVER) -> list[str]:
@@ -143,46 +126,6 @@ def test_judges_are_parted_where_one_may_begin(judge: str, parts: list[str]) -> 
 
 
 @table(
-    "judge, named",
-    ("openai:m+opnai:n", "Unknown judge 'opnai:n'. Did you mean openai:MODEL?"),
-    ("opnai:m+openai:n", "Unknown judge 'opnai:m'. Did you mean openai:MODEL?"),
-    ("openai:m+lexcal", "Unknown judge 'lexcal'. Did you mean lexical?"),
-    ("openai:m+turbo", "Unknown judge 'turbo'."),
-    ("+lexical", "Unknown judge ''."),
-    ("lexical+", "Unknown judge 'lexical+'. Did you mean lexical?"),
-    ("lexical++openai:m", "Unknown judge 'lexical+'. Did you mean lexical?"),
-    ("openai:m+openai:", "'openai:' cannot be used: add a model"),
-    ("openai:m+lexical:big", "'lexical:big' cannot be used: it takes no model"),
-)
-def test_the_judge_that_is_at_fault_is_named(judge: str, named: str) -> None:
-    with pytest.raises(JudgeConfigurationError) as caught:
-        find_judges(judge, SERVER)
-    assert named in str(caught.value)
-
-
-@table("judge", "none+lexical", "openai:m+none", "none+none")
-def test_judge_none_is_refused_among_several(judge: str) -> None:
-    with pytest.raises(JudgeConfigurationError, match=r"'none' cannot be one of several") as caught:
-        find_judges(judge, SERVER)
-    assert repr(judge) in str(caught.value)
-
-
-@table("judge", "openai:m+openai:m", "lexical+openai:m+lexical")
-def test_a_judge_is_named_once(judge: str) -> None:
-    with pytest.raises(JudgeConfigurationError, match=r"twice.*LMMS_RPTS_JUDGE_SAMPLES") as caught:
-        find_judges(judge, SERVER)
-    assert repr(judge) in str(caught.value)
-
-
-@table("judge", "hf:a+hf:b", "hf:a+openai:m+hf:b")
-def test_one_process_holds_one_model(monkeypatch: pytest.MonkeyPatch, judge: str) -> None:
-    monkeypatch.setitem(BACKENDS, "hf", replace(BACKENDS["hf"], check=lambda model, settings: None))
-    with pytest.raises(JudgeConfigurationError, match="hf:a and hf:b: one process can hold one"):
-        find_judges(judge, SERVER)
-    assert names("openai:m+hf:a") == ["openai:m", "hf:a"]
-
-
-@table(
     "judge, writer, like_others",
     ("openai:m", True, True),
     ("hf:m", True, True),
@@ -200,28 +143,57 @@ def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> Non
     assert all(each.comparable for each in found) == like_others
 
 
-# ---- prices, samples, temperature
+FREE = {"judge_samples": 3, "temperature": 0.7}
 
 
-def test_prices_are_as_many_as_judges() -> None:
-    one, two = "1/2", "1/2+3/4"
-    for prices, judge in [
-        (None, "openai:a"),
-        (None, "openai:a+openai:b"),
-        (one, "openai:a"),
-        (one, "openai:a+openai:b"),
-        (two, "openai:a+openai:b"),
-    ]:
-        assert len(find_judges(judge, SERVER.model_copy(update={"price": prices}))) == judge.count(
-            "openai"
-        )
-    for prices, judge, said in [
-        (two, "openai:a", "2 prices for 1 judges"),
-        (two, "openai:a+openai:b+lexical", "2 prices for 3 judges"),
-        (f"{two}+{one}", "openai:a+lexical", "3 prices for 2 judges"),
-    ]:
-        with pytest.raises(JudgeConfigurationError, match=f"LMMS_RPTS_PRICE.*{said}"):
-            find_judges(judge, SERVER.model_copy(update={"price": prices}))
+@table(
+    "judge, changes, said",
+    ("openai:gpt-4o-mini", {"openai_url": None}, "openai:gpt-4o-mini.*API_KEY.*OPENAI_BASE_URL"),
+    *(
+        (judge, {}, "add a model, such as openai:gpt")
+        for judge in ("openai", "openai:", " openai: ")
+    ),
+    ("lexical:big", {}, "'lexical:big' cannot be used: it takes no model"),
+    ("none:x", {}, "'none:x' cannot be used: it takes no model"),
+    # the judge that is at fault is named
+    ("openai:m+opnai:n", {}, "Unknown judge 'opnai:n'. Did you mean openai:MODEL?"),
+    ("opnai:m+openai:n", {}, "Unknown judge 'opnai:m'. Did you mean openai:MODEL?"),
+    ("openai:m+lexcal", {}, "Unknown judge 'lexcal'. Did you mean lexical?"),
+    ("openai:m+turbo", {}, "Unknown judge 'turbo'."),
+    ("+lexical", {}, "Unknown judge ''."),
+    ("lexical+", {}, "Unknown judge 'lexical.'. Did you mean lexical?"),
+    ("lexical++openai:m", {}, "Unknown judge 'lexical.'. Did you mean lexical?"),
+    ("openai:m+openai:", {}, "'openai:' cannot be used: add a model"),
+    ("openai:m+lexical:big", {}, "'lexical:big' cannot be used: it takes no model"),
+    # judges that do not go together
+    *((j, {}, "'none' cannot be one of several") for j in ("none+lexical", "openai:m+none")),
+    ("openai:m+openai:m", {}, "names a judge twice.*LMMS_RPTS_JUDGE_SAMPLES"),
+    ("lexical+openai:m+lexical", {}, "names a judge twice.*LMMS_RPTS_JUDGE_SAMPLES"),
+    ("hf:a+openai:m+hf:b", {}, "hf:a and hf:b: one process can hold one"),
+    # prices are one, or as many as judges
+    ("openai:a", {"price": "1/2+3/4"}, "LMMS_RPTS_PRICE.*2 prices for 1 judges"),
+    ("openai:a+openai:b+lexical", {"price": "1/2+3/4"}, "2 prices for 3 judges"),
+    ("openai:a+openai:b", {"price": "1/2+3/4"}, None),
+    ("openai:a+openai:b", {"price": "1/2"}, None),
+    # judges that say the same each time are asked once
+    *((j, FREE, None) for j in ("openai:m", "openai:a+openai:b", "none")),
+    *((j, FREE, f"{j!r} always gives the same reply: .*SAMPLES") for j in ("lexical", "hf:m")),
+    ("openai:m+hf:m", {"temperature": 0.3}, "'hf:m' always gives the same .* temperature"),
+    *((j, {}, None) for j in ("openai:m+lexical", "openai:m+hf:a")),
+)
+def test_what_cannot_be_used_is_told(
+    monkeypatch: pytest.MonkeyPatch, judge: str, changes: dict[str, Any], said: str | None
+) -> None:
+    monkeypatch.setitem(BACKENDS, "hf", replace(BACKENDS["hf"], **ALWAYS))
+    settings = SERVER.model_copy(update=changes)
+    if said is None:
+        assert names(judge, settings) == judge.split("+")
+        return
+    with pytest.raises(JudgeConfigurationError, match=said):
+        find_judges(judge, settings)
+
+
+# ---- prices and budgets
 
 
 @table(
@@ -283,40 +255,6 @@ def test_texts_go_to_a_judge_that_writes(serve: Serve, judge: str) -> None:
     with open_engine(judge, progress=False) as opened:
         assert values(opened.run([question("q", kind="answer")])) == ["a text"]
     assert server.calls == 1
-
-
-@table(
-    "judge, samples, temperature, at_fault",
-    ("openai:m", 3, 0.7, None),
-    ("openai:m", 1, 0.3, None),
-    ("openai:a+openai:b", 3, 0.7, None),
-    ("none", 3, 0.7, None),
-    ("lexical", 1, 0.0, None),
-    ("openai:m+lexical", 1, 0.0, None),
-    ("lexical", 3, 0.7, "lexical"),
-    ("lexical", 1, 0.3, "lexical"),
-    ("openai:m+lexical", 3, 0.7, "lexical"),
-    ("hf:m", 3, 0.7, "hf:m"),
-    ("openai:m+hf:m", 1, 0.3, "hf:m"),
-)
-def test_judges_that_say_the_same_each_time_are_asked_once(
-    monkeypatch: pytest.MonkeyPatch,
-    judge: str,
-    samples: int,
-    temperature: float,
-    at_fault: str | None,
-) -> None:
-    always_there = replace(BACKENDS["hf"], check=lambda model, settings: None)
-    monkeypatch.setitem(BACKENDS, "hf", always_there)
-    settings = SERVER.model_copy(update={"judge_samples": samples, "temperature": temperature})
-    if at_fault is None:
-        assert names(judge, settings) == judge.split("+")
-        return
-    with pytest.raises(JudgeConfigurationError) as caught:
-        find_judges(judge, settings)
-    assert f"{at_fault!r} always gives the same reply" in str(caught.value)
-    assert "LMMS_RPTS_JUDGE_SAMPLES" in str(caught.value)
-    assert "temperature" in str(caught.value)
 
 
 # ---- judges of other packages
@@ -389,9 +327,9 @@ def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
     offer("otherjudges", fixed="backend", second="backend")
     offer("thirdjudges", third="backend")
     lines = [" ".join(line.split()) for line in choices().splitlines()]
-    assert "fixed[:MODEL] offered by otherjudges" in lines
-    assert "second[:MODEL] offered by otherjudges" in lines
-    assert "third[:MODEL] offered by thirdjudges" in lines
+    assert "fixed[:MODEL] offered by otherjudges_judges:backend" in lines
+    assert "second[:MODEL] offered by otherjudges_judges:backend" in lines
+    assert "third[:MODEL] offered by thirdjudges_judges:backend" in lines
     assert not any(name.endswith("_judges") for name in sys.modules), "listing judges loads none"
     with pytest.raises(JudgeConfigurationError, match=r"Did you mean fixed\[:MODEL\]\?") as caught:
         open_engine("fxied:0.25")

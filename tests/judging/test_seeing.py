@@ -97,7 +97,7 @@ def test_images_stand_before_the_text_of_the_users_first_message(serve: Serve) -
     assert [parts[at]["text"] for at in (0, 2, 4)] == ["Image 0:", "图片1:", "what?"]
     urls = [parts[at]["image_url"] for at in (1, 3)]
     for url, each in zip(urls, (first, second), strict=True):
-        encoded = base64.b64encode(each.encoded().content).decode()
+        encoded = base64.b64encode(each.encoded()).decode()
         assert url == {"url": f"data:image/jpeg;base64,{encoded}"}
     assert "response_format" in server.requests[0], "a score like any other"
     found = images_of(server.requests[0])
@@ -219,7 +219,7 @@ def test_no_image_gets_into_messages_logs_or_the_cache(
     assert (verdict.value == 0.5) == (not status)
     stored = b"".join(file.read_bytes() for file in (tmp_path / "kept").iterdir())
     everywhere = f"{verdict}{said}{stored!r}".replace("\\", "")
-    for piece in encodings(shown.encoded().content):
+    for piece in encodings(shown.encoded()):
         assert piece not in everywhere
     assert "[image]" in everywhere
 

@@ -44,7 +44,7 @@ def view_of(name: str, runs: list[AnyRun], limit: int | None = None) -> GradedVi
 
 def rome_view(folder: Path, records: Any, limit: int | None = None) -> GradedView:
     write_rome_run(folder, records)
-    return view_of("rome", list(read_all_runs([folder]).graded["rome"]), limit)
+    return view_of("rome", list(read_all_runs([folder])["rome"]), limit)
 
 
 # --- which files are read ------------------------------------------------------------------------
@@ -52,9 +52,9 @@ def rome_view(folder: Path, records: Any, limit: int | None = None) -> GradedVie
 
 def test_a_folder_of_several_benchmarks_is_told_apart() -> None:
     found = read_all_runs([SAVED])
-    assert [run.label for run in found.rpts] == ["careful", "cmmath_rpts", "lucky"]
-    sizes = {name: [len(run.responses) for run in runs] for name, runs in found.graded.items()}
-    assert sizes == {"rome": [12], "cmmath": [20]}
+    assert [run.label for run in found["rpts"]] == ["careful", "cmmath_rpts", "lucky"]
+    sizes = {name: [len(run.responses) for run in runs] for name, runs in found.items()}
+    assert {**sizes, "rpts": 3} == {"rpts": 3, "rome": [12], "cmmath": [20]}
     assert sort_runs(found.every) == found
 
 
@@ -77,7 +77,7 @@ def test_runs_are_side_by_side_and_the_worst_comes_first(tmp_path: Path) -> None
     right, wrong = make_rome_record(1.0), make_rome_record(0.0)
     for model, records in {"a": [right, wrong, right], "b": [right, right, wrong]}.items():
         write_rome_run(tmp_path / model, {"academic": records}, model_args=f"name={model}")
-    runs = read_all_runs([tmp_path / "a", tmp_path / "b"]).graded["rome"]
+    runs = read_all_runs([tmp_path / "a", tmp_path / "b"])["rome"]
     view = view_of("rome", list(runs))
     assert [entry.name for entry in view.entries] == [
         "question_academic_1",
@@ -112,7 +112,7 @@ def test_undecided_answers_of_cmmath_are_flagged_and_not_wrong(tmp_path: Path) -
         make_cmmath_record("incorrect", judged=1.0),
     ]
     write_cmmath_run(tmp_path, {"cmmath": records})
-    view = view_of("cmmath", list(read_all_runs([tmp_path]).graded["cmmath"]))
+    view = view_of("cmmath", list(read_all_runs([tmp_path])["cmmath"]))
     found = {
         entry.name: (entry.answers[0].outcome, entry.answers[0].flags) for entry in view.entries
     }
@@ -123,7 +123,7 @@ def test_undecided_answers_of_cmmath_are_flagged_and_not_wrong(tmp_path: Path) -
 
 def test_wordings_of_a_sample_are_on_one_page(tmp_path: Path) -> None:
     run = write_reform_runs(tmp_path, ["reform_gqa", "reform_coco_caption"], {0, 2, 4})
-    view = view_of("reform", list(read_all_runs([run]).graded["reform"]))
+    view = view_of("reform", list(read_all_runs([run])["reform"]))
     pages = {entry.anchor: entry for entry in view.entries}
     assert sorted(pages) == [
         f"reform-{name}-{at}" for name in ("coco-caption", "gqa") for at in (0, 1)
@@ -405,7 +405,7 @@ def test_broken_lines_of_samples_say_nothing(tmp_path: Path) -> None:
 
 def test_the_usual_fields_of_records_are_shown(tmp_path: Path) -> None:
     write_rome_run(tmp_path, {"academic": [make_rome_record(0.0, answer="Final Answer: B")]})
-    (run,) = read_all_runs([tmp_path]).graded["rome"]
+    (run,) = read_all_runs([tmp_path])["rome"]
     record = run.responses[0]
     asked = usual_question(record)
     assert (asked.text, tuple(asked.gold)) == ("Which square is the largest?", ("B",))
@@ -440,7 +440,7 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
     for at, text in enumerate(ATTACKS):
         folder = tmp_path / str(at)
         write_rome_run(folder, {"academic": [hostile_record(text), hostile_record(text)]})
-        (run,) = read_all_runs([folder]).graded["rome"]
+        (run,) = read_all_runs([folder])["rome"]
         odd = tuple(
             each.model_copy(
                 update={"instance": each.instance.model_copy(update={"subtask": text, "id": text})}

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis.rating_sample import draw_sample
+from lmms_rpts.analysis.ratings import draw_sample
 from lmms_rpts.cli import app
 from lmms_rpts.fields import Fields
 from lmms_rpts.report.rating import write_rating_page

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.analysis.rating_sample import RatingSample, draw_sample
+from lmms_rpts.analysis.ratings import RatingSample, draw_sample
 from lmms_rpts.report.rating import render_rating_page
 from lmms_rpts.tasks.rpts_eval.runs import Run
 

@@ -15,7 +15,7 @@ import yaml
 
 from lmms_rpts.doctor.examination import check_settings, plan
 from lmms_rpts.filters.base import RptsFilter
-from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds, request_kinds
+from lmms_rpts.judging.request_kinds import RequestKind, request_kinds
 from lmms_rpts.tasks import benchmark
 from lmms_rpts.tasks.benchmark import (
     GROUP,
@@ -27,6 +27,7 @@ from lmms_rpts.tasks.benchmark import (
     get_benchmark,
     record_types,
 )
+from lmms_rpts.tasks.rome.benchmark import RomeSettings
 from tests.support.lmms import TASKS_DIR
 from tests.support.tables import table
 
@@ -108,46 +109,28 @@ def test_a_benchmark_of_another_package(added: Callable[..., None]) -> None:
     assert benchmark_of("mme") is None
 
 
-@table("name", "rome", "rome_more", "ro")
-def test_two_benchmarks_claim_one_name(added: Callable[..., None], name: str) -> None:
-    added(toy=replace(EMPTY, name=name))
-    with pytest.raises(BenchmarkError, match=rf"'rome' and '{name}' both have tasks"):
-        benchmarks()
-
-
 @table(
-    "clash",
-    {"filters": {"rome_answer": "toy:Filter"}},
-    {"verifiers": {"cmmath": "toy:Verifier"}},
-)
-def test_two_benchmarks_claim_one_thing(added: Callable[..., None], clash: dict[str, Any]) -> None:
-    added(toy=replace(EMPTY, **clash))
-    (what,) = clash
-    (name,) = clash[what]
-    with pytest.raises(BenchmarkError, match=f"'toy' both have {what} named {name}: rename one"):
-        benchmarks()
-
-
-def test_two_benchmarks_ask_judges_by_one_name(added: Callable[..., None], tmp_path: Path) -> None:
-    added(toy=replace(EMPTY, request_kinds=(RequestKind("grade", 1, {}, "x", tmp_path),)))
-    with pytest.raises(BenchmarkError, match=r"'toy': another kind .*'grade'.*: rename it"):
-        benchmarks()
-
-
-@table(
-    "fields, said",
+    "change, said",
+    *(({"name": name}, f"'rome' and '{name}' both have tasks") for name in ("rome_more", "ro")),
+    ({"filters": {"rome_answer": "toy:F"}}, "'toy' both have filters named rome_answer: rename"),
+    ({"verifiers": {"cmmath": "toy:V"}}, "'toy' both have verifiers named cmmath: rename one"),
+    (
+        {"request_kinds": (RequestKind("grade", 1, {}, "x", Path("/none")),)},
+        "'toy': another kind .*'grade'.*: rename it",
+    ),
     ({"scored": {"toy_task": ()}}, "'toy' sets scored: set documents and images as well"),
     ({"grades": "toy:page"}, "'toy' sets grades: set record as well"),
+    ({"settings": RomeSettings}, "'toy': set TABLE of its settings to its name"),
 )
-def test_a_description_that_lacks_a_part(fields: dict[str, Any], said: str) -> None:
-    with pytest.raises(BenchmarkError, match=said):
-        replace(EMPTY, **fields)
-
-
-def test_settings_have_the_name_of_the_benchmark(added: Callable[..., None]) -> None:
-    added(toy=replace(EMPTY, settings=benchmarks()["rome"].settings))
-    with pytest.raises(BenchmarkError, match="'toy': set TABLE of its settings to its name"):
+def test_a_benchmark_that_does_not_fit_is_refused(
+    added: Callable[..., None], change: dict[str, Any], said: str
+) -> None:
+    def registered() -> None:
+        added(toy=replace(EMPTY, **change))
         benchmarks()
+
+    with pytest.raises(BenchmarkError, match=said):
+        registered()
 
 
 def test_what_is_no_benchmark_is_refused(added: Callable[..., None]) -> None:
@@ -185,15 +168,6 @@ def caplog_loguru() -> Iterator[list[str]]:
     sink = logger.add(said.append, format="{message}")
     yield said
     logger.remove(sink)
-
-
-def test_another_kind_of_requests_of_a_name_that_is_taken(tmp_path: Path) -> None:
-    benchmarks()
-    kind = request_kinds()["grade"]
-    add_request_kinds([kind])
-    with pytest.raises(ValueError, match="another kind of requests named 'grade'"):
-        add_request_kinds([RequestKind("grade", 1, {}, "anything", tmp_path)])
-    assert request_kinds()["grade"] is kind
 
 
 def test_listing_benchmarks_imports_no_framework() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
+from itertools import chain
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,7 +91,7 @@ def leaves(tree: dict[str, dict], path: Point = ()) -> list[Point]:
 def test_a_tree_that_is_written_out_is_read_as_it_was(tree: dict[str, dict]) -> None:
     points = knowledge_points(written(tree))
     assert list(points) == leaves(tree)
-    nodes = knowledge_tree([(points, None)])
+    nodes = list(chain.from_iterable(knowledge_tree([(points, None)])))
     assert [node.path for node in nodes if node.point] == list(points)
     assert [node.path for node in nodes] == list(
         dict.fromkeys(point[:end] for point in points for end in range(1, len(point) + 1))
@@ -177,7 +178,7 @@ def test_strictly_more_than_the_threshold_whatever_the_sum(n: int, data: st.Data
 
 
 def test_the_tree_by_hand() -> None:
-    found = knowledge_tree(ITEMS)
+    found = chain.from_iterable(knowledge_tree(ITEMS))
     assert [("/".join(n.path), n.problems, n.scored, n.accuracy, n.point) for n in found] == [
         # The first problem has two points below this one, but counts once.
         ("几何", 6, 6, 3.5 / 6, False),

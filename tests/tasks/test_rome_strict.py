@@ -27,8 +27,6 @@ FINE, COARSE = ["Times Square", "时代广场"], ["New York", "纽约"]
     ("Answer: 1\nso \\boxed{2}", "2"),
     ("\\boxed{2}\nAnswer: 1", "1"),
     ("\\boxed{never closed", "never closed"),
-    ("One.\nTwo.\nIt is **this**.", "this"),
-    ("One.\nTwo.\n" + "long " * 100, ""),
     ("</think>Answer: B", "B"),
     ("", ""),
 )

@@ -27,7 +27,7 @@ from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.statement import Verdict
 from lmms_rpts.grading.words import OR
 
-__all__ = ["ANSWER_TYPES", "AnswerType", "maths_verdict", "target_of"]
+__all__ = ["ANSWER_TYPES", "AnswerType", "maths_verdict"]
 
 _SHOWN = 400
 _LONGEST = 20_000
@@ -36,21 +36,24 @@ _OPEN = re.compile(  # 写出一个即可
 )
 
 
-@lru_cache(maxsize=64)  # a grade and its type of answer; several responses to one problem
-def target_of(question: str, reference: str) -> Target:
-    """What a problem asks, from its reference, both in the notation of CMMaTH's publishers."""
+@lru_cache(maxsize=64)  # several responses to one problem
+def _target_of(question: str, reference: str) -> Target:
     return read_target(Question(question[:_LONGEST]), reference[:_LONGEST])
 
 
-def maths_verdict(response: str, reference: str, question: str) -> Verdict:
-    """Whether a response gives the reference; its value is the statement that was graded."""
-    target, read = target_of(question, reference), read_response(response)
+def maths_verdict(response: str, reference: str, question: str) -> tuple[Verdict, AnswerType]:
+    """Whether a response gives the reference, and the type of the reference.
+
+    The value of the verdict is the statement that was graded. The problem and its reference are in
+    the notation of CMMaTH's publishers.
+    """
+    target, read = _target_of(question, reference), read_response(response)
     verdict = _verdict(read, target)
     wrong = verdict.correct is False and verdict.rule not in NO_ANSWER
     if wrong and _OPEN.search(question + reference):
         verdict = Verdict(None, "an open question: another answer may be right as well")
     shown = (read.statement.boxed or read.statement.text)[:_SHOWN]
-    return verdict._replace(value=shown)
+    return verdict._replace(value=shown), target.type
 
 
 def _verdict(response: Response, target: Target) -> Verdict:

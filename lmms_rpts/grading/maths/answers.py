@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -86,7 +86,7 @@ class Response:
     @cached_property
     def boxed(self) -> str:
         """The content of the boxes in it, cleaned."""
-        return clean(self.statement.boxed) if self.statement.boxed else ""
+        return clean(self.statement.boxed)
 
     @cached_property
     def clause(self) -> str:
@@ -108,32 +108,34 @@ class Response:
 
         In "1/3≈0.33" the exact value comes first, unless a rounded one is asked for.
         """
-        raw, text = self.statement.text[-_LONGEST:], self.text[-_LONGEST:]
+        text = self.text[-_LONGEST:]
         found = [*_of_text(self.boxed, rounded)] if self.boxed else []
         found += [each[0] for each in reversed(list(_COMPOUND.finditer(text)))]
         found += _of_text(text, rounded)
-        for formula in _DOLLARS.findall(raw)[-1:]:
+        for formula in _DOLLARS.findall(self.statement.text[-_LONGEST:])[-1:]:
             found += _of_text(clean("".join(formula)), rounded)
-        return [*filter(None, dict.fromkeys(found))]
+        return _forms(found)
 
     @cached_property
     def relations(self) -> list[str]:
         """As ``values``, for texts that contain signs of equality or order themselves."""
-        found: list[str] = []
         lines = [] if self.statement.marked else self.statement.block.split("\n")
-        if 1 < len(lines) < 5 and all("=" in line for line in lines):  # x=1 above y=-1
-            found.append(bare(clean(",".join(lines))))
+        system = 1 < len(lines) < 5 and all("=" in line for line in lines)  # x=1 above y=-1
+        found = [clean(",".join(lines))] if system else []
         for text in filter(None, (self.boxed, self.text[-_LONGEST:])):
             said = with_signs(text)
             clause = _CLAUSE.split(said)[-1]
             run = _RELATION_RUN.search(said)
             last = "" if run and re.search("[或且]", run[0]) else _last_maths(said, unit=False)
-            for each in (
-                _after_last(_VERB, said), _after_last(_VERB, clause),
-                clause, run[0] if run else "", said, last,
-            ):  # fmt: skip
-                found += [bare(each), bare(_ASIDE.sub("", each))]
-        return [*filter(None, dict.fromkeys(found))]
+            tails = [_after_last(_VERB, said), _after_last(_VERB, clause)]
+            found += [*tails, clause, run[0] if run else "", said, last]
+        return _forms(found)
+
+
+def _forms(texts: Iterable[str]) -> list[str]:
+    """The texts without what is around them, and without an aside behind them, each once."""
+    forms = (bare(form) for text in texts for form in (text, _ASIDE.sub("", text)))
+    return [*filter(None, dict.fromkeys(forms))]
 
 
 def read_response(response: str) -> Response:
@@ -158,20 +160,18 @@ def value_tail(clause: str) -> str:
 
 
 def _of_text(text: str, rounded: bool) -> Iterator[str]:
-    for whole in dict.fromkeys((_CLAUSE.split(text)[-1], text)):
-        for tail in dict.fromkeys((_after_last(_VERB, whole), whole)):
-            for each in (*_exact_and_rounded(_after_last(_EQUALS, tail), rounded), tail):
-                yield bare(each)
-                if each.endswith(")"):
-                    yield bare(_ASIDE.sub("", each))
-    yield from _exact_and_rounded(bare(_after_last(_EQUALS, _last_maths(text))), rounded)
+    for whole in (_CLAUSE.split(text)[-1], text):
+        for tail in (_after_last(_VERB, whole), whole):
+            yield from _exact_and_rounded(_after_last(_EQUALS, tail), rounded)
+            yield tail
+    yield from _exact_and_rounded(_after_last(_EQUALS, _last_maths(text)), rounded)
 
 
 def _exact_and_rounded(text: str, rounded: bool) -> list[str]:
     exact, about, value = text.rpartition("≈")
     if not about or not bare(exact) or not bare(value):
         return [text]
-    return [value] if rounded else [bare(exact), bare(value)]
+    return [value] if rounded else [exact, value]
 
 
 def _after_last(pattern: re.Pattern[str], text: str) -> str:
@@ -206,6 +206,7 @@ _PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（]([1-6])[)）]")  # (
 _ALTERNATE = re.compile(r"\s/\s?|/\s|(?<=[°\u4e00-\u9fff])/(?=\d)")  # 80°/80度
 _INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$|实数$|^R$")  # x>2, [1,3)
 _MOST_BLANKS = 30
+_BETWEEN_LETTERS = re.compile(r"[\s,，、;；.。和$&/]+")
 
 
 @dataclass(frozen=True)
@@ -238,11 +239,12 @@ def read_target(question: Question, reference: str) -> Target:
     """A reference in the publishers' notation, with its type and its parts."""
     reference = _NOT_ONLY.sub("", reference)
     text = clean(reference).strip(" ,.。;\n")
-    letters = _letters(reference)
+    letters = _BETWEEN_LETTERS.sub("", reference[:99].translate(HALF_WIDTH))
+    chosen = re.fullmatch(r"(?:([A-H])(?!.*\1)){1,8}", letters)
     options = re.search(r"(?:^|\s)[A-H][.．、:：]|选", question.raw)
-    if letters and (options or BLANK.search(question.raw)):
+    if chosen and (options or BLANK.search(question.raw)):
         kind: AnswerType = "choice_single" if len(letters) == 1 else "choice_multi"
-        return Target(kind, text, question, letters=letters)
+        return Target(kind, text, question, letters=frozenset(letters))
     rows = runs(_PART, reference) if _PART.match(reference.lstrip()) else []
     parts = [part.strip(" \n;；。.．，,") for part in max(rows, key=len, default=[])]
     if len(parts) > 1:
@@ -260,13 +262,6 @@ def read_target(question: Question, reference: str) -> Target:
         )
         return Target("multi_blank", text, question, parts=listed)
     return read_value(question, text)
-
-
-def _letters(reference: str) -> frozenset[str] | None:
-    """The letters of a reference that is nothing but letters."""
-    bare = re.sub(r"[\s,，、;；.。和$&/]+", "", reference[:99].translate(HALF_WIDTH))
-    known = re.fullmatch("[A-H]{1,8}", bare) and len(set(bare)) == len(bare)
-    return frozenset(bare) if known else None
 
 
 _MARKS = ("①②③④⑤⑥", "123456", "一二三四五六", "abcd", "ABCDEFGH")

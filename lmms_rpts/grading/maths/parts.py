@@ -21,11 +21,9 @@ _EDGES = " \n#：:。.，,；;*"
 
 def _all_of(verdicts: Sequence[Verdict], what: str) -> Verdict:
     """True if all are True, False if any is False; ``what``: what they are verdicts on."""
-    for outcome in (False, None):
-        for at, verdict in enumerate(verdicts, 1):
-            if verdict.correct is outcome:
-                return Verdict(outcome, f"{what} {at}: {verdict.rule}")
-    return Verdict(True, f"each {what}")
+    worst = min(verdicts, key=lambda verdict: (False, None, True).index(verdict.correct))
+    at = verdicts.index(worst) + 1
+    return worst._replace(rule=f"each {what}" if worst.correct else f"{what} {at}: {worst.rule}")
 
 
 # Parts

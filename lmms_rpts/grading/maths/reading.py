@@ -189,11 +189,6 @@ def is_number(text: str) -> bool:
     return found is not None and found.expression.number is not None
 
 
-def in_braces(text: str) -> str | None:
-    found = _BRACES.match(text)
-    return found[1] if found else None
-
-
 def members(text: str) -> list[str]:
     """The members of a list; text in brackets is not split."""
     text = text.strip(" ❴❵.。")
@@ -281,7 +276,7 @@ def _regions(said: str, wanted: str, question: Question) -> bool | None:
     if target is None or point:
         return None
     if answer is None:  # one number, or a list of them, is not a range
-        return False if is_number(said) or in_braces(said) else None
+        return False if is_number(said) or _BRACES.match(said) else None
     if answer.name and target.name and answer.name != target.name:
         return None  # y<0, but x is asked for
     same = same_region(answer, target)
@@ -290,7 +285,7 @@ def _regions(said: str, wanted: str, question: Question) -> bool | None:
 
 
 def _points(said: str, wanted: str, question: Question) -> bool | None:
-    if in_braces(said) and in_braces(wanted):
+    if _BRACES.match(said) and _BRACES.match(wanted):
         said, wanted = said[1:-1], wanted[1:-1]
     answer, target = points_of(said), points_of(wanted)
     if target is None or "∪" in wanted:
@@ -315,7 +310,7 @@ def _equations(said: str, wanted: str, question: Question) -> bool | None:
     same = same_equations(answer, target)
     if same and _SET_UP.search(question.raw):
         # The equation itself is asked for: equal solutions are not enough.
-        return same_items(answer, target, _same_sides) or None
+        return same_items(answer, target, lambda *pair: same_items(*pair, equal)) or None
     if same and values and not found:
         solved = all(each.number is not None for several in values.values() for each in several)
         return not solved  # 2x=12 is not yet a solution
@@ -324,11 +319,6 @@ def _equations(said: str, wanted: str, question: Question) -> bool | None:
 
 def _unknowns(equations: Sequence[Equation]) -> frozenset[str]:
     return frozenset[str]().union(*(side.names for equation in equations for side in equation))
-
-
-def _same_sides(one: Equation, other: Equation) -> bool:
-    straight = equal(one.left, other.left) and equal(one.right, other.right)
-    return bool(straight or (equal(one.left, other.right) and equal(one.right, other.left)))
 
 
 def _as_values(said: str, values: Values, question: Question) -> bool | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from lmms_rpts.grading.choice import SEVERAL as SEVERAL_OPTIONS
 from lmms_rpts.grading.choice import UNIDENTIFIED, Choice, read_choice
@@ -404,7 +404,7 @@ def choice_verdict(response: Response, target: Target) -> Verdict:
     options = options_of(question.raw)
     choice = read_choice(
         response.statement.spoken,
-        read_options([""] * len(options), values=_values(options, question)),
+        read_options([""] * len(options), values=lambda text: _mark_of(text, options, question)),
         several=several,
         wrong_wanted=_WRONG_ASKED.search(question.raw) is not None,
     )
@@ -420,17 +420,13 @@ def choice_verdict(response: Response, target: Target) -> Verdict:
     return Verdict(None if holds(response, contents) else False, choice.rule)
 
 
-def _values(options: Options, question: Question) -> Callable[[str], frozenset[str] | None]:
-    """The reader of the values of options."""
-
-    def marks_of(text: str) -> frozenset[str] | None:
-        cleaned = clean(text[:200]).strip(' .。、:,\n"”*')
-        # "(1)(3)" is ①③ in plain text
-        said = cleaned if _CIRCLED_ROW.fullmatch(cleaned) else cleaned.strip("()）")
-        letter = _option_of(said, options, question) if said else None
-        return frozenset({letter}) if letter else None
-
-    return marks_of
+def _mark_of(text: str, options: Options, question: Question) -> frozenset[str] | None:
+    """The option that has the value of a text."""
+    text = clean(text[:200]).strip(' .。、:,\n"”*')
+    if not _CIRCLED_ROW.fullmatch(text):  # "(1)(3)" is ①③ in plain text
+        text = text.strip("()）")
+    letter = _option_of(text, options, question) if text else None
+    return frozenset({letter}) if letter else None
 
 
 def options_of(question: str) -> dict[str, str]:

@@ -239,7 +239,7 @@ def _turns(request: JudgeRequest) -> list[Turn]:
     shown: list[Any] = []
     for image in request.images:
         # Templates join parts without a separator.
-        shown += [f"{image.name}:\n", image.encoded().content, "\n"]
+        shown += [f"{image.name}:\n", image.encoded(), "\n"]
     turns = []
     for message in request.messages:
         role, text = message["role"], message["content"]

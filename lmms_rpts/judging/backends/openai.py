@@ -253,7 +253,7 @@ def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
     parts: list[dict[str, Any]] = []
     for image in request.images:
         try:
-            encoded = base64.b64encode(image.encoded().content).decode("ascii")
+            encoded = base64.b64encode(image.encoded()).decode("ascii")
         except ImageError as error:
             raise RefusedError(str(error)) from None
         url = {"url": f"data:{MEDIA_TYPE};base64,{encoded}"}

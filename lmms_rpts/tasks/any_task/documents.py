@@ -9,13 +9,14 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.filters.aligned_documents import (
+from lmms_rpts.filters.documents import (
+    REASONING_FIELDS,
     AlignedDocuments,
     Document,
     DocumentImages,
+    as_text,
     without_media,
 )
-from lmms_rpts.filters.documents import REASONING_FIELDS, as_text
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.any_task.loading import image_name, load_task
 from lmms_rpts.tasks.any_task.names import split_name

@@ -13,8 +13,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.escaping import visible
-from lmms_rpts.filters.aligned_documents import Document
-from lmms_rpts.filters.documents import as_text
+from lmms_rpts.filters.documents import Document, as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import REQUEST_FAILED

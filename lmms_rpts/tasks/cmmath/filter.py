@@ -159,7 +159,7 @@ class CmmathGradeFilter(GradingFilter):
         """Settings, all grades, and the kind of mistake (``more``)."""
         found, rule = given.found, None
         if found is not None and not given.missing:
-            rule = RuleGrade(outcome=found.outcome, answer=found.answer, rule=found.rule)
+            rule = RuleGrade(outcome=found.outcome, answer=found.answer or "", rule=found.rule)
         scored = (given if grade is None else grade).score is not None
         return {
             "grader": ("rule" if grade is None else "judge") if scored else None,

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from loguru import logger
 
-from lmms_rpts.grading.grader import Outcome
+from lmms_rpts.grading.grader import Grade, Outcome
 from lmms_rpts.grading.grader import grade as grade_answer
-from lmms_rpts.grading.maths import ANSWER_TYPES, AnswerType, target_of
+from lmms_rpts.grading.maths import ANSWER_TYPES
 
-__all__ = ["ANSWER_TYPES", "FAILED", "AnswerType", "Grade", "Outcome", "grade"]
+__all__ = ["ANSWER_TYPES", "FAILED", "Grade", "Outcome", "grade"]
 
 FAILED = "the rules failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Grade:
-    """The grade of a response.
-
-    Attributes:
-        outcome: ``undecided`` if the rules can't be sure.
-        answer: the final answer that was found, as text; empty if there is none.
-        rule: which comparer decided; if undecided, why none could.
-        answer_type: type of the reference.
-    """
-
-    outcome: Outcome
-    answer: str
-    rule: str
-    answer_type: AnswerType
 
 
 def grade(question: str, reference: str, response: str) -> Grade:
@@ -45,9 +26,7 @@ def grade(question: str, reference: str, response: str) -> Grade:
         definite one; ``undecided`` if an answer of that type can't be compared with certainty.
     """
     try:
-        found = grade_answer(response, reference, kind="maths", question=question, language="zh")
-        answer_type = target_of(question, reference).type
+        return grade_answer(response, reference, kind="maths", question=question, language="zh")
     except Exception as error:  # one odd answer must not lose the responses of a whole run
         logger.opt(exception=error).error("{} for the reference {!r}", FAILED, reference[:200])
-        return Grade("undecided", "", f"{FAILED}: {type(error).__name__}", "statement")
-    return Grade(found.outcome, found.answer or "", found.rule, answer_type)
+        return Grade("undecided", None, f"{FAILED}: {type(error).__name__}", "statement")

@@ -144,21 +144,29 @@ def _mean(scores: list[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A point or an area of knowledge.
+    """A point or an area of knowledge, with its subtree.
 
     Attributes:
-        path: its name, after those of its parents from the top.
+        name: its own name, the last of ``path``.
         problems: the distinct problems at or below it.
         scored: how many of these have a score.
         accuracy: their mean score in [0, 1]; None without any.
+        children: in the order in which problems first name them.
         point: whether it is itself a point of some problem.
     """
 
+    name: str
     path: Point
     problems: int
     scored: int
     accuracy: float | None
+    children: tuple[Node, ...]
     point: bool
+
+    def __iter__(self) -> Iterator[Node]:
+        """The node itself, then those below it."""
+        yield self
+        yield from chain.from_iterable(self.children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +182,7 @@ class CmmathTree:
 
 
 def knowledge_tree(items: Items) -> tuple[Node, ...]:
-    """All areas and points, each followed by those below it, in the order of the problems.
+    """The top-level areas, each with its subtree.
 
     A problem counts once at each node at or above its points, however many of its points are there.
     """
@@ -187,16 +195,20 @@ def knowledge_tree(items: Items) -> tuple[Node, ...]:
         for path in dict.fromkeys(point[:end] for point in own for end in range(1, len(point) + 1)):
             problems[path] = problems.get(path, 0) + 1
             scores.setdefault(path, []).extend(there([score]))
-    return tuple(
-        Node(
+    below: dict[Point, list[Node]] = {}
+    # From the bottom up, so that children exist before their parents.
+    for path in sorted(problems, key=len, reverse=True):
+        node = Node(
+            name=path[-1],
             path=path,
             problems=problems[path],
             scored=len(scores[path]),
             accuracy=_mean(scores[path]) if scores[path] else None,
+            children=tuple(below.pop(path, ())),
             point=path in leaves,
         )
-        for path in _from_the_top(problems)
-    )
+        below.setdefault(path[:-1], []).append(node)
+    return tuple(below.get((), ()))
 
 
 def tree_of(subject: Subject, rounds: Sequence[CmmathRun]) -> CmmathTree:
@@ -227,7 +239,7 @@ def tree_frame(trees: Sequence[CmmathTree]) -> pd.DataFrame:
             "accuracy": node.accuracy,
         }
         for tree in trees
-        for node in tree.nodes
+        for node in chain.from_iterable(tree.nodes)
     ]
     return numeric_frame(rows, ("task", "model", "path"))
 
@@ -236,7 +248,7 @@ def tree_sheets(trees: Sequence[CmmathTree], depth: int) -> Iterator[Sheet]:
     """Tables of the trees down to a level, one for each task with a column for each model."""
     for task in dict.fromkeys(tree.task for tree in trees):
         of_task = [tree for tree in trees if tree.task == task]
-        models = [{node.path: node for node in tree.nodes} for tree in of_task]
+        models = [{node.path: node for node in chain.from_iterable(tree.nodes)} for tree in of_task]
         rows = [
             [
                 f"{'· ' * (len(path) - 1)}{shorten(path[-1], 40)}",

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger
 
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
-from lmms_rpts.filters.question_reading import QuestionReading
 from lmms_rpts.filters.record import Answer
-from lmms_rpts.filters.response_reading import UNDETERMINED, Reading, parse_steps
+from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading, parse_steps
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue, JudgeRequest
@@ -221,7 +220,7 @@ class SolutionReading(QuestionReading):
 
         said = part.spoken
         found = grade(doc["question"], doc["reference"], said)
-        value = " ".join(found.answer.split()) or UNDETERMINED
+        value = " ".join((found.answer or "").split()) or UNDETERMINED
         if len(value) > LONGEST_ANSWER:
             value = f"{value[: LONGEST_ANSWER - 1]}…"
         request = partial(compare_request, self.prompts, doc, said)

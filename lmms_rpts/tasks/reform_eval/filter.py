@@ -134,10 +134,10 @@ def grade_text(
         chosen = single_choice(prediction)
         published = ReformGrade(chosen=chosen, correct=chosen == right, rule="mark")
         score = float(chosen == right)
-        found = chosen_option(prediction, options, doc["marks"])
+        index, rule = chosen_option(prediction, options, doc["marks"])
         # Two options may have the same text.
-        text = None if found.index is None else options[found.index]
-        strict = ReformGrade(chosen=found.index, correct=text == options[right], rule=found.rule)
+        text = None if index is None else options[index]
+        strict = ReformGrade(chosen=index, correct=text == options[right], rule=rule)
     elif kind == "caption":
         published = strict = ReformGrade(chosen=None, correct=None, rule="rouge_l")
         score = rouge_l(prediction, doc["answers"])

@@ -374,7 +374,7 @@ def reply(output: Any, asked: Doc, style: str, *, begun: bool) -> str:
         begun: whether the prompt began the answer.
     """
     text = output if isinstance(output, str) else ""
-    found = chosen_option(text, asked["options"], asked["marks"]).index
+    found, _ = chosen_option(text, asked["options"], asked["marks"])
     if found is not None:
         # Past rounds show their options in the data's order.
         place = asked["order"][found]

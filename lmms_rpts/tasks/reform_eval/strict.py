@@ -4,43 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from lmms_rpts.grading.choice import UNIDENTIFIED, read_choice
+from lmms_rpts.grading.choice import UNIDENTIFIED, Choice, read_choice
 from lmms_rpts.grading.options import read_options
 from lmms_rpts.grading.statement import find_statement
 from lmms_rpts.grading.text_grading import folded, phrase_pattern, says
 from lmms_rpts.reasoning.thinking import split_thinking
 
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The index of the option that an answer chooses, None if it is unclear; and the rule."""
-
-    index: int | None
-    rule: str
+_NOTHING = Choice(None, UNIDENTIFIED)
 
 
-def chosen_option(prediction: str, options: Sequence[str], marks: Sequence[str]) -> Choice:
-    """The option that a response chooses, by an offered mark or by the option's text.
+def chosen_option(
+    prediction: str, options: Sequence[str], marks: Sequence[str]
+) -> tuple[int | None, str]:
+    """The index of the option that a response chooses, None if it is unclear; and the rule.
 
     Args:
         prediction: the response; any text. Thinking is dropped.
         options: the texts of the options, as shown.
         marks: one mark for each option, without brackets: letters or numbers.
-
-    Raises:
-        ValueError: if the numbers of marks and options differ.
     """
-    if len(options) != len(marks):
-        raise ValueError(f"{len(options)} options but {len(marks)} marks")
-    if not options:
-        return Choice(None, UNIDENTIFIED)
-    found = read_choice(prediction, read_options(options, marks))
+    found = read_choice(prediction, read_options(options, marks)) if options else _NOTHING
     if found.marks is None or len(found.marks) > 1:
-        return Choice(None, found.rule)
-    return Choice(list(marks).index(min(found.marks)), found.rule)
+        return None, found.rule
+    return list(marks).index(min(found.marks)), found.rule
 
 
 def text_contains(

@@ -21,7 +21,6 @@ from lmms_rpts.filters.grading import (
     Given,
     GradingFilter,
     grade_of,
-    judge_grade,
     known_grade,
     needed_judge,
     report_failed,
@@ -133,7 +132,7 @@ class RomeAnswerFilter(GradingFilter):
             reference = doc["reference"]
             grade = known_grade(reference, given.answer)
             if given.missing:
-                grade = judge_grade(None, error=given.reason)
+                grade = JudgeGrade(score=None, error=given.reason)
             if grade is None:
                 verdict = yield self.prompts.request(
                     "grade", doc["language"], parse=parse_grade, reference=reference, **asked

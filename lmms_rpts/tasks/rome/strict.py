@@ -55,8 +55,6 @@ _ITEM_WORD = re.compile(
     r"\s{0,3}(?=\S)",
     re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"^(?:the|an?)\s{1,3}(?=\S)", re.IGNORECASE)
-_NUMBERED = re.compile(r"(?<!\S)\d{1,2}[.)]\s")
 _SENTENCE_END = re.compile(r"[。！？!?\n]|\.(?=\s|$)")
 
 _LONGEST = 2000
@@ -163,8 +161,6 @@ def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
 def _elements(text: str) -> list[str]:
     """The parts of a list; ``<`` or ``>`` separate as well, but not if both occur."""
     text = "\n".join(_BULLET.sub("", line) for line in text.strip().split("\n"))
-    if len(_NUMBERED.findall(text)) > 1:
-        text = _NUMBERED.sub("\n", text)
     text = text.strip(" \t\n.。[]{}()（）【】\"'“”")
     arrows = text.replace("->", "→").replace("=>", "→")
     if ("<" in arrows) != (">" in arrows):
@@ -175,7 +171,7 @@ def _elements(text: str) -> list[str]:
 def _element(text: str) -> str:
     """An element without a leading "the" or "Image" or a remark in brackets or after a colon."""
     bare = re.sub(r"(?<=[^\s(（])\s{0,3}(?:[(（:：].{0,200})$", "", text.strip())
-    return bare_text(_ARTICLE.sub("", _ITEM_WORD.sub("", bare)))
+    return bare_text(_ITEM_WORD.sub("", bare))
 
 
 def _number(answer: str, value_to_match: int | float) -> bool:

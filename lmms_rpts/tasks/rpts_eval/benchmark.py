@@ -32,6 +32,7 @@ BENCHMARK = Benchmark(
         "rpts_aggregate": "lmms_rpts.filters.aggregate:AggregateFilter",
     },
     record="lmms_rpts.filters.record:RptsRecord",
+    grades=f"{_HERE}.summary:GRADING",
     scored={
         "rpts_eval": ("rpts_eval_en", "rpts_eval_zh"),
         "rpts_eval_en": (),
