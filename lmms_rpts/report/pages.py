@@ -65,6 +65,7 @@ class Pages:
         self._frame.environment.globals.update(
             terms=terms(),
             differences=differences,
+            difference_of=_difference_of,
             most=_MOST,
             metric_groups=GROUPS,
             counts=COUNTS,
@@ -246,6 +247,13 @@ def _disagreement(entry: Entry) -> tuple[Sequence[str], float | None]:
     scores = [each.rpts for each in records if each.rpts is not None]
     spread = max(scores) - min(scores) if len(scores) > 1 else None
     return differences.differing_in(records), spread
+
+
+def _difference_of(record: RptsRecord) -> float | None:
+    """RPTS minus guarded score; None if one of them is missing."""
+    if record.rpts is None or record.guarded is None:
+        return None
+    return record.rpts - record.guarded
 
 
 def cell_parts(text: str) -> tuple[str, str]:

@@ -14,19 +14,15 @@ from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.report.test_hostile import ATTACKS
 from tests.support.browser import (
     Opened,
     expect_accessible_file,
     expect_listed,
-    expect_only_text,
-    open_details,
-    open_page,
     watched,
 )
-from tests.support.guarded import guarded_record, old_record, with_root
+from tests.support.guarded import guarded_record, old_record
 from tests.support.instances import make_doc
-from tests.support.runs import make_record, write_run
+from tests.support.runs import write_run
 from tests.support.tables import table
 
 PADDED = (
@@ -174,33 +170,6 @@ def test_metrics_stand_in_groups_and_counts_have_no_bar(tmp_path: Path) -> None:
     row = html[html.index("<code>steps<") :].split("</tr>")[0]
     assert "4.000" in row
     assert "<svg" not in row
-
-
-def test_hostile_texts_about_the_root(tmp_path: Path, browser: Any) -> None:
-    for at, text in enumerate(ATTACKS):
-        opinion = {"judge": text, "sample": 0, "score": 0.1, "text": text, "error": None}
-        record = with_root(
-            make_record([1.0] * 4, steps=PADDED, doc=doc(at)),
-            0.1,
-            evidence=[text],
-            reply=text,
-            error=text,
-            opinions=[opinion],
-            spread=0.1,
-        )
-        noted = with_root(make_record([1.0] * 4, steps=PADDED, doc=doc(at)), 0.0, note=text)
-        write_run(tmp_path / str(at), {0: record, 1: noted})
-        written = write_report(read_runs([tmp_path / str(at)]), tmp_path / f"{at}.html")
-        found = open_page(browser, written.path, "#rpts-eval-en-0")
-        page = found.page
-        open_details(page)
-        expect_only_text(found, text, 5, "article.open article.judged.root")
-        page.evaluate("location.hash = '#rpts-eval-en-1'")
-        expect(page.locator("article.open .differs li").first).to_have_text(
-            "the answer takes no side"
-        )
-        expect_only_text(found, text, 1)
-        page.context.close()
 
 
 @table(

@@ -15,6 +15,7 @@ from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.writing import ReportError, write_report
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 from tests.support.browser import expect_harmless, expect_only_text, open_details, open_page
+from tests.support.guarded import with_root
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 
@@ -49,7 +50,9 @@ def hostile_record(text: str, number: int) -> dict[str, Any]:
         reasoning=[f"Image0 -> {text}", f"Conclusion0 + Text0 -> {text}", text],
         answer=text,
     )
-    record = make_record([0.0, 0.2], doc=doc, judge="lexical")
+    opinion = {"judge": text, "sample": 0, "score": 0.1, "text": text, "error": None}
+    root = {"evidence": [text], "reply": text, "error": text, "opinions": [opinion]}
+    record = with_root(make_record([0.0, 0.2], doc=doc, judge="lexical"), 0.1, spread=0.1, **root)
     for step in record["steps"]:
         step["conclusion"] = step["note"] = text
         for question in step["questions"]:
