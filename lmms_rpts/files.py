@@ -13,12 +13,7 @@ from pathlib import Path
 
 
 def check_writable(path: Path) -> None:
-    """Check that ``path`` can be written: create its folder and a temporary file in it.
-
-    Raises:
-        OSError: the folder or the file cannot be written.
-        RuntimeError: ``~`` in the path names a user that does not exist.
-    """
+    """Check that ``path`` can be written: create its folder and a temporary file in it."""
     target = _target(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=target.parent):
@@ -30,10 +25,6 @@ def draft_of(path: Path) -> Iterator[Path]:
     """A temporary file that replaces ``path`` once it is written; links are followed.
 
     The folder of ``path`` is created. If anything fails, no partial file is left.
-
-    Raises:
-        OSError: the file cannot be written, or it is a folder or a device.
-        RuntimeError: ``~`` in the path names a user that does not exist.
     """
     target = _target(path)
     # Short, since long names may not fit; random, since other processes may write the same file.

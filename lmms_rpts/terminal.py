@@ -27,11 +27,7 @@ def bar_stream() -> TextIO | None:
 
 
 def log_to(path: Path) -> None:
-    """Redirect the output of this process to a file, except progress bars.
-
-    Raises:
-        OSError: if the file can't be written.
-    """
+    """Redirect the output of this process to a file, except progress bars."""
     global _stream
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

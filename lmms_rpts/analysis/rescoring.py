@@ -129,11 +129,6 @@ def plan_score(
         own: names of custom tasks that RPTS scores directly.
         correct: the metric that decides whether an answer is correct, for tasks of other packages;
             see ``parse_criterion``.
-
-    Raises:
-        ResponsesError: if responses are missing, surplus, or do not match a document.
-        DataError: for an unknown task, or one whose documents cannot be read.
-        SettingError: if ``correct`` names no metric of the samples.
     """
     known = answered_tasks()
     if task in known:

@@ -172,9 +172,6 @@ class View:
         name: the anchor of its section; empty: of the RPTS runs.
         entries: the questions that are shown, by urgency.
         total: the number of all questions.
-
-    Raises:
-        RunError: if samples that must be read again cannot be read.
     """
 
     name = ""

@@ -57,9 +57,6 @@ def write_rating_page(
         longest_side: maximum length of an image's longer side, in pixels.
         progress: whether long work shows a progress bar.
         recorded: where the images were in the run, by task.
-
-    Raises:
-        ReportError: if ``output`` cannot be written.
     """
     wanted = {
         (response.instance.task, name)

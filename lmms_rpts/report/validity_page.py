@@ -28,9 +28,6 @@ def write_validity_page(validation: Validation, output: Path, title: str | None 
 
     Args:
         title: title of the page; None: the judge's name.
-
-    Raises:
-        ReportError: if ``output`` cannot be written.
     """
     return write_page(output, render_validity(validation, title))
 

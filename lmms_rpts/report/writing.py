@@ -146,11 +146,7 @@ def _views(
 
 
 def write_page(output: Path, page: str) -> int:
-    """Write one page atomically and return its size in bytes.
-
-    Raises:
-        ReportError: if ``output`` can't be written.
-    """
+    """Write one page atomically and return its size in bytes."""
     try:
         with draft_of(output) as draft:
             return draft.write_bytes(page.encode("utf-8", "replace"))

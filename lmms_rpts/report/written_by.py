@@ -16,9 +16,6 @@ def may_overwrite(page: Path, command: str) -> bool:
     """Whether a command may overwrite a file: there is none, it is empty, or it is its own page.
 
     Pages of version 0.1 do not name their command; each command may overwrite them.
-
-    Raises:
-        OSError: if the file cannot be read.
     """
     if not os.path.isfile(page):  # False also for a name that is too long
         return True

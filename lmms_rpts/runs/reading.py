@@ -196,9 +196,6 @@ def replayed_model(model_args: str | Mapping[str, Any]) -> str:
 
     Returns:
         The name that lmms-rpts shows for the run; empty if unknown.
-
-    Raises:
-        RunError, OSError: if the results can't be read.
     """
     named = model_name({"config": {"model_args": model_args}}) or ""
     if isinstance(model_args, str):

@@ -92,11 +92,7 @@ def read_samples_of(
 
 
 def records_of_sample(record: type[R], entry: Mapping[str, Any], task: str) -> list[R]:
-    """The scored responses of one sample, from lmms-eval's memory or from a line of a file.
-
-    Raises:
-        FieldError: if it contains no record of this type.
-    """
+    """The scored responses of one sample, from lmms-eval's memory or from a line of a file."""
     found = entry.get("filtered_resps")
     # lmms-eval unwraps the list of a single request when it writes the sample.
     inner = found[0] if isinstance(found, list) and len(found) == 1 else found

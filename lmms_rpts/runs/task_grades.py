@@ -35,9 +35,6 @@ def read_task_grades(files: Iterable[Path], task: str) -> Grades:
     Args:
         files: samples files, or JSON lines of responses with ``task``.
         task: the task of the grades.
-
-    Raises:
-        ReadError: if a file cannot be read.
     """
     grades: Grades = {}
     for file in files:
@@ -68,11 +65,7 @@ def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
 
 
 def load_task_grades(path: Path, task: str) -> Grades:
-    """The grades of a task from a file of ``write_task_grades``.
-
-    Raises:
-        ReadError: if the file cannot be read.
-    """
+    """The grades of a task from a file of ``write_task_grades``."""
     rows = (row.fields for row in read_objects(path))
     return {row["doc_id"]: row["values"] for row in rows if row["task"] == task}
 

@@ -138,9 +138,6 @@ def rogan_gladen(share: Any, sensitivity: Any, specificity: Any) -> Any:
     """The true share of wrong steps if a judge calls ``share`` of all steps wrong.
 
     It is outside of 0 to 1 if the error rates do not hold for these steps.
-
-    Raises:
-        ZeroDivisionError: if sensitivity + specificity is 1.
     """
     return (share + specificity - 1) / (sensitivity + specificity - 1)
 

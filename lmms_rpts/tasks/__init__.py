@@ -10,9 +10,6 @@ def check_tasks(names: Iterable[str]) -> None:
 
     lmms-eval retries a failing data set for a minute and hides the reason; here it is reported
     immediately. Third-party tasks are ignored.
-
-    Raises:
-        DataError, JudgeConfigurationError, SettingError: the message says what to set or to fix.
     """
     from lmms_rpts.tasks.benchmark import benchmark_of, refuse_unknown_settings
 

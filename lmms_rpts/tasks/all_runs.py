@@ -33,9 +33,6 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
     """Read the runs of all benchmarks at these paths.
 
     A folder may contain several. Each path must contain at least one run.
-
-    Raises:
-        RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
     if holds_only(paths, RptsRecord):  # the types of other records are not imported
         return AllRuns(rpts=tuple(read_runs(paths)))

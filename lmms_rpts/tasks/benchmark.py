@@ -134,11 +134,7 @@ def benchmarks() -> Mapping[str, Benchmark]:
 
 
 def broken_benchmarks() -> tuple[str, ...]:
-    """Why benchmarks of other packages cannot be used, one sentence each.
-
-    Raises:
-        BenchmarkError: as ``benchmarks``.
-    """
+    """Why benchmarks of other packages cannot be used, one sentence each."""
     return registry()[1]
 
 
@@ -173,11 +169,7 @@ def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
 
 
 def refuse_unknown_settings() -> None:
-    """Refuse misspelt LMMS_RPTS_* variables, and misspelt settings and tables of the file.
-
-    Raises:
-        SettingError: with the name, and the nearest one or all.
-    """
+    """Refuse misspelt LMMS_RPTS_* variables, and misspelt settings and tables of the file."""
     refuse_unknown([table.TABLE for table in settings_tables()])
 
 

@@ -227,9 +227,6 @@ def task_images(task: Any, doc_id: int) -> list[Any]:
 
     Returns:
         Pillow images.
-
-    Raises:
-        ImageError: if the document has other media, such as a video, or a broken image.
     """
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False  # lmms-eval sets it: half an image is broken

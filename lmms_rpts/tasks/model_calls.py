@@ -33,9 +33,6 @@ def careful_calls(model: Any, tasks: Mapping[Any, Any]) -> Iterator[None]:
     Args:
         model: a loaded model of lmms-eval.
         tasks: tasks by name, or groups as mappings of tasks.
-
-    Raises:
-        UserError: if the model cannot do what our tasks need; the message says what to use.
     """
     ours = our_tasks(tasks)
     for name, task in ours.items():

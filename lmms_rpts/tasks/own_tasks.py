@@ -35,9 +35,6 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
     Args:
         manager: lmms-eval's TaskManager.
         names: names of tasks, or configurations.
-
-    Raises:
-        DataError, JudgeConfigurationError, SettingError: the message says what to fix.
     """
     own = [name for name in names if _uses_filters(manager, name, frozenset())]
     if not own:

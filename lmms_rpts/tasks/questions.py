@@ -31,11 +31,7 @@ def _line(value: object) -> str:
 
 
 def image_names(value: object) -> tuple[str, ...]:
-    """The names of a question's images, from a list or one text.
-
-    Raises:
-        FieldError: for anything else.
-    """
+    """The names of a question's images, from a list or one text."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(each, str) for each in names):
         raise wrong("a path or a list of paths", value)

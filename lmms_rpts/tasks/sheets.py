@@ -27,9 +27,6 @@ def summary_sheets(
     Args:
         wanted: headings of the columns to show, in this order; empty: the benchmark's.
         every: all metrics, in one table for each of the benchmark's groups.
-
-    Raises:
-        UserError: for an unknown column.
     """
     grading = summary.grading
     others = list(summary.tables)

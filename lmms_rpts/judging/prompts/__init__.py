@@ -84,11 +84,7 @@ class Prompts:
         )
 
     def render(self, name: str, language: str, **fields: object) -> list[Message]:
-        """The messages of the prompt ``name``: system message (instructions) and user message.
-
-        Raises:
-            ValueError: if there is no such prompt, or none in this language.
-        """
+        """The messages of the prompt ``name``: system message (instructions) and user message."""
         rendered = self._render(name, language, **fields)
         system, _, user = rendered.partition(_CUT)
         return [

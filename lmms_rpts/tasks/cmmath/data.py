@@ -268,11 +268,6 @@ def check_cmmath(images: bool = True) -> None:
 
     Args:
         images: whether the task shows images.
-
-    Raises:
-        DataError: listing the first faults, each with its problem, and the remedy.
-        JudgeConfigurationError: if answers need a judge and no suitable judge is set.
-        SettingError: if a setting has an invalid value.
     """
     from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 

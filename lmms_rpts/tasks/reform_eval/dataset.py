@@ -39,11 +39,7 @@ HUB_DATASET = "Aweminus/ReForm-Eval-Data"
 
 
 def load_samples(chosen: DataSet, settings: ReformSettings | None = None) -> Samples:
-    """Load the samples of a set and its faults; without REFORM_PATH, the set is downloaded.
-
-    Raises:
-        DataError: if its files are missing.
-    """
+    """Load the samples of a set and its faults; without REFORM_PATH, the set is downloaded."""
     settings = settings or ReformSettings.load()
     names = files_of(chosen)
     if settings.path is None:
@@ -137,12 +133,7 @@ def metadata(task: str) -> dict[str, Any]:
 
 
 def check_reform(*tasks: str) -> None:
-    """Check the settings and data of these tasks; without REFORM_PATH, the data are downloaded.
-
-    Raises:
-        DataError: listing the first faults, each with its file and record, and the remedy.
-        SettingError: if a setting has an invalid value.
-    """
+    """Check the settings and data of these tasks; without REFORM_PATH, the data are downloaded."""
     settings = ReformSettings.load()
     instructions = load_instructions(settings.instructions)
     _check_files({task: TASKS[task].set for task in tasks}, settings)

@@ -310,11 +310,6 @@ def check_rome(*subtasks: str) -> None:
     """Check the questions and images of these subtasks; downloads them if ROME_PATH is not set.
 
     Saved responses (``--model replay``) need no images.
-
-    Raises:
-        DataError: listing the first faults, each with its question, and the remedy.
-        JudgeConfigurationError: if answers need a judge and no suitable judge is set.
-        SettingError: if a setting has an invalid value.
     """
     from lmms_rpts.filters.grading import needed_judge
     from lmms_rpts.tasks.rome.filter import RomeAnswerFilter

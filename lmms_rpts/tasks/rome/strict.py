@@ -71,9 +71,6 @@ def grade_strictly(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: 
         evaluator: the name of the rule, as in the annotation.
         evaluator_kwargs: its arguments, as in the annotation.
         answer: the response; any text. Thinking before ``</think>`` is ignored.
-
-    Raises:
-        ValueError: if the evaluator is unknown, or an argument is missing or of a wrong type.
     """
     check_arguments(evaluator, evaluator_kwargs)
     return float(_GRADERS[evaluator](answer, **evaluator_kwargs))
