@@ -76,10 +76,7 @@ def _seconds(arguments: list[str]) -> float:
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     before = os.times()
     subprocess.run(
-        [sys.executable, "-c", _START, *arguments],
-        env=variables,
-        check=True,
-        capture_output=True,
+        [sys.executable, "-c", _START, *arguments], env=variables, check=True, capture_output=True
     )
     after = os.times()
     return sum(after[2:4]) - sum(before[2:4])

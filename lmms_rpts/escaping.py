@@ -23,12 +23,7 @@ _LATEX = str.maketrans(
     }
 )
 _MARKDOWN = str.maketrans(
-    {
-        "&": "&amp;",
-        "<": "&lt;",
-        ">": "&gt;",
-        **{each: f"\\{each}" for each in "\\`*_{}[]#|~$!"},
-    }
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", **{each: f"\\{each}" for each in "\\`*_{}[]#|~$!"}}
 )
 
 # Characters that make a spreadsheet run a cell as a formula, with full-width forms (OWASP).

@@ -754,10 +754,7 @@ def test_a_judge_that_sees(ask: Any, monkeypatch: pytest.MonkeyPatch, evidence: 
     "answer, message",
     (constant("Score: 1"), "does not see the image: scores 1 for what"),
     (constant("Score: 0"), "does not see the image: scores 0 for what"),
-    (
-        blind("image input is not supported", otherwise=RIGHT),
-        "(400): image input is not supported",
-    ),
+    (blind("image input is not supported", otherwise=RIGHT), "(400): image input is not supported"),
 )
 def test_a_judge_that_does_not_see(
     ask: Any, monkeypatch: pytest.MonkeyPatch, answer: Any, message: str

@@ -46,16 +46,11 @@ def test_disagreements_are_listed(command: Command, run: Path) -> None:
 
 
 @table(
-    "arguments",
-    ["sweep", "RUN"],
-    ["export", "RUN", "-o", "out.csv"],
-    ["agreement", "RUN", "RUN"],
+    "arguments", ["sweep", "RUN"], ["export", "RUN", "-o", "out.csv"], ["agreement", "RUN", "RUN"]
 )
-def test_commands_for_rpts_name_this_one(run: Path, arguments: list[str]) -> None:
+def test_commands_for_rpts_name_those_for_all_benchmarks(run: Path, arguments: list[str]) -> None:
     result = CliRunner().invoke(app, [str(run) if each == "RUN" else each for each in arguments])
     assert result.exit_code == 1
-    assert (
-        f"The samples in {run} are of ROME, not of RPTS: lmms-rpts summarize and report read them\n"
-        in (result.stderr)
-    )
+    assert f"The samples in {run} are of other tasks, not scored by rpts_aggregate" in result.stderr
+    assert "lmms-rpts summarize, report and compare read those of all benchmarks" in result.stderr
     assert "Traceback" not in result.output

@@ -382,10 +382,7 @@ def test_each_file_is_read_once(
 
 
 def score(
-    folder: Path,
-    *arguments: object,
-    env: dict[str, str] | None = None,
-    cwd: Path | None = None,
+    folder: Path, *arguments: object, env: dict[str, str] | None = None, cwd: Path | None = None
 ) -> tuple[Run, list[Path]]:
     done = run([COMMAND, "score", *map(str, arguments), "-o", str(folder)], env=env, cwd=cwd)
     assert done.returncode == 0, done.stdout

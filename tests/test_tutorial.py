@@ -19,10 +19,7 @@ from tests.support.notebook import NOTEBOOK, execute, outputs
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```(bash|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NOT_RUN = ("python3 -m venv", ". .venv", "pip install")
-_CHANGING = (
-    (re.compile(r"\d{8}_\d{6}"), "TIME"),
-    (re.compile(r"[\d.,]+ (kB|MB)"), "SIZE"),
-)
+_CHANGING = ((re.compile(r"\d{8}_\d{6}"), "TIME"), (re.compile(r"[\d.,]+ (kB|MB)"), "SIZE"))
 SKIPS_LINES = "..."
 
 

@@ -223,10 +223,7 @@ def test_unwritable_outputs_are_refused_before_any_call(
     (tmp_path / f"file{suffix}").write_text("a file")
     (tmp_path / f"folder{suffix}").mkdir()
     server = served(knowing(float))
-    places = {
-        f"folder{suffix}": "Is a directory",
-        f"file{suffix}/v{suffix}": "Cannot write to",
-    }
+    places = {f"folder{suffix}": "Is a directory", f"file{suffix}/v{suffix}": "Cannot write to"}
     for place, said in places.items():
         done = command("--judge", "openai:m", "--data", data, option, tmp_path / place)
         assert done.exit_code == 1, done.output

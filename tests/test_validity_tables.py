@@ -62,10 +62,7 @@ def test_a_row_shows_judge_interval_and_baselines() -> None:
     "fields, said",
     ({}, "Judge openai:some-judge (prompts 3, date 2026-11-22, seed 7)"),
     ({}, "400 chains, 2,081 steps, 207 of them wrong; sampled from 3,400 chains"),
-    (
-        {},
-        "Usage: 2,081 calls; 812,404 input tokens, 40,210 output tokens; cost 0.41; 17 replies",
-    ),
+    ({}, "Usage: 2,081 calls; 812,404 input tokens, 40,210 output tokens; cost 0.41; 17 replies"),
     ({}, "another protocol: critic-large F1 0.879; critic-small F1 0.619."),
     ({}, "Rows that are invalid (3): label (3)."),
     ({"blind": True}, "text-only: without its images"),

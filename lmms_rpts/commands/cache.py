@@ -17,13 +17,9 @@ from lmms_rpts.commands.common import fail, with_settings
 from lmms_rpts.escaping import visible
 from lmms_rpts.settings import load_settings
 
-app = typer.Typer(
-    help="Show, clear or export the cache of judge replies.",
-    no_args_is_help=True,
-)
+app = typer.Typer(help="Show, clear or export the cache of judge replies.", no_args_is_help=True)
 Folder = Annotated[
-    Path | None,
-    typer.Option("--folder", help="Folder of the cache. Default: LMMS_RPTS_CACHE."),
+    Path | None, typer.Option("--folder", help="Folder of the cache. Default: LMMS_RPTS_CACHE.")
 ]
 
 _GROUPS = """SELECT judge, kind, prompt_version, COUNT(*),

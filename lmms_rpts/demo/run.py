@@ -16,12 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lmms_rpts.commands.score import (
-    EvaluationError,
-    find_written,
-    read_log,
-    replay_command,
-)
+from lmms_rpts.commands.score import EvaluationError, find_written, read_log, replay_command
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.settings import CONFIG, environment_without
 from lmms_rpts.tasks.benchmark import settings_tables

@@ -19,13 +19,7 @@ from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.masking import mask
 from lmms_rpts.runs.validity import Judging, ValidityError, read_validity_file, set_title
-from lmms_rpts.settings import (
-    FILE,
-    SettingError,
-    config_file,
-    environment_without,
-    load_settings,
-)
+from lmms_rpts.settings import FILE, SettingError, config_file, environment_without, load_settings
 from lmms_rpts.tasks.benchmark import (
     Benchmark,
     benchmarks,

@@ -203,10 +203,7 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
             }
         ),
     )
-    found = {
-        "guarded": record.guarded_anew(),
-        "diagnosis": RecordedDiagnosis.of(record.diagnosed),
-    }
+    found = {"guarded": record.guarded_anew(), "diagnosis": RecordedDiagnosis.of(record.diagnosed)}
     return record.model_copy(update=found)
 
 

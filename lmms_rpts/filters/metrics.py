@@ -111,11 +111,7 @@ METRICS = (
     ),
     Metric("rpts_guarded", lambda record: record.guarded, "guarded"),
     Metric(
-        "accuracy_guarded",
-        _right_and_sound("guarded"),
-        "guarded",
-        kind="share",
-        needs_answer=True,
+        "accuracy_guarded", _right_and_sound("guarded"), "guarded", kind="share", needs_answer=True
     ),
     Metric(
         "right_for_wrong_reason_guarded",

@@ -350,13 +350,11 @@ class RptsRecord(Record):
     BENCHMARK: ClassVar[str] = "RPTS"
     FILTER: ClassVar[str] = "rpts_aggregate"
     AGAIN: ClassVar[str] = "score the responses again (lmms-rpts score)"
-    READERS: ClassVar[str] = "lmms-rpts summarize, report, compare, sweep and export read them"
 
     rpts: Share | None = Field(description="the Reasoning Process Tree Score; null if unscored")
     # Records written before the guarded score lack the next three.
     guarded: Share | None = Field(
-        default=None,
-        description="the guarded score; null if unscored, or if `root` has no score",
+        default=None, description="the guarded score; null if unscored, or if `root` has no score"
     )
     root: Judged | None = Field(
         default=None,

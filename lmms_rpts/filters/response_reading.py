@@ -10,12 +10,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from lmms_rpts.filters.documents import as_language, as_texts
 from lmms_rpts.filters.record import Answer, ReadBy, Transform
-from lmms_rpts.filters.responses import (
-    READ_BY_RULES,
-    Doc,
-    TransformedResponse,
-    missing_response,
-)
+from lmms_rpts.filters.responses import READ_BY_RULES, Doc, TransformedResponse, missing_response
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers import parse_yes_no, strip_thinking
@@ -115,11 +110,7 @@ class Reading:
             answer = answer or UNDETERMINED
             return Answer(value=answer, correct=answer == doc["answer"])
         verdict = yield self.prompts.request(
-            "answer",
-            doc["language"],
-            parse=parse_answer,
-            statement=doc["statement"],
-            response=text,
+            "answer", doc["language"], parse=parse_answer, statement=doc["statement"], response=text
         )
         told = _ANSWER_WORDS.get(str(verdict.value))
         correct = None if told is None else told == doc["answer"]

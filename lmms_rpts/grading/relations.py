@@ -8,14 +8,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Literal, NamedTuple
 
 from lmms_rpts.grading.formulas import Expression, equal, orders, parse, same_equation
-from lmms_rpts.grading.notation import (
-    MOST,
-    all_of,
-    pieces,
-    same_items,
-    same_members,
-    signed,
-)
+from lmms_rpts.grading.notation import MOST, all_of, pieces, same_items, same_members, signed
 
 # Equations
 

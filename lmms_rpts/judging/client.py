@@ -18,11 +18,7 @@ from loguru import logger
 from lmms_rpts.escaping import shorten, storable
 from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.concurrency import (
-    LONGEST_PATIENCE,
-    AdaptiveLimit,
-    StopSignal,
-)
+from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
 from lmms_rpts.judging.request_kinds import request_kinds

@@ -236,10 +236,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             return self._prompt(context, visual, where)
         messages, doc = self._messages(visual), self._doc(*where)
         *asked, talk.is_over, said, talk.info = (messages or doc_to_text)(
-            doc,
-            round_idx=number,
-            previous_output=talk.said,
-            previous_round_info=talk.info,
+            doc, round_idx=number, previous_output=talk.said, previous_round_info=talk.info
         )
         talk.said = list(said)
         if talk.is_over:

@@ -11,13 +11,7 @@ from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
 from lmms_rpts.reasoning.blocks import MAX_LINES, Block, cited, find_blocks, undecorated
 from lmms_rpts.reasoning.clues import Clue, Language, ReasoningChain
 from lmms_rpts.reasoning.mentions import Mention, fold_width
-from lmms_rpts.reasoning.parsing import (
-    ARROW,
-    RawStep,
-    parse_raw_step,
-    read_label,
-    resolve_labels,
-)
+from lmms_rpts.reasoning.parsing import ARROW, RawStep, parse_raw_step, read_label, resolve_labels
 
 Style = Literal["steps", "numbered", "sentences", "none"]
 

@@ -188,10 +188,7 @@ def plan_root(
 
 
 def guarded_score(
-    tree: ReasoningTree,
-    step_scores: Sequence[float],
-    diagnosis: Diagnosis,
-    root_bears: float,
+    tree: ReasoningTree, step_scores: Sequence[float], diagnosis: Diagnosis, root_bears: float
 ) -> float:
     """The score that repetition, restatement or an off-topic root cannot raise.
 

@@ -62,9 +62,7 @@ def check_scores(tree: ReasoningTree, step_scores: Sequence[float]) -> None:
 
 
 def step_weights(
-    tree: ReasoningTree,
-    decay: float = DEFAULT_DECAY,
-    focus_height: int = DEFAULT_FOCUS_HEIGHT,
+    tree: ReasoningTree, decay: float = DEFAULT_DECAY, focus_height: int = DEFAULT_FOCUS_HEIGHT
 ) -> list[float]:
     """The share of each step in the total weight of RPTS, over all its uses."""
     weights = _weights(tree, decay, focus_height)

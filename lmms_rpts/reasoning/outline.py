@@ -39,11 +39,7 @@ def outline(tree: ReasoningTree, scores: Sequence[float | None] = ()) -> str:
 
 
 def _below(
-    tree: ReasoningTree,
-    scores: Sequence[float | None],
-    start: int,
-    shown: set[int],
-    depth: int = 0,
+    tree: ReasoningTree, scores: Sequence[float | None], start: int, shown: set[int], depth: int = 0
 ) -> Iterator[str]:
     steps = tree.chain.steps
     faults = {(each.step, each.clue) for each in tree.invalid}

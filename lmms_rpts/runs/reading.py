@@ -16,7 +16,7 @@ from lmms_rpts.escaping import storable
 from lmms_rpts.masking import mask
 from lmms_rpts.runs.metadata import image_places
 from lmms_rpts.runs.record import R, Record
-from lmms_rpts.runs.run import AnyRun, Records, RunOf, holds_schema, other_reader
+from lmms_rpts.runs.run import AnyRun, RunOf, holds_schema
 from lmms_rpts.runs.samples import RunError, read_samples_of
 
 _SAMPLES, _RESULTS = "_samples_", "_results.json"
@@ -28,10 +28,7 @@ Foreign = Callable[[Path], Callable[[str | None], list[AnyRun]] | None]
 
 
 def read_runs_of(
-    record: type[R],
-    paths: Iterable[str | Path],
-    known: Records = tuple,
-    foreign: Foreign | None = None,
+    record: type[R], paths: Iterable[str | Path], foreign: Foreign | None = None
 ) -> list[RunOf[R]]:
     """Read runs from samples files, or from output folders of lmms-eval.
 
@@ -42,7 +39,6 @@ def read_runs_of(
     Args:
         record: the type of the records.
         paths: files and folders.
-        known: returns the record types of all benchmarks, for messages.
         foreign: finds readers of third-party results; None: third-party results are not supported.
 
     Raises:
@@ -55,7 +51,7 @@ def read_runs_of(
         if others:
             parts.extend(others(label))
         if not others or (place.is_dir() and _files(place)):
-            parts.extend(_read_place(record, place, label, known))
+            parts.extend(_read_place(record, place, label))
     if not parts:
         raise RunError("No run found: pass the folder that lmms-eval wrote (--output_path)")
     return _name(_join(record, parts))
@@ -86,10 +82,10 @@ def split_label(path: str | Path) -> tuple[str | None, Path]:
     return None, Path(os.path.expanduser(path))
 
 
-def _read_place(record: type[R], place: Path, label: str | None, known: Records) -> list[RunOf[R]]:
+def _read_place(record: type[R], place: Path, label: str | None) -> list[RunOf[R]]:
     files = _files(place)
     if files == [place]:
-        return [_read_run(record, files, label, known, whole=False)]
+        return [_read_run(record, files, label, whole=False)]
     if not files:
         raise RunError(
             f"No samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
@@ -98,16 +94,13 @@ def _read_place(record: type[R], place: Path, label: str | None, known: Records)
     groups: dict[tuple[Path, str], list[Path]] = {}
     for file in files:
         groups.setdefault((file.parent, file.name.partition(_SAMPLES)[0]), []).append(file)
-    runs = [_read_run(record, group, label, known, whole=True) for group in groups.values()]
+    runs = [_read_run(record, group, label, whole=True) for group in groups.values()]
     runs = [run for run in runs if run.responses]
     if not runs:
-        if other := other_reader(
-            record, known, lambda schema: any(holds_schema(file, schema) for file in files)
-        ):
-            raise RunError(f"The samples in {place} are {other}")
         raise RunError(
             f"The samples in {place} are of other tasks, not scored by {record.FILTER}: "
-            f"{', '.join(file.name for file in files[:3])}. Pass a run of {record.BENCHMARK}"
+            f"{', '.join(file.name for file in files[:3])}. Pass a run of {record.BENCHMARK}; "
+            "lmms-rpts summarize, report and compare read those of all benchmarks"
         )
     return runs
 
@@ -134,11 +127,9 @@ def _unreadable(place: Path, error: OSError) -> str:
     return f"Cannot read {place} ({error.strerror}): check the path and its permissions"
 
 
-def _read_run(
-    record: type[R], files: Sequence[Path], label: str | None, known: Records, whole: bool
-) -> RunOf[R]:
+def _read_run(record: type[R], files: Sequence[Path], label: str | None, whole: bool) -> RunOf[R]:
     """Read one run; ``whole``: files of other tasks are part of it and are ignored."""
-    read = {file: read_samples_of(record, file, pass_over=whole, known=known) for file in files}
+    read = {file: read_samples_of(record, file, pass_over=whole) for file in files}
     ours = {file: found for file, found in read.items() if found is not None}
     results = read_results(files[0]) if ours else {}
     folder = files[0].absolute().parent

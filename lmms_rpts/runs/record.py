@@ -11,16 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from lmms_rpts.escaping import shorten, storable
 from lmms_rpts.notebook import html_of
-from lmms_rpts.schema import (
-    FieldError,
-    ForeignError,
-    Model,
-    Share,
-    Text,
-    Whole,
-    first_fault,
-    shown,
-)
+from lmms_rpts.schema import FieldError, ForeignError, Model, Share, Text, Whole, first_fault, shown
 
 R = TypeVar("R", bound="Record")
 Cell = str | float | bool | None
@@ -78,7 +69,6 @@ class Record(Model):
         BENCHMARK: name of the benchmark in messages.
         FILTER: the filter of lmms-eval that writes the record.
         AGAIN: how to create such records again, for messages.
-        READERS: the commands that read the records, as a sentence for messages.
         CELLS: for each cell of ``cells``, the fields of which the first with a value is shown.
     """
 
@@ -88,7 +78,6 @@ class Record(Model):
     BENCHMARK: ClassVar[str]
     FILTER: ClassVar[str]
     AGAIN: ClassVar[str] = "run the task again"
-    READERS: ClassVar[str] = "lmms-rpts summarize and report read them"
     CELLS: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     outcome: Literal["scored", "unscored"] = Field(description="whether the response has a score")

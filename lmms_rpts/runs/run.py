@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
 
 from lmms_rpts.escaping import count, shorten
 from lmms_rpts.notebook import html_of
-from lmms_rpts.runs.record import R, Record
-
-Records = Callable[[], Iterable[type[Record]]]
-"""Returns the record types of all benchmarks, for messages about files of another benchmark."""
+from lmms_rpts.runs.record import R
 
 
 @dataclass(frozen=True)
@@ -70,22 +67,6 @@ class RunOf(Generic[R]):
 
 
 AnyRun = RunOf[Any]
-
-
-def other_reader(
-    record: type[Record], known: Records, is_there: Callable[[str], bool]
-) -> str | None:
-    """Message about the commands that read other schemas of this package; None for others.
-
-    Args:
-        is_there: whether there are records of a schema.
-    """
-    others = [each for each in known() if each.SCHEMA != record.SCHEMA and is_there(each.SCHEMA)]
-    if not others:
-        return None
-    titles = " and ".join(dict.fromkeys(other.BENCHMARK for other in others))
-    readers = "; ".join(dict.fromkeys(other.READERS for other in others))
-    return f"of {titles}, not of {record.BENCHMARK}: {readers}"
 
 
 def holds_schema(file: Path, schema: str) -> bool:

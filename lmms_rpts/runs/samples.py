@@ -12,16 +12,8 @@ from lmms_rpts.errors import UserError
 from lmms_rpts.escaping import storable
 from lmms_rpts.rows import ReadError, parse_json, read_rows
 from lmms_rpts.runs.record import R
-from lmms_rpts.runs.run import Records, holds_schema, names_schema, other_reader
-from lmms_rpts.schema import (
-    FieldError,
-    ForeignError,
-    Model,
-    Text,
-    Whole,
-    first_fault,
-    shown,
-)
+from lmms_rpts.runs.run import holds_schema, names_schema
+from lmms_rpts.schema import FieldError, ForeignError, Model, Text, Whole, first_fault, shown
 
 _SAMPLES = "_samples_"
 _ALTERED = "the file was changed, or something else wrote it. Copy it again, or"
@@ -43,16 +35,13 @@ class _Sample(Model):
     filtered_resps: Any
 
 
-def read_samples_of(
-    record: type[R], file: Path, pass_over: bool = False, known: Records = tuple
-) -> list[R] | None:
+def read_samples_of(record: type[R], file: Path, pass_over: bool = False) -> list[R] | None:
     """Read the scored responses of a file, without duplicates.
 
     Args:
         record: the type of the records.
         file: one JSON object per line, as lmms-eval writes them.
         pass_over: return None for a file of another task, instead of an error.
-        known: returns the record types of all benchmarks, for messages.
 
     Raises:
         RunError: with the line that cannot be read.
@@ -62,7 +51,7 @@ def read_samples_of(
     others: dict[int, RunError] = {}
     for place, entry in _entries(file):
         try:
-            read = _read(record, entry, storable(task) if found else "", known)
+            read = _read(record, entry, storable(task) if found else "")
         except FieldError as error:
             if pass_over and not responses and not holds_schema(file, record.SCHEMA):
                 return None
@@ -96,7 +85,7 @@ def records_of_sample(record: type[R], entry: Mapping[str, Any], task: str) -> l
     found = entry.get("filtered_resps")
     # lmms-eval unwraps the list of a single request when it writes the sample.
     inner = found[0] if isinstance(found, list) and len(found) == 1 else found
-    return _read(record, {**entry, "filtered_resps": inner}, storable(task), tuple)
+    return _read(record, {**entry, "filtered_resps": inner}, storable(task))
 
 
 def _is_number(value: object) -> bool:
@@ -114,7 +103,7 @@ def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise RunError(f"{error}: {_WANTED}") from None
 
 
-def _read(record: type[R], entry: Mapping[str, Any], task: str, known: Records) -> list[R]:
+def _read(record: type[R], entry: Mapping[str, Any], task: str) -> list[R]:
     if "filtered_resps" not in entry or "doc_id" not in entry:
         raise ForeignError(
             'not a sample of lmms-eval: "doc_id" or "filtered_resps" is missing. Pass a file '
@@ -132,7 +121,7 @@ def _read(record: type[R], entry: Mapping[str, Any], task: str, known: Records) 
     texts, tokens = _texts(entry), _tokens(entry)
     return [
         record.parse(
-            _loaded(record, value, task, known),
+            _loaded(record, value, task),
             task=sample.task,
             doc_id=sample.doc_id,
             repeat=at,
@@ -144,7 +133,7 @@ def _read(record: type[R], entry: Mapping[str, Any], task: str, known: Records) 
     ]
 
 
-def _loaded(record: type[R], written: object, task: str, known: Records) -> object:
+def _loaded(record: type[R], written: object, task: str) -> object:
     """The JSON value of a filtered response that may be a record of this type."""
     value = written
     if isinstance(written, str):
@@ -156,13 +145,11 @@ def _loaded(record: type[R], written: object, task: str, known: Records) -> obje
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema != record.SCHEMA:
         named = f" of the task {task!r}" if task else ""
-        other = other_reader(record, known, lambda each: each == schema)
-        if other:
-            raise ForeignError(f"this sample{named} is {other}")
+        holds = f"holds {shown(schema)}" if schema else "is of another benchmark"
         raise ForeignError(
-            f"this sample{named} was not scored by {record.FILTER}: it is of another benchmark, "
-            f"or the task's filters are not those of {record.BENCHMARK}. Pass samples that "
-            f"{record.FILTER} wrote"
+            f"this sample{named} was not scored by {record.FILTER}: it {holds}, or the task's "
+            f"filters are not those of {record.BENCHMARK}. Pass samples that {record.FILTER} "
+            "wrote; lmms-rpts summarize, report and compare read those of all benchmarks"
         )
     return value
 

@@ -13,7 +13,7 @@ from lmms_rpts.runs.reading import Foreign, holds_only, read_runs_of, split_labe
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.benchmark import Benchmark, benchmarks, record_types
+from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
         for name in own:
             places[name].append(path)
     found: dict[str, tuple[AnyRun, ...]] = {
-        name: tuple(read_runs_of(types[name], chosen, record_types, foreign_of(known[name])))
+        name: tuple(read_runs_of(types[name], chosen, foreign_of(known[name])))
         for name, chosen in places.items()
         if chosen
     }

@@ -226,8 +226,7 @@ def _groups(
     for value in sorted(found, key=lambda value: _place(grading, value)):
         there = [subject for subject in subjects if subject in found[value]]
         yield Group(
-            value,
-            tuple(_figures(grading, each, found[value][each], by, value) for each in there),
+            value, tuple(_figures(grading, each, found[value][each], by, value) for each in there)
         )
 
 

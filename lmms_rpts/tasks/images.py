@@ -146,9 +146,7 @@ class ImagePrompt:
     attached: Mapping[str, str]
 
     def doc_to_text(
-        self,
-        doc: Mapping[str, Any],
-        lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
+        self, doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
     ) -> str:
         """The prompt for wrappers that take the images separately from the text."""
         line, total = self.attached[doc["language"]], len(doc["visual_clue"])
@@ -158,9 +156,7 @@ class ImagePrompt:
         )
 
     def doc_to_messages(
-        self,
-        doc: Mapping[str, Any],
-        lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
+        self, doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
         """The prompt for chat wrappers, each image right after its name."""
         images, name = doc_to_visual(doc), self.names[doc["language"]]

@@ -17,10 +17,7 @@ from lmms_rpts.errors import UserError
 from lmms_rpts.tasks.result_hooks import our_tasks
 
 _LIKELIHOOD, _ROUNDS = "loglikelihood", "generate_until_multi_round"
-_NEEDS = {
-    _LIKELIHOOD: "score answer options by likelihood",
-    _ROUNDS: "answer in several rounds",
-}
+_NEEDS = {_LIKELIHOOD: "score answer options by likelihood", _ROUNDS: "answer in several rounds"}
 """What a model must be able to do, by its method."""
 _TRIED = {_LIKELIHOOD: 3, _ROUNDS: 1}
 """The number of documents that are tried."""

@@ -323,11 +323,7 @@ def test_ratings_in_json_lines_and_parquet(run: Run, tmp_path: Path) -> None:
     ("doc_id,step,score\n0,0,1\n0,1,good\n", 3, "score should be a number, not 'good'"),
     ("doc_id,step,score\n0,0,nan\n", 2, "not 'nan'"),
     ('doc_id,step,score\n0,0,"0,8"\n', 2, "score should be a number, not '0,8'"),
-    (
-        "doc_id,step,score\n0,2,1\n",
-        2,
-        "no step 2 in document 0 of .*: it has 2 steps, from 0",
-    ),
+    ("doc_id,step,score\n0,2,1\n", 2, "no step 2 in document 0 of .*: it has 2 steps, from 0"),
     ("doc_id,step,score\n0,-1,1\n", 2, "step should be greater than or equal to 0"),
     ("doc_id,step,score\n0,0.5,1\n", 2, "step should be a whole number, not '0.5'"),
     ("doc_id,step,score\n1,0,1\n", 2, "no response 0 to document 1 of rpts_eval_en"),

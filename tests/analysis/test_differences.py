@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis.differences import (
-    differences_of,
-    idle_steps,
-    is_apart,
-)
+from lmms_rpts.analysis.differences import differences_of, idle_steps, is_apart
 from lmms_rpts.filters.record import RptsRecord
 from tests.support.guarded import guarded_record, old_record, with_root
 from tests.support.instances import make_doc
@@ -95,13 +91,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
         ],
     ),
     # A step that the root does not depend on costs nothing.
-    (
-        ("Image7 -> Stray.", "Image0 + Text0 -> The shop is closed."),
-        [1, 1],
-        1.0,
-        None,
-        [],
-    ),
+    (("Image7 -> Stray.", "Image0 + Text0 -> The shop is closed."), [1, 1], 1.0, None, []),
     # Evidence: the gold reasoning needs Image 0 and Text 0; without gold reasoning all is needed.
     (("Image0 -> The shop is closed.",), [1], 1.0, None, [EVIDENCE.format(1, 2, "Text 0 is")]),
     (
@@ -119,9 +109,7 @@ def read(record: dict[str, Any]) -> RptsRecord:
         MANY,
         [
             EVIDENCE.format(
-                2,
-                11,
-                "Image 1, Image 2, Image 3, Image 4, Image 5, Image 6 and 3 more are",
+                2, 11, "Image 1, Image 2, Image 3, Image 4, Image 5, Image 6 and 3 more are"
             )
         ],
     ),

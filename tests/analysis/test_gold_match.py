@@ -19,19 +19,11 @@ GOLD = [
     "Text0 -> The shop closes at eight.",
     "Conclusion0 + Conclusion1 -> The shop is closed.",
 ]
-GOLD_ZH = [
-    "图片0 -> 时钟显示九点。",
-    "文本0 -> 商店八点关门。",
-    "结论0 + 结论1 -> 商店已经关门。",
-]
+GOLD_ZH = ["图片0 -> 时钟显示九点。", "文本0 -> 商店八点关门。", "结论0 + 结论1 -> 商店已经关门。"]
 
 
 def test_evidence_follows_conclusions_and_leaves_out_what_does_not_exist() -> None:
-    lines = [
-        "Image0 + Context -> a",
-        "Conclusion0 + Text1 + Image9 -> b",
-        "Conclusion7 -> c",
-    ]
+    lines = ["Image0 + Context -> a", "Conclusion0 + Text1 + Image9 -> b", "Conclusion7 -> c"]
     image, text, context = Clue("image", 0), Clue("text", 1), Clue("context")
     assert evidence_sets(tree(lines)) == (
         frozenset({image, context}),

@@ -110,10 +110,7 @@ def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_pa
 def test_runs_of_other_documents_are_no_rounds(tmp_path: Path) -> None:
     """A standard deviation between a whole run and a part of it would mean nothing."""
     found = summary_of(tmp_path, a=[scores(1.0, 1.0, 1.0), scores(1.0)])
-    assert [(each.model, each.rounds) for each in found.models] == [
-        ("a (1)", 1),
-        ("a (2)", 1),
-    ]
+    assert [(each.model, each.rounds) for each in found.models] == [("a (1)", 1), ("a (2)", 1)]
     (told,) = found.warnings
     assert "3 by a (1), 1 by a (2); 1 are common" in told
 

@@ -36,14 +36,7 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.cache import AnswerCache, CacheError, open_answers
 from lmms_rpts.settings import SettingError
 from tests.judging.conftest import Serve
-from tests.judging.questions import (
-    Said,
-    ScriptedJudge,
-    in_order,
-    question,
-    questions,
-    values,
-)
+from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
 from tests.support.environment import configure
 from tests.support.judge_server import ServerReply, by_prompt
 from tests.support.tables import table

@@ -12,10 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_rpts.judging.concurrency import (
-    AdaptiveLimit,
-    Place,
-)
+from lmms_rpts.judging.concurrency import AdaptiveLimit, Place
 from tests.support.tables import table
 
 T = TypeVar("T")

@@ -9,13 +9,7 @@ import json
 import openai
 import pytest
 
-from lmms_rpts.judging import (
-    FatalJudgeError,
-    JudgeEngine,
-    RefusedError,
-    Verdict,
-    client,
-)
+from lmms_rpts.judging import FatalJudgeError, JudgeEngine, RefusedError, Verdict, client
 from lmms_rpts.judging.backends.openai import LONGEST_BODY
 from tests.judging.conftest import Serve
 from tests.judging.questions import openai_judge, question, questions, values

@@ -203,12 +203,7 @@ def test_a_request_is_made_by_its_prompt() -> None:
     def parse(reply: str) -> float | None:
         return 0.5
 
-    request = PROMPTS.request(
-        "image",
-        "zh",
-        parse=parse,
-        **FIELDS["image"],
-    )
+    request = PROMPTS.request("image", "zh", parse=parse, **FIELDS["image"])
     assert request.kind == "image"
     assert request.messages == PROMPTS.render("image", "zh", **FIELDS["image"])
     assert request.evidence == ("two dogs", "a red car")

@@ -52,8 +52,7 @@ REFUSES_SYSTEM = (
 )
 DROPS_SYSTEM = NO_ANSWERS.replace("assistant' %}", "system' %}")
 PARTS = CHATML.replace(
-    "{{ message['content'] }}",
-    "{% for part in message['content'] %}{{ part['text'] }}{% endfor %}",
+    "{{ message['content'] }}", "{% for part in message['content'] %}{{ part['text'] }}{% endfor %}"
 )
 MARKUP = "{% for m in messages %}[INST] {{ m['content'] }} [/INST]<end_of_x>{% endfor %}"
 HARMLESS = ("user", "a < b > c [x] | 图中的人 “q” \n\n <b> \N{FIRE} [1]")

@@ -42,11 +42,7 @@ def test_by_doc_id_and_by_id(tmp_path: Path) -> None:
     assert serve(path, [2, 1]) == ["two", "one"]
 
 
-@table(
-    "argument, hint",
-    ("sample", "Did you mean samples?"),
-    ("pretrained", "Use: samples, name"),
-)
+@table("argument, hint", ("sample", "Did you mean samples?"), ("pretrained", "Use: samples, name"))
 def test_an_unknown_argument_is_refused(argument: str, hint: str) -> None:
     with pytest.raises(ResponsesError) as raised:
         Replay(**{argument: "r.jsonl"})

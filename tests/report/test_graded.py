@@ -136,10 +136,7 @@ def test_wordings_of_a_sample_are_on_one_page(tmp_path: Path) -> None:
     (cell,) = entry.by_run
     assert cell is not None
     assert (cell.right, cell.of) == (3, 5)
-    assert cell.facts == {
-        "instability": "0.950 of at most 1.609",
-        "most frequent answer": "3 of 5",
-    }
+    assert cell.facts == {"instability": "0.950 of at most 1.609", "most frequent answer": "3 of 5"}
     caption = pages["reform-coco-caption-0"].answers[0]
     assert (caption.outcome, caption.scale, caption.score) == ("value", "ROUGE-L", 1.0)
 

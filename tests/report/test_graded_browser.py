@@ -172,14 +172,7 @@ def test_a_folder_of_pages(browser: Any, runs: Path) -> None:
     page.context.close()
 
 
-@table(
-    "place",
-    "",
-    "#rome-academic-1",
-    "#reform-gqa-0",
-    "#reform-gqa-likelihood-1",
-    parts=4,
-)
+@table("place", "", "#rome-academic-1", "#reform-gqa-0", "#reform-gqa-likelihood-1", parts=4)
 @table("width", 1280, 400)
 def test_no_accessibility_violations(browser: Any, mixed: Path, place: str, width: int) -> None:
     """axe-core, the checker of the accessibility rules of the W3C."""

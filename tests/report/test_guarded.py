@@ -14,12 +14,7 @@ from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pages import Pages
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.browser import (
-    Opened,
-    expect_accessible_file,
-    expect_listed,
-    watched,
-)
+from tests.support.browser import Opened, expect_accessible_file, expect_listed, watched
 from tests.support.guarded import guarded_record, old_record
 from tests.support.instances import make_doc
 from tests.support.runs import write_run
@@ -110,10 +105,7 @@ def test_the_page_of_one_that_differs(opened: Opened) -> None:
     assert "RPTS 1.00, guarded 0.40" in article.locator(".verdicts").inner_text()
     expect(card.locator(".differs p")).to_have_text("The guarded score is 0.60 lower than RPTS:")
     expect(card.locator(".differs li")).to_have_text(
-        [
-            "the evidence does not lead to the final answer",
-            "2 of 4 steps only restate",
-        ]
+        ["the evidence does not lead to the final answer", "2 of 4 steps only restate"]
     )
     expect(card.locator("article.judged .flag.restates")).to_have_count(2)
     expect(card.locator(".tree .flag.restates")).to_have_count(2)

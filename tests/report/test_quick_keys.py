@@ -12,12 +12,7 @@ from playwright.sync_api import expect
 
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.browser import (
-    Opened,
-    expect_listed,
-    expect_title,
-    watched,
-)
+from tests.support.browser import Opened, expect_listed, expect_title, watched
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 

@@ -19,13 +19,7 @@ from lmms_rpts.report.rating import write_rating_page
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from lmms_rpts.validation.special_layouts import rated_chains
 from tests.report.test_hostile import ATTACKS, hostile_record
-from tests.support.browser import (
-    Opened,
-    expect_accessible,
-    new_context,
-    open_page,
-    watched,
-)
+from tests.support.browser import Opened, expect_accessible, new_context, open_page, watched
 from tests.support.instances import make_doc, write_folder
 from tests.support.ratings import data_in, file_with, item_with
 from tests.support.runs import make_record, write_run
@@ -427,7 +421,7 @@ def test_the_page_hides_scores_and_gold_data(run: Run, page_file: Path) -> None:
         assert word not in source, word
     data = data_in(source)
     assert [each["cites"] for each in data["responses"][0]["steps"]] == [
-        *(["Image 0"], ["Conclusion 0", "Text 0"]),
+        *(["Image 0"], ["Conclusion 0", "Text 0"])
     ]
 
 

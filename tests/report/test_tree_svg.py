@@ -9,13 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree, locate_error, parse_chain
-from lmms_rpts.report.trees import (
-    TreePicture,
-    figure_svg,
-    inline_svg,
-    light_colours,
-    template_text,
-)
+from lmms_rpts.report.trees import TreePicture, figure_svg, inline_svg, light_colours, template_text
 from tests.reasoning.strategies import texts
 from tests.report.test_hostile import ATTACKS
 from tests.support.growth import assert_linear
@@ -98,7 +92,7 @@ def test_every_colour_is_known() -> None:
 def test_hostile_texts_are_texts(text: str) -> None:
     svg = parsed(draw_text(text), text)
     assert {each.tag.removeprefix(SVG) for each in svg.iter()} == {
-        *("svg", "title", "desc", "style", "rect", "g", "path", "text"),
+        *("svg", "title", "desc", "style", "rect", "g", "path", "text")
     }
     names = {name for each in svg.iter() for name in each.attrib}
     assert not any(name.startswith("on") or "href" in name for name in names)

@@ -11,14 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.reasoning import (
-    Clue,
-    ReasoningChain,
-    Step,
-    build_tree,
-    locate_error,
-    parse_chain,
-)
+from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree, locate_error, parse_chain
 from lmms_rpts.report.layout import Sizes
 from lmms_rpts.report.trees import TreePicture
 from tests.reasoning.strategies import any_chains, sound_chains

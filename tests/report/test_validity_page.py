@@ -17,12 +17,7 @@ from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, PublishedFigure
 from lmms_rpts.validation.run import Validation
 from lmms_rpts.validation.terms import METRICS
 from tests.report.test_hostile import ATTACKS
-from tests.support.browser import (
-    expect_accessible_file,
-    expect_only_text,
-    open_details,
-    open_page,
-)
+from tests.support.browser import expect_accessible_file, expect_only_text, open_details, open_page
 from tests.support.tables import table
 from tests.support.validations import (
     interval,

@@ -15,10 +15,10 @@ RESULTS: dict[str, Any] = {
     "results": {"rpts_eval_en": {"rpts,none": 0.5}},
     "configs": {
         "rpts_eval_en": {
-            "generation_kwargs": {"max_new_tokens": 2048, "temperature": 0.0, "until": []},
+            "generation_kwargs": {"max_new_tokens": 2048, "temperature": 0.0, "until": []}
         },
         "rpts_eval_zh": {
-            "generation_kwargs": {"max_new_tokens": 1024, "temperature": 0.0, "until": []},
+            "generation_kwargs": {"max_new_tokens": 1024, "temperature": 0.0, "until": []}
         },
     },
     "versions": {"rpts_eval_en": 1.0, "rpts_eval_zh": 1.0},

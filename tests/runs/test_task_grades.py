@@ -49,15 +49,9 @@ def row(doc_id: Any = 0, **more: Any) -> str:
     ([row(acc=1, task="u"), row(1, acc=0, task="t")], {1: {"acc": 0}}),
     ([row()], {0: {}}),
     # Lines that are not samples are skipped.
-    (
-        [*NO_SAMPLES, row(1, acc=1)],
-        {1: {"acc": 1}},
-    ),
+    ([*NO_SAMPLES, row(1, acc=1)], {1: {"acc": 1}}),
     ([row("0", acc=1), row(None, acc=1), row(True, acc=1), row(1.0, acc=1)], {}),
-    (
-        ['{"doc_id": 0, "m": NaN, "n": 1e999}'],
-        {0: {"m": NOT_A_NUMBER, "n": math.inf}},
-    ),
+    (['{"doc_id": 0, "m": NaN, "n": 1e999}'], {0: {"m": NOT_A_NUMBER, "n": math.inf}}),
 )
 def test_grades_of_samples(tmp_path: Path, lines: list[str], grades: dict[int, Any]) -> None:
     assert read_task_grades([samples(tmp_path, *lines)], "t") == grades

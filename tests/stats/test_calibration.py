@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.stats.step_measures import reliability_bins
-from tests.support.labelled import (
-    estimate_all,
-    judged,
-    steps_of,
-)
+from tests.support.labelled import estimate_all, judged, steps_of
 from tests.support.tables import table
 
 

@@ -14,12 +14,7 @@ from sklearn import metrics as sk
 
 from lmms_rpts.stats.intervals import Floats
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
-from lmms_rpts.stats.step_measures import (
-    auc,
-    fitted_thresholds,
-    location_measures,
-    step_measures,
-)
+from lmms_rpts.stats.step_measures import auc, fitted_thresholds, location_measures, step_measures
 from tests.support.labelled import (
     Judged,
     estimate_all,

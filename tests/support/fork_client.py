@@ -152,10 +152,7 @@ def served_part(command: Sequence[str]) -> list[str] | None:
 
 
 def _content(
-    served: Sequence[str],
-    environment: Mapping[str, str],
-    folder: str | Path | None,
-    address: Path,
+    served: Sequence[str], environment: Mapping[str, str], folder: str | Path | None, address: Path
 ) -> bytes:
     """A request; child processes of a run use an interpreter that asks the server, too."""
     real = served[0] == "-m" and served[1] in LMMS_EVAL

@@ -19,11 +19,7 @@ from lmms_rpts.validation.layouts import LAYOUTS
 _DOCS = Path(__file__).parents[2] / "docs"
 PAGE = _DOCS / "record.md"
 PAGES = (PAGE, _DOCS / "validation.md")
-_INNER = {
-    "list of objects": "[]",
-    "object by name": ".NAME",
-    "objects by name": ".NAME.NAME",
-}
+_INNER = {"list of objects": "[]", "object by name": ".NAME", "objects by name": ".NAME.NAME"}
 _TABLE = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
 _SETS = re.compile(r"(<!-- sets -->\n).*?(<!-- end of sets -->)", re.DOTALL)
 

@@ -8,19 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.filters.aggregate import build_record
-from lmms_rpts.filters.record import (
-    Answer,
-    Judged,
-    Kind,
-    Question,
-    RptsRecord,
-    Scoring,
-    Transform,
-)
+from lmms_rpts.filters.record import Answer, Judged, Kind, Question, RptsRecord, Scoring, Transform
 from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.runs.samples import read_samples_of
-from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from tests.support.instances import make_doc
 
@@ -38,7 +29,7 @@ SCORING = Scoring(
 
 def read_samples(file: Path, pass_over: bool = False) -> list[RptsRecord] | None:
     """The responses of a file that RPTS scored; see ``read_samples_of``."""
-    return read_samples_of(RptsRecord, file, pass_over, record_types)
+    return read_samples_of(RptsRecord, file, pass_over)
 
 
 def scoring_with(**changes: Any) -> Scoring:

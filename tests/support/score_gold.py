@@ -90,10 +90,7 @@ def _ask(
         return query.score, []
     if isinstance(query, ImageQuery):
         verdict = yield prompts.request(
-            "image",
-            language,
-            facts=query.facts,
-            conclusion=query.conclusion,
+            "image", language, facts=query.facts, conclusion=query.conclusion
         )
         return _score(verdict), [verdict]
 

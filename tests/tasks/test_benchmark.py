@@ -32,10 +32,7 @@ from tests.support.lmms import TASKS_DIR
 from tests.support.tables import table
 
 EMPTY = Benchmark(
-    name="toy",
-    title="Toy",
-    folder=Path("/none"),
-    checks="lmms_rpts.tasks.rome.data:CHECKS",
+    name="toy", title="Toy", folder=Path("/none"), checks="lmms_rpts.tasks.rome.data:CHECKS"
 )
 
 

@@ -293,9 +293,7 @@ def test_a_mistake_is_asked_for_after_the_judge_found_one(
     assert [asks_for_mistake(body) for body in server.requests] == [False, True]
 
 
-def test_a_mistake_that_can_not_be_told_leaves_the_grade(
-    judge: Callable[..., JudgeServer],
-) -> None:
+def test_a_mistake_that_can_not_be_told_leaves_the_grade(judge: Callable[..., JudgeServer]) -> None:
     judge(both(NO, "感知或推理"), grader="judge", errors="1")
     (record,) = grade(NINE)
     assert (record["outcome"], record["score"]) == ("scored", 0.0)

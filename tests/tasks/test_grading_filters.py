@@ -115,10 +115,7 @@ def test_thinking_is_not_graded(case: Case) -> None:
 
 @pytest.mark.parametrize("judged", [False, True])
 def test_no_response_is_no_zero(
-    case: Case,
-    judge: Callable[..., JudgeServer],
-    monkeypatch: pytest.MonkeyPatch,
-    judged: bool,
+    case: Case, judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch, judged: bool
 ) -> None:
     server = judge()
     if judged:
@@ -227,10 +224,7 @@ def test_an_answer_can_not_instruct_the_judge(
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_the_judge_none_leaves_answers_to_be_graded_later(
-    case: Case,
-    judge: Callable[..., JudgeServer],
-    monkeypatch: pytest.MonkeyPatch,
-    stopped: bool,
+    case: Case, judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch, stopped: bool
 ) -> None:
     """``--predict_only`` prevents judging as LMMS_RPTS_JUDGE=none does."""
     server = judge()

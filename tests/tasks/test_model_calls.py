@@ -67,10 +67,7 @@ def test_a_model_is_tried_before_its_requests() -> None:
 )
 def test_a_model_without_likelihoods_is_refused(answer: Any, reason: str) -> None:
     model: Any = Model(answer)
-    with (
-        pytest.raises(UserError) as caught,
-        careful_calls(model, make_task("rome_choice")),
-    ):
+    with pytest.raises(UserError) as caught, careful_calls(model, make_task("rome_choice")):
         model.loglikelihood(make_requests("rome_choice"))
     assert model.calls == [6]
     said = str(caught.value)

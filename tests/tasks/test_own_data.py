@@ -167,12 +167,7 @@ def test_an_id_of_0_is_an_id_on_every_line(tmp_path: Path) -> None:
     ("agree", "yes", None, "answer should be agree or disagree, not 'yes'"),
     ("agree", "Agree", None, "answer should be agree or disagree, not 'Agree'"),
     ("choice", "D", ["red", "blue"], "answer cannot be graded as a choice: 'D' is neither"),
-    (
-        "choice",
-        "green",
-        ["red", "blue"],
-        "answer cannot be graded as a choice: 'green' is neither",
-    ),
+    ("choice", "green", ["red", "blue"], "answer cannot be graded as a choice: 'green' is neither"),
     ("choice", "red", None, "answer cannot be graded as a choice: 'red' is not one"),
     ("number", "many", None, "answer cannot be graded as a number: 'many' is not a number"),
     ("text", "?", None, "answer cannot be graded as a text: '?' has no letter or digit"),

@@ -256,11 +256,7 @@ def test_a_part_of_the_sets_is_told_of_with_those_that_are_there(folder: Path) -
     assert "run --tasks reform_gqa for the others" in str(raised.value)
 
 
-@table(
-    "value, said",
-    ("", None),
-    ("nowhere", "is not a folder. Set it to ReForm-Eval-Data"),
-)
+@table("value, said", ("", None), ("nowhere", "is not a folder. Set it to ReForm-Eval-Data"))
 def test_the_folder_may_be_named_on_three_levels(
     value: str, said: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,10 +319,7 @@ _JSON = st.recursive(
 _NAMES = ("question_id", "question", "answer", "answer_options", "img", "image", "bbox", "gt")
 
 
-@given(
-    st.sampled_from(sorted(data_sets())),
-    st.dictionaries(st.sampled_from(_NAMES), _JSON),
-)
+@given(st.sampled_from(sorted(data_sets())), st.dictionaries(st.sampled_from(_NAMES), _JSON))
 def test_whatever_a_record_holds_is_a_fault_at_most(
     tmp_path_factory: pytest.TempPathFactory, name: str, record: dict[str, Any]
 ) -> None:

@@ -103,12 +103,7 @@ def test_duplicates_differ_as_the_settings_say(
     assert len(said) == distinct
 
 
-@table(
-    "marks, pattern",
-    ("upper", "ABCD"),
-    ("lower", "abcd"),
-    ("number", "1234"),
-)
+@table("marks, pattern", ("upper", "ABCD"), ("lower", "abcd"), ("number", "1234"))
 def test_options_and_solved_examples_have_the_marks_that_are_set(
     marks: str, pattern: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

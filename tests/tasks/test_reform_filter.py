@@ -18,7 +18,6 @@ from lmms_rpts.models.token_loss import TokenLoss
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval import dataset, results
 from lmms_rpts.tasks.reform_eval.benchmark import find_published
@@ -354,7 +353,7 @@ def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
     )
     row = {"doc_id": 0, "resps": ["(A)"], "filtered_resps": graded("gqa", right_place)[0].to_json()}
     (tmp_path / "1_samples_reform_gqa.jsonl").write_text(json.dumps(row))
-    found = read_runs_of(ReformRecord, [tmp_path], record_types, find_published)
+    found = read_runs_of(ReformRecord, [tmp_path], find_published)
     assert {each.instance.task for run in found for each in run.responses} == {
         "reform_X",
         "reform_gqa",

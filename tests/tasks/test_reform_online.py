@@ -269,13 +269,7 @@ def test_a_bad_round_is_that_rounds_outcome(folder: Path) -> None:
     heard: list[str] = []
     sink = logger.add(lambda message: heard.append(message.record["message"]), level="WARNING")
     entries = ReformOnlineFilter().apply(
-        [
-            [["(A)", None, "(B)"]],
-            [["", ["(A)"], "(A)", "one more", "and one"]],
-            [["(A)"]],
-            [],
-        ],
-        docs,
+        [[["(A)", None, "(B)"]], [["", ["(A)"], "(A)", "one more", "and one"]], [["(A)"]], []], docs
     )
     logger.remove(sink)
     outcomes = [[each.outcome for each in records_of(entry)] for entry in entries]

@@ -109,9 +109,7 @@ def test_captions() -> None:
 def test_history_of_a_dialogue() -> None:
     def agrees(case: Case) -> bool:
         found = chosen_text(
-            case["prediction"],
-            case["options"],
-            likelihood=case["infer_method"] == "likelihood",
+            case["prediction"], case["options"], likelihood=case["infer_method"] == "likelihood"
         )
         return bool(found == case["expected_history"])
 
@@ -192,13 +190,7 @@ def test_an_unknown_alphabet_is_refused() -> None:
 
 
 @table(
-    "prediction, index",
-    (None, -1),
-    (True, -1),
-    ("1", -1),
-    (1.0, -1),
-    ([1], -1),
-    (np.int64(3), 3),
+    "prediction, index", (None, -1), (True, -1), ("1", -1), (1.0, -1), ([1], -1), (np.int64(3), 3)
 )
 def test_indices_that_the_published_code_does_not_survive(prediction: Any, index: int) -> None:
     assert published.single_choice_likelihood(prediction) == index

@@ -93,10 +93,7 @@ CHAIN = ("evidence_coverage", "restating_steps", "missing_references", "heaviest
     "given, found",
     # Steps from images and from texts have means of their own.
     ([record(0.5, True, SAID)], {"rpts_visual": 1.0, "rpts_textual": 0.375}),
-    (
-        [record(0.49, True)],
-        {"accuracy": 1.0, "accuracy_rpts": 0.0, "right_for_wrong_reason": 1.0},
-    ),
+    ([record(0.49, True)], {"accuracy": 1.0, "accuracy_rpts": 0.0, "right_for_wrong_reason": 1.0}),
     # A wrong answer has no reason to be right.
     ([record(0.9, False)], {"accuracy_rpts": 0.0, "right_for_wrong_reason": None}),
     ([record(0.9, None)], {"rpts": 0.9, "accuracy": None, "accuracy_rpts": None}),
@@ -107,10 +104,7 @@ CHAIN = ("evidence_coverage", "restating_steps", "missing_references", "heaviest
         | {"rpts_visual": None, "right_for_wrong_reason": None, "steps": 3.0},
     ),
     # An empty chain has 0 steps; without a chain, the number is unknown.
-    (
-        [record(0.0, True, ())],
-        {**dict.fromkeys(CHAIN), "steps": 0.0, "parse_rate": 0.0},
-    ),
+    ([record(0.0, True, ())], {**dict.fromkeys(CHAIN), "steps": 0.0, "parse_rate": 0.0}),
     ([record(None, True, (), error="x")], {**dict.fromkeys(CHAIN), "parse_rate": None}),
     # Several responses are averaged over those with a value.
     (

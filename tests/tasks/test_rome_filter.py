@@ -163,10 +163,7 @@ def test_recommended_asks_about_diagrams_only(judge: Callable[..., JudgeServer])
     ("reply", "consistent"), [(AGREES, True), (DIFFERS, False), ("判定：一致", True)]
 )
 def test_thinking_and_answer_are_compared(
-    judge: Callable[..., JudgeServer],
-    monkeypatch: pytest.MonkeyPatch,
-    reply: str,
-    consistent: bool,
+    judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch, reply: str, consistent: bool
 ) -> None:
     configure(monkeypatch, rome={"consistency": True})
     server = judge(constant(reply), grader="rule")

@@ -16,13 +16,7 @@ from lmms_rpts.tasks.rome.record import METRICS, process_results
 from tests.support.environment import VARIABLES
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
-from tests.support.rome import (
-    ENTRIES,
-    changed,
-    make_doc,
-    write_responses,
-    write_rome,
-)
+from tests.support.rome import ENTRIES, changed, make_doc, write_responses, write_rome
 
 CAREFUL = Path(__file__).parents[2] / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
 

@@ -55,8 +55,7 @@ def test_a_record_is_read_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"grader": "llm"}, {"judge": "openai:other"}, {"prompt_version": "0"}],
+    "settings", [{"grader": "llm"}, {"judge": "openai:other"}, {"prompt_version": "0"}]
 )
 def test_parts_that_were_graded_in_other_ways_are_other_runs(
     tmp_path: Path, settings: dict[str, Any]
@@ -179,11 +178,7 @@ def test_disagreements_of_graders(tmp_path: Path) -> None:
     assert [
         (each["id"][-1], each["rule"], each["strict"], each["llm"])
         for each in summary.lists["disagreements"]
-    ] == [
-        ("1", 1.0, 0.0, None),
-        ("2", 1.0, 1.0, 0.0),
-        ("3", 0.0, 1.0, 0.0),
-    ]
+    ] == [("1", 1.0, 0.0, None), ("2", 1.0, 1.0, 0.0), ("3", 0.0, 1.0, 0.0)]
 
 
 @given(
@@ -200,9 +195,7 @@ def test_disagreements_of_graders(tmp_path: Path) -> None:
         max_size=8,
     )
 )
-def test_the_numbers_are_those_of_lmms_evals_table(
-    records: list[dict[str, Any]],
-) -> None:
+def test_the_numbers_are_those_of_lmms_evals_table(records: list[dict[str, Any]]) -> None:
     responses = tuple(
         RomeRecord.parse(each, task="rome_academic", doc_id=at) for at, each in enumerate(records)
     )

@@ -14,17 +14,7 @@ from hypothesis import strategies as st
 from lmms_rpts.fields import LONGEST_TEXT, Fields, LeftOut, RowError
 from lmms_rpts.validation.layouts import LAYOUTS, find_layout
 from tests.support.tables import table
-from tests.validation.made_up import (
-    ASKED,
-    CHAINS,
-    LAYOUT_NAMED,
-    ROWS,
-    A,
-    B,
-    C,
-    changed,
-    read,
-)
+from tests.validation.made_up import ASKED, CHAINS, LAYOUT_NAMED, ROWS, A, B, C, changed, read
 
 NAN = float("nan")
 STEP_LEVEL = ("error_annotation", "error_annotations", "step_level")
@@ -54,11 +44,7 @@ REQUIRED: dict[str, tuple[list[str], tuple[str, ...], list[str]]] = {
         [MR_ERROR, "model_output_solution_correctness"],
     ),
     "parc": (["question"], ("steps",), ["premise_annotation", "error_annotation"]),
-    "prmbench": (
-        ["modified_question", "classification"],
-        ("modified_process",),
-        ["error_steps"],
-    ),
+    "prmbench": (["modified_question", "classification"], ("modified_process",), ["error_steps"]),
     "deltabench": (["question"], ("sections_content",), ["reason_error_section_numbers"]),
     "visualprocessbench": (["question"], ("response", "steps"), ["response"]),
     "vlrmbench": (["question", "category", "reasoning_error"], ("task_gt",), []),

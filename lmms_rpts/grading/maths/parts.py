@@ -76,7 +76,7 @@ def _parts(text: str, total: int, *, whole: bool = False) -> list[str]:
 # ②5, (2) 5, 第二空填5
 _PLACE = re.compile(
     r"(?:^|(?<=[\s,，;；、。和]))(?:([①-⑥])(?![①-⑳])|[(（]([1-6])[)）]"
-    r"|第([一二三四五六1-6])个?(?:空|处|个)(?:应?填|是|为)?)",
+    r"|第([一二三四五六1-6])个?(?:空|处|个)(?:应?填|是|为)?)"
 )
 _WORDS = re.compile(r"[\u4e00-\u9fff]{2}|(?<![\\A-Za-z])[A-Za-z]{4}")
 _LEAD = re.compile(  # A dash without a space after it is a sign.

@@ -337,11 +337,7 @@ FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNOREC
 _PARAMETER = re.compile(f"{FORM.pattern}|temperature|max_(?:completion_)?tokens", re.IGNORECASE)
 _NOT_UNDERSTOOD = (400, 422)
 _RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
-    (
-        "fatal",
-        range(400, 600),
-        (r"\A(?:insufficient_quota|model_not_found|invalid_api_key)\n",),
-    ),
+    ("fatal", range(400, 600), (r"\A(?:insufficient_quota|model_not_found|invalid_api_key)\n",)),
     (
         "refused",
         _NOT_UNDERSTOOD,

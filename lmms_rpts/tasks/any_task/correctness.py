@@ -185,9 +185,7 @@ def choose(
 
 
 def is_right(
-    metrics: Mapping[str, Any],
-    criterion: Criterion,
-    aggregations: Mapping[str, Callable[..., Any]],
+    metrics: Mapping[str, Any], criterion: Criterion, aggregations: Mapping[str, Callable[..., Any]]
 ) -> bool | None:
     """Whether a response is right by its metrics; None if they are undecided."""
     share = _share_of(metrics, criterion.metric, criterion.field or "", aggregations)

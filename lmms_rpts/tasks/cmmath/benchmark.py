@@ -35,13 +35,7 @@ REQUEST_KINDS = (
     RequestKind(
         "solution",
         4096,
-        {
-            "n_images": 1,
-            "clues": ["⟦1⟧"],
-            "context": "⟦2⟧",
-            "question": "⟦3⟧",
-            "response": "⟦4⟧",
-        },
+        {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "question": "⟦3⟧", "response": "⟦4⟧"},
         "steps",
         _TEMPLATES,
     ),

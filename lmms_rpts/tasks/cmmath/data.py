@@ -26,14 +26,7 @@ from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.data import Check, DataError, dataset_kwargs, digest, examined, store
 from lmms_rpts.tasks.images import add_image_column
-from lmms_rpts.tasks.questions import (
-    Identity,
-    Line,
-    Questions,
-    image_names,
-    name_of,
-    validated,
-)
+from lmms_rpts.tasks.questions import Identity, Line, Questions, image_names, name_of, validated
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -25,12 +25,7 @@ from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.reasoning import JudgedText
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
-from lmms_rpts.tasks.cmmath.data import (
-    IMAGES,
-    attach_images,
-    load_problems,
-    problems_metadata,
-)
+from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, problems_metadata
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.images import doc_to_visual

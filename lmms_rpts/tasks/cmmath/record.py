@@ -19,7 +19,6 @@ from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.sheet import Sheet
 from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
-from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
 from lmms_rpts.tasks.cmmath.knowledge import (
     THRESHOLDS,
@@ -200,7 +199,7 @@ CmmathRun = RunOf[CmmathRecord]
 """The answers of one model in one evaluation of CMMaTH."""
 
 
-read_cmmath_runs = partial(read_runs_of, CmmathRecord, known=record_types)
+read_cmmath_runs = partial(read_runs_of, CmmathRecord)
 """Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 
@@ -343,10 +342,7 @@ _LISTED = (
 
 def _question(record: CmmathRecord) -> ShownQuestion:
     instance = record.instance
-    details = {
-        "school year": instance.grade_id,
-        "knowledge points": instance.knowledge_point,
-    }
+    details = {"school year": instance.grade_id, "knowledge points": instance.knowledge_point}
     return ShownQuestion(
         text=readable(instance.question),
         gold=(readable(instance.reference),),

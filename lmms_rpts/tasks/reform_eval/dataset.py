@@ -22,13 +22,7 @@ from lmms_rpts.tasks.data import (
 )
 from lmms_rpts.tasks.images import as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
-from lmms_rpts.tasks.reform_eval.data import (
-    HUB_FOLDER,
-    Samples,
-    files_of,
-    read_samples,
-    root_of,
-)
+from lmms_rpts.tasks.reform_eval.data import HUB_FOLDER, Samples, files_of, read_samples, root_of
 from lmms_rpts.tasks.reform_eval.images import with_boxes
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.prompts import LETTERS, Form, dialogues_of

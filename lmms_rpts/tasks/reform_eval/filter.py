@@ -12,14 +12,7 @@ from typing import Any, Literal
 
 from loguru import logger
 
-from lmms_rpts.filters.documents import (
-    ANYTHING,
-    TEXT,
-    TEXTS,
-    FieldCheck,
-    as_text,
-    instance_of,
-)
+from lmms_rpts.filters.documents import ANYTHING, TEXT, TEXTS, FieldCheck, as_text, instance_of
 from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.responses import Doc, missing_response
@@ -121,10 +114,7 @@ def _sample(doc: Doc) -> tuple[Any, ...]:
 
 
 def grade_text(
-    prediction: str,
-    doc: Doc,
-    asking: ReformAsking,
-    source: ReasoningSource = "response",
+    prediction: str, doc: Doc, asking: ReformAsking, source: ReasoningSource = "response"
 ) -> ReformRecord:
     """Grade a generated answer by the published and the strict rules."""
     score: float

@@ -14,7 +14,6 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
-from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.reform_eval.benchmark import (
     MaxTokens,
     Order,
@@ -200,5 +199,5 @@ ReformRun = RunOf[ReformRecord]
 """The answers of one model in one evaluation of ReForm-Eval."""
 
 
-read_reform_runs = partial(read_runs_of, ReformRecord, known=record_types)
+read_reform_runs = partial(read_runs_of, ReformRecord)
 """Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""

@@ -166,11 +166,7 @@ def _task(name: str, *, full: bool) -> dict[str, Any]:
     form = "online" if history == "online" else chosen.form
     config["process_results"] = partial(results.process, form)
     config["metric_list"] = [
-        {
-            "metric": metric,
-            "aggregation": aggregation,
-            "higher_is_better": metric != "instability",
-        }
+        {"metric": metric, "aggregation": aggregation, "higher_is_better": metric != "instability"}
         for metric, aggregation in results.aggregations(form).items()
     ]
     if method == "likelihood":

@@ -44,20 +44,9 @@ from lmms_rpts.tasks.grade_types import (
 )
 from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
-from lmms_rpts.tasks.reform_eval.record import (
-    ReformGrade,
-    ReformInstance,
-    ReformRecord,
-)
+from lmms_rpts.tasks.reform_eval.record import ReformGrade, ReformInstance, ReformRecord
 from lmms_rpts.tasks.reform_eval.results import CHOICE, answers_of, instability_over
-from lmms_rpts.tasks.reform_eval.sets import (
-    DIMENSIONS,
-    METHODS,
-    TASKS,
-    Method,
-    data_sets,
-    groups,
-)
+from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, TASKS, Method, data_sets, groups
 from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
 
 RESAMPLES = 2_000

@@ -17,7 +17,6 @@ from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
 from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
-from lmms_rpts.tasks.benchmark import record_types
 from lmms_rpts.tasks.grade_types import (
     Display,
     Figures,
@@ -164,7 +163,7 @@ RomeRun = RunOf[RomeRecord]
 """The answers of one model in one evaluation of ROME."""
 
 
-read_rome_runs = partial(read_runs_of, RomeRecord, known=record_types)
+read_rome_runs = partial(read_runs_of, RomeRecord)
 """Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 

@@ -10,7 +10,6 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.benchmark import record_types
 
 Run = RunOf[RptsRecord]
 """The responses of one model in one evaluation, scored by RPTS."""
@@ -26,7 +25,7 @@ def read_runs(paths: Iterable[str | Path]) -> list[Run]:
     Raises:
         RunError: if a file can't be read; the message has the file, the line and the remedy.
     """
-    return read_runs_of(RptsRecord, paths, record_types)
+    return read_runs_of(RptsRecord, paths)
 
 
 def read_run(path: str | Path) -> Run:

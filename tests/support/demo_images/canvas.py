@@ -84,11 +84,7 @@ class Canvas:
         self.ellipse((x - radius, y - radius, x + radius, y + radius), fill, outline, width)
 
     def polygon(
-        self,
-        points: Sequence[Point],
-        fill: str,
-        outline: str | None = None,
-        width: float = 2,
+        self, points: Sequence[Point], fill: str, outline: str | None = None, width: float = 2
     ) -> None:
         """Draws a filled polygon; the outline has round corners."""
         self._draw.polygon([(x * _SCALE, y * _SCALE) for x, y in points], fill=fill)
