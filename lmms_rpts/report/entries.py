@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from lmms_rpts.analysis.gold_match import match_steps, matched_by
 from lmms_rpts.analysis.overview import outcome, overview_of
 from lmms_rpts.analysis.validity import validity_notes
 from lmms_rpts.filters.record import RptsRecord
@@ -131,27 +130,13 @@ class Entry:
 
     @cached_property
     def gold(self) -> Mapping[str, Any]:
-        """The gold reasoning, and which steps of the answers match its steps by evidence.
-
-        ``lines``: each line with the number of its step. ``matches``: for each answer, by its
-        anchor, the matches of its steps. ``matched``: for each gold step, the answers that match.
-        """
-        tree, lines, count = gold_tree(self.instance), [], 0
+        """The gold reasoning: its picture, and ``lines``, each with the number of its step."""
+        lines, count = [], 0
         for line in self.instance.reasoning:
             steps = len(parse_chain([line], self.instance.language).steps)
             lines.append((count if steps else None, line))
             count += steps
-        size = len(tree.heights)
-        matches = {each.anchor: match_steps(each.record.tree(), tree) for each in self.answers}
-        found = [(each, matched_by(matches[each.anchor], size)) for each in self.answers]
-        matched = [[(each, steps[at]) for each, steps in found if steps[at]] for at in range(size)]
-        return {
-            "tree": tree,
-            "picture": TreePicture(tree),
-            "lines": lines,
-            "matches": matches,
-            "matched": matched,
-        }
+        return {"picture": TreePicture(gold_tree(self.instance)), "lines": lines}
 
 
 Case = tuple[str, Key, list[tuple[int, Any]]]

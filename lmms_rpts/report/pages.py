@@ -10,7 +10,6 @@ from typing import Any
 from markupsafe import Markup
 
 from lmms_rpts.analysis import differences
-from lmms_rpts.analysis.gold_match import LEAST
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.escaping import interval
@@ -70,7 +69,6 @@ class Pages:
             metric_groups=GROUPS,
             counts=COUNTS,
             no_image=no_image,
-            least_overlap=LEAST,
             fitted=partial(_fitted, longest=longest_side),
             draw=draw_response,
             raw=_raw,

@@ -177,7 +177,7 @@ def test_a_number_below_the_mark_is_not_rounded_up_to_it(tmp_path: Path) -> None
     assert "score 0.50" not in html
 
 
-def test_gold_steps_are_linked_to_their_lines(tmp_path: Path) -> None:
+def test_lines_of_gold_reasoning_have_the_numbers_of_their_steps(tmp_path: Path) -> None:
     reasoning = ["Let me see.", "Image0 -> The clock shows nine.", "Conclusion0 -> Closed."]
     write_run(tmp_path, {0: make_record([1.0, 1.0], doc=make_doc(reasoning=reasoning))})
     (entry,) = RptsView(read_runs([tmp_path])).entries

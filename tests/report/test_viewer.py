@@ -466,25 +466,6 @@ def test_a_leaf_by_touch(browser: Any, report: Path) -> None:
     page.context.close()
 
 
-# --- gold steps
-
-
-def test_steps_are_shown_with_gold_steps_of_the_same_evidence(opened: Opened) -> None:
-    page = opened.page
-    go(page, "rpts-eval-en-0")
-    step = page.locator("#rpts-eval-en-0--m0-s0 .match")
-    expect(step).to_contain_text("gold step 0")
-    expect(step).to_contain_text("100% of the evidence shared")
-    gold = page.locator("#rpts-eval-en-0--gold-s1 .match")
-    expect(gold).to_contain_text("m-a: Conclusion 1")
-    expect(gold).to_contain_text("m-b: Conclusion 1")
-    expect(page.locator("article.open .card.gold")).to_contain_text(
-        "does not show whether the steps are right"
-    )
-    step.get_by_role("link").click()
-    expect(page.locator("#rpts-eval-en-0--gold-s0")).to_have_class("target")
-
-
 # --- accessibility
 
 
