@@ -45,9 +45,6 @@ def draft_of(path: Path) -> Iterator[Path]:
 def _target(path: Path) -> Path:
     """The file to replace; links are followed."""
     target = path.expanduser().resolve()
-    # From Python 3.13 on, resolve() leaves a loop of links as it is.
-    if any(each.is_symlink() for each in (target, *target.parents)):
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     try:
         mode = target.stat().st_mode  # once: another process may delete or replace the file
     except (FileNotFoundError, NotADirectoryError):

@@ -24,7 +24,7 @@ from pydantic_settings import SettingsConfigDict as Config
 from typing_extensions import Self
 
 from lmms_rpts.errors import UserError
-from lmms_rpts.reasoning.evidence import Evidence
+from lmms_rpts.reasoning.clues import Evidence
 
 T = TypeVar("T", bound=str)
 TransformMode = Literal["llm", "rule", "auto"]

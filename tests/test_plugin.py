@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.filters.documents import AlignedDocuments
-from lmms_rpts.models import killed_runs
+from lmms_rpts.tasks import result_hooks
 from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
 from lmms_rpts.tasks.result_hooks import create_response_cache
 from tests.support.instances import write_folder
@@ -338,7 +338,7 @@ def test_responses_of_killed_runs_are_found_for_our_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks: dict[str, Any], ours: bool
 ) -> None:
     found: list[Path] = []
-    monkeypatch.setattr(killed_runs, "add_killed_runs", found.append)
+    monkeypatch.setattr(result_hooks, "add_killed_runs", found.append)
     cache = SimpleNamespace()
     made = create_response_cache(lambda root, **how: cache, str(tmp_path), task_dict=tasks)
     assert made is cache

@@ -22,7 +22,7 @@ from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.reasoning.evidence import Evidence
+from lmms_rpts.reasoning.clues import Evidence
 from lmms_rpts.settings import TransformMode
 
 T = TypeVar("T")

@@ -28,8 +28,7 @@ from lmms_rpts.reasoning import (
     parse_chain,
     repair_chain,
 )
-from lmms_rpts.reasoning.clues import KINDS, ClueKind, Language
-from lmms_rpts.reasoning.evidence import Evidence
+from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence, Language
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.reasoning.outline import outline
 from lmms_rpts.reasoning.thinking import ReasoningSource

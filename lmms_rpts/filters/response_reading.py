@@ -26,8 +26,8 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line, without_answer
 from lmms_rpts.reasoning.casing import lower
-from lmms_rpts.reasoning.limits import distinct_premises, limit_steps
 from lmms_rpts.reasoning.parsing import is_bare_step
+from lmms_rpts.reasoning.tree import distinct_premises, limit_steps
 from lmms_rpts.schema import shown
 from lmms_rpts.settings import TransformMode
 

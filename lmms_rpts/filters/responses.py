@@ -12,7 +12,7 @@ from lmms_rpts.filters.record import Answer, Judged, Question, Transform
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.masking import LONGEST, mask
 from lmms_rpts.reasoning import ReasoningChain, format_chain
-from lmms_rpts.reasoning.evidence import Evidence
+from lmms_rpts.reasoning.clues import Evidence
 
 Doc = Mapping[str, Any]
 

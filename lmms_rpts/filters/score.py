@@ -31,7 +31,7 @@ from lmms_rpts.reasoning import (
     plan_steps,
     repair_chain,
 )
-from lmms_rpts.reasoning.evidence import EVIDENCE, Evidence
+from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 from lmms_rpts.runs.validity import Judging, read_validity_file
 from lmms_rpts.settings import Settings, parse_choice

@@ -157,11 +157,7 @@ def _constant_value(tree: Tree) -> Fraction | float | None:
 
 
 def _evaluate(tree: Tree, names: Mapping[str, Real]) -> Real:
-    """The value of a formula for these values of its unknowns.
-
-    Raises:
-        NoValueError: if it has none.
-    """
+    """The value of a formula for these values of its unknowns, or a NoValueError."""
     if tree.operator == "number":
         return tree.value
     if tree.operator == "name":

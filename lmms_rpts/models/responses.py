@@ -124,7 +124,9 @@ def read_responses(
     saved = SavedResponses(", ".join(str(path) for path in paths))
     reader = _Reader(saved, only)
     try:
-        files = {file: _task_of(file) for path in paths for file in _files(Path(path))}
+        # Samples of lmms-eval name their task in the file name alone: DATE_samples_TASK.jsonl.
+        found = [file for path in paths for file in _files(Path(path))]
+        files = {file: file.stem.partition(_SAMPLES)[2] or None for file in found}
         for file, task in files.items():
             if only is not None and task is not None and task not in only:
                 saved.passed_over.add(task)
@@ -173,12 +175,6 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     if thinking and "</think>" not in thinking:
         thinking = f"<think>{thinking}</think>\n"
     return {"id": own_id, "response": thinking + answer}
-
-
-def _task_of(file: Path) -> str | None:
-    """The task in a file name of lmms-eval, its only place: DATE_samples_TASK.jsonl."""
-    _, found, task = file.stem.partition(_SAMPLES)
-    return task if found else None
 
 
 @dataclass(slots=True)

@@ -11,6 +11,10 @@ Language = Literal["en", "zh"]
 KINDS: tuple[ClueKind, ...] = get_args(ClueKind)
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
+Evidence = Literal["facts", "image", "both"]
+"""What claims about images are judged against: conclusions of the gold reasoning, or the image."""
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
+
 
 @dataclass(frozen=True, slots=True)
 class Clue:

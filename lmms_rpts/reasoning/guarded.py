@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lmms_rpts.reasoning.clues import Clue, ReasoningChain
-from lmms_rpts.reasoning.evidence import Evidence
+from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain
 from lmms_rpts.reasoning.localisation import WRONG_BELOW
 from lmms_rpts.reasoning.metric import (
     DEFAULT_DECAY,

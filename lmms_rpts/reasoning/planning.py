@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import chain as chain_of
 from typing import Any, overload
 
-from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
-from lmms_rpts.reasoning.evidence import Evidence
+from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Step
 from lmms_rpts.reasoning.parsing import parse_chain
 
 SECOND_QUESTION_BELOW = 0.5

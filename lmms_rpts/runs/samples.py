@@ -58,7 +58,7 @@ def read_samples_of(record: type[R], file: Path, pass_over: bool = False) -> lis
             foreign = isinstance(error, ForeignError)
             remedy = "" if foreign else f": {_ALTERED} {record.AGAIN}"
             fault = RunError(f"{place}: {error}{remedy}")
-            if not foreign or not _is_number(entry.get("doc_id")):
+            if not foreign or type(entry.get("doc_id")) is not int:
                 raise fault from None
             # A task with several pipelines has a line for each; only one has the record.
             others.setdefault(entry["doc_id"], fault)
@@ -86,10 +86,6 @@ def records_of_sample(record: type[R], entry: Mapping[str, Any], task: str) -> l
     # lmms-eval unwraps the list of a single request when it writes the sample.
     inner = found[0] if isinstance(found, list) and len(found) == 1 else found
     return _read(record, {**entry, "filtered_resps": inner}, storable(task))
-
-
-def _is_number(value: object) -> bool:
-    return type(value) is int
 
 
 def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -197,10 +197,7 @@ def _added_value_interval(sums: Floats, sizes: Floats) -> tuple[float, float]:
     differs from the median halves its distance to the extreme score, so that other samples keep
     about their t interval. The number of differing scores is the sum of their distances from the
     median, divided by the largest. benchmarks/interval_coverage.py measures coverage and width.
-
-    Args:
-        sums: sum of the scores of each cluster; ``sizes``: their number. A cluster counts as its
-            mean.
+    ``sums``: sum of the scores of each cluster, which counts as its mean; ``sizes``: their number.
     """
     means = sums / sizes
     away = np.abs(means - np.median(means))

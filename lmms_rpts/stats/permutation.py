@@ -83,11 +83,9 @@ def _differences(
 ) -> tuple[Floats, Flags]:
     """The difference of means after each of k swaps, and whether both sides have a value.
 
-    Args:
-        swaps: (k, m), 1 for each of the m ``moving`` clusters that is swapped.
-        sums: (n, 4), for each cluster: sum and number of values in the first run, then in the
-            second.
-        studentised: divide each difference by its own standard error.
+    ``swaps``: (k, m), 1 for each of the m ``moving`` clusters that is swapped; ``sums``: (n, 4),
+    for each cluster the sum and number of values in the first run, then in the second;
+    ``studentised``: divide each difference by its own standard error.
     """
     gained = swaps @ (sums[:, 2:] - sums[:, :2])[moving]
     total_a, n_a = (sums[:, :2].sum(axis=0) + gained).T

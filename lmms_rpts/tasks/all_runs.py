@@ -94,11 +94,7 @@ def _holds_foreign(benchmark: Benchmark, path: str | Path) -> bool:
 
 
 def _refuse(path: str | Path, known: Iterable[Benchmark]) -> None:
-    """Raise for a path without records of this package.
-
-    Raises:
-        RunError: always; without samples, the reader's own error.
-    """
+    """Raise for a path without records of this package; without samples, the reader's error."""
     place = split_label(path)[1]
     if not place.is_dir() or not any("_samples_" in each.name for each in place.rglob("*.jsonl")):
         read_runs([path])

@@ -55,18 +55,25 @@ def create_response_cache(
     # only if the run ends normally: after a kill the responses would be lost.
     ours = frozenset(our_tasks(kwargs.get("task_dict") or {}))
     if ours and kwargs.get("world_size", 1) == 1:  # several processes use a fixed name
-        try:
-            from lmms_rpts.models.killed_runs import add_killed_runs
-
-            add_killed_runs(Path(cache_root).absolute())
-        except Exception as error:
-            from loguru import logger
-
-            logger.warning("Cannot add the responses of earlier runs to --use_cache: {}", error)
+        add_killed_runs(Path(cache_root).absolute())
     cache = original(cache_root, *args, **kwargs)
     if ours:
         setattr(cache, _OUR_TASKS, ours)
     return cache
+
+
+def add_killed_runs(root: Path) -> None:
+    """Make the responses of killed runs in a ``--use_cache`` folder available to later runs."""
+    from lmms_eval.caching.response_cache import ResponseCache
+    from loguru import logger
+
+    runs = (run for run in (root / "runs").glob("*") if not (run / ".merged").exists())
+    parts = sorted(str(part) for run in runs for part in run.glob("rank_*.db"))
+    for part in parts:  # one by one: a damaged part does not affect the others
+        try:
+            ResponseCache.merge_shards([part], str(root / "cache.db"))
+        except Exception as error:  # they are generated again
+            logger.warning("Cannot read the responses of a killed run in {}: {}", part, error)
 
 
 def execute_cached(

@@ -195,13 +195,10 @@ def every_step(
 
 
 def _cut(written: str, mark: re.Pattern[str], field: str) -> tuple[str, ...]:
-    """Split a text into steps, before each mark that has the next number.
+    """Split a text into steps, before each mark (its first group is the number) with the next one.
 
     Text before the first mark belongs to the first step. Steps keep their marks, but not the
     white space around the step.
-
-    Args:
-        mark: a pattern whose first group is the number.
     """
     starts: list[int] = []
     for found in mark.finditer(written):

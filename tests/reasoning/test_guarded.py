@@ -21,7 +21,7 @@ from lmms_rpts.reasoning import (
     needed_evidence,
     plan_root,
 )
-from lmms_rpts.reasoning.evidence import Evidence
+from lmms_rpts.reasoning.clues import Evidence
 from lmms_rpts.reasoning.guarded import FAILED, evidence_of
 from tests.reasoning.short import chain, clues
 from tests.reasoning.strategies import any_chains, sound_chains

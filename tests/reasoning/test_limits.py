@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree
-from lmms_rpts.reasoning.limits import MAX_PREMISES, distinct_premises, limit_steps
+from lmms_rpts.reasoning.tree import MAX_PREMISES, distinct_premises, limit_steps
 from tests.reasoning.short import chain
 from tests.reasoning.strategies import any_chains
 from tests.support.tables import table

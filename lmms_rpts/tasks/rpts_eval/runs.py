@@ -16,14 +16,10 @@ Run = RunOf[RptsRecord]
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[Run]:
-    """Read runs from samples files, or from folders that lmms-eval wrote them to.
+    """Read runs that RPTS scored, from samples files or from folders that lmms-eval wrote.
 
-    A folder may contain several runs. ``LABEL=PATH`` names a run. Runs of one model that share no
-    document are parts of one run, and are merged; runs that share documents are rounds, and are
-    numbered. The merging doesn't depend on the order of ``paths``.
-
-    Raises:
-        RunError: if a file can't be read; the message has the file, the line and the remedy.
+    ``LABEL=PATH`` names a run. Parts of one run are joined, rounds of a model are numbered; the
+    order of ``paths`` does not matter. A RunError names the file, the line and the remedy.
     """
     return read_runs_of(RptsRecord, paths)
 
