@@ -72,7 +72,7 @@ def make_cmmath_record(
             "mistakes": told,
             "judge": JUDGE if asked or told else None,
             "prompt_version": "1",
-            "rules_version": "4",
+            "rules_version": "5",
         }
         | dict(settings or {}),
     }

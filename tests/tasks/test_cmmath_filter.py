@@ -118,7 +118,7 @@ def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) ->
             "mistakes": False,
             "judge": None,
             "prompt_version": PROMPT_VERSION,
-            "rules_version": "4",
+            "rules_version": "5",
         },
     }
     assert graded == [(question, "$$9$$", NINE)]
@@ -211,7 +211,7 @@ def test_the_judges_grade_counts(
         "mistakes": False,
         "judge": "openai:test",
         "prompt_version": PROMPT_VERSION,
-        "rules_version": "4",
+        "rules_version": "5",
     }
     (body,) = server.requests
     # the problem in readable notation, and the response unchanged
@@ -268,7 +268,7 @@ def test_the_kind_of_a_mistake_is_told(
         "mistakes": True,
         "judge": "openai:test",
         "prompt_version": PROMPT_VERSION,
-        "rules_version": "4",
+        "rules_version": "5",
     }
     (body,) = server.requests
     assert "<<<$9$\n\n正方形的面积等于边长乘边长：$3\\times 3=9$．>>>" in shown(body)
