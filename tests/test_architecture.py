@@ -137,6 +137,8 @@ def test_the_command_starts_without_what_is_slow() -> None:
 
 def test_every_name_of_the_analysis_is_there() -> None:
     assert sorted(analysis.__all__) == analysis.__all__
+    page = (ROOT.parent / "docs" / "reference" / "analysis.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^ +- (\w+)$", page, re.MULTILINE)) == analysis.__all__
     for name in analysis.__all__:
         assert callable(getattr(analysis, name)), name
     with pytest.raises(AttributeError, match="no_such_name"):
