@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from lmms_rpts.filters.documents import as_language, as_texts
 from lmms_rpts.filters.record import Answer, ReadBy, Transform
@@ -63,14 +63,18 @@ class Reading:
     """Conversations that parse responses.
 
     Other benchmarks define a subclass: the form of answers (``is_answer``, ``extract``), the
-    request for steps (``steps_request``), and the grading of answers (``read_answer``).
+    request for steps, and the grading of answers (``read_answer``).
 
     Attributes:
+        STEPS: kind of the request for steps; ``ASKED``: name of the document's statement in its
+            template, empty if it is not shown.
         mode: whether rules or a judge parse the steps.
         can_ask: whether there is a judge that can write text.
         prompts: the prompts for that judge.
     """
 
+    STEPS: ClassVar[str] = "transform"
+    ASKED: ClassVar[str] = "statement"
     mode: TransformMode
     can_ask: bool
     prompts: Prompts
@@ -86,14 +90,14 @@ class Reading:
     def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
         """The request for the steps of a text; ``parse_steps`` parses the reply."""
         return self.prompts.request(
-            "transform",
+            self.STEPS,
             doc["language"],
             parse=parse_steps,
             n_images=len(doc["visual_clue"]),
             clues=list(doc["textual_clue"]),
             context=doc["context"],
-            statement=doc["statement"],
             response=text,
+            **({self.ASKED: doc["statement"]} if self.ASKED else {}),
         )
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[Answer]:
@@ -231,6 +235,8 @@ class QuestionReading(Reading):
         grade: a custom function that grades instead of the rules.
     """
 
+    STEPS: ClassVar[str] = "question_steps"
+    ASKED: ClassVar[str] = ""
     form: AnswerForm = "none"
     grade: Grader | None = None
 
@@ -241,18 +247,6 @@ class QuestionReading(Reading):
     def extract(self, text: str, doc: Doc) -> Extraction:
         """The steps of a response, by rules."""
         return extract_chain(without_answer(text), doc["language"], self.is_answer)
-
-    def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
-        """The request for the steps of a response."""
-        return self.prompts.request(
-            "question_steps",
-            doc["language"],
-            parse=parse_steps,
-            n_images=len(doc["visual_clue"]),
-            clues=list(doc["textual_clue"]),
-            context=doc["context"],
-            response=text,
-        )
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[Answer]:
         """The final answer of a response; hidden thinking does not count as an answer."""

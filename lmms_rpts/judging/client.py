@@ -1,8 +1,9 @@
 """Client of one judge: equal requests, cache, budget, concurrency, retries.
 
-The way of a request: it joins an equal one; its reply is looked up in the cache; it waits for a
-slot; other processes are told that it is being asked; the call is booked and made. A failed call is
-repeated as ``MOST_CALLS`` says; an unreadable reply is asked for again in another form.
+A request joins an equal one, if there is one. Else its reply is looked up in the cache. If there is
+none, the request waits for a slot, is reserved in the cache, and the call is counted in the budget
+and made. ``MOST_CALLS`` says how often a failed call is repeated. If a reply cannot be read, the
+request is repeated in another form.
 """
 
 from __future__ import annotations

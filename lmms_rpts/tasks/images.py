@@ -129,6 +129,9 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [as_rgb(image) for image in doc["images"]]
 
 
+_NAMES = {"en": "Image {number}:", "zh": "图片{number}："}
+
+
 @dataclass(frozen=True)
 class ImagePrompt:
     """A prompt of lines, with images among them.
@@ -136,13 +139,11 @@ class ImagePrompt:
     Attributes:
         parts: the lines for a document and the task's ``lmms_eval_specific_kwargs``; a number
             stands for the image of that number.
-        names: the name of an image by language, with ``{number}``.
         attached: the line that replaces an image for wrappers that take the images separately from
             the text, with ``{number}``, ``{place}`` (from 1) and ``{total}``.
     """
 
     parts: Callable[[Mapping[str, Any], Mapping[str, Any] | None], Iterable[str | int]]
-    names: Mapping[str, str]
     attached: Mapping[str, str]
 
     def doc_to_text(
@@ -159,7 +160,7 @@ class ImagePrompt:
         self, doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
         """The prompt for chat wrappers, each image right after its name."""
-        images, name = doc_to_visual(doc), self.names[doc["language"]]
+        images, name = doc_to_visual(doc), _NAMES[doc["language"]]
         content: list[dict[str, Any]] = []
         text: list[str] = []
         for part in self.parts(doc, lmms_eval_specific_kwargs):

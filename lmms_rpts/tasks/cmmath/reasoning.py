@@ -18,10 +18,10 @@ from loguru import logger
 
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
 from lmms_rpts.filters.record import Answer
-from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading, parse_steps
+from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.judging import Dialogue, JudgeRequest
+from lmms_rpts.judging import Dialogue
 from lmms_rpts.reasoning import JudgedText
 from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
@@ -193,18 +193,8 @@ class CmmathTransformFilter(TransformFilter):
 class SolutionReading(QuestionReading):
     """The conversations with a judge that reads solutions."""
 
-    def steps_request(self, text: str, doc: Doc) -> JudgeRequest:
-        """The request that asks a judge for the steps of a solution."""
-        return self.prompts.request(
-            "solution",
-            doc["language"],
-            parse=parse_steps,
-            n_images=len(doc["visual_clue"]),
-            clues=list(doc["textual_clue"]),
-            context=doc["context"],
-            question=doc["statement"],
-            response=text,
-        )
+    STEPS = "solution"
+    ASKED = "question"
 
     def read_answer(self, part: JudgedText, doc: Doc) -> Dialogue[Answer]:
         """The final answer of a solution; thinking alone is not an answer.

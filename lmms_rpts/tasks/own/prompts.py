@@ -125,7 +125,6 @@ def _ending(doc: Doc) -> str:
 
 _PROMPT = ImagePrompt(
     _parts,
-    names={"en": "Image {number}:", "zh": "图片{number}："},
     attached={
         "en": "Image {number}: number {place} of the {total} attached",
         "zh": "图片{number}：第{place}张，共附{total}张",

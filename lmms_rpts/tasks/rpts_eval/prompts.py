@@ -70,7 +70,6 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
 
 PROMPT = ImagePrompt(
     _parts,
-    names={"en": "Image {number}:", "zh": "图片{number}："},
     attached={
         "en": "Image {number}: number {place} of the {total} attached",
         "zh": "图片{number}：所附{total}张图片中的第{place}张",
