@@ -90,8 +90,10 @@ class JudgeEngine:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         # Libraries such as torch create some hundred thousand objects; traversing them in garbage
-        # collection stops all calls for a tenth of a second each time.
-        gc.freeze()
+        # collection stops all calls for a tenth of a second each time. What others froze stays so.
+        self._froze = not gc.get_freeze_count()
+        if self._froze:
+            gc.freeze()
 
     @property
     def fatal(self) -> str | None:
@@ -109,7 +111,8 @@ class JudgeEngine:
         with self._gate:
             first, self._closing = not self._closing, True
         if first:
-            gc.unfreeze()
+            if self._froze:
+                gc.unfreeze()
             try:
                 asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop).result()
             finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from lmms_rpts.judging import (
     Usage,
     Verdict,
     client,
+    open_engine,
 )
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import START, StopSignal
@@ -531,3 +533,15 @@ def test_a_bar_that_nobody_sees_ends_no_run_and_holds_up_no_other(
     other.start()
     other.join(LONGEST)
     assert free
+
+
+def test_what_others_excluded_from_garbage_collection_stays_so() -> None:
+    """As vLLM does in the process of a run."""
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with open_engine("lexical", cache_dir=None, progress=False):
+            pass
+        assert gc.get_freeze_count() == frozen > 0
+    finally:
+        gc.unfreeze()
