@@ -44,13 +44,13 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
 
 from benchmarks.negation import negate
+from lmms_rpts.base.settings import SettingError, load_settings
 from lmms_rpts.filters.score import ask_about_step
 from lmms_rpts.judging import JudgeConfigurationError, JudgeRequest, open_engine
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import ReasoningChain, parse_chain, plan_steps, repair_chain
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.settings import SettingError, load_settings
 from tests.support.reference import find_reference
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from lmms_rpts import __version__
+from lmms_rpts.base.terminal import plain_log
 from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
 from lmms_rpts.commands.common import Config, complain, paragraphs, with_settings
@@ -25,7 +26,6 @@ from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
 from lmms_rpts.commands.tree import tree
 from lmms_rpts.commands.validate import validate
-from lmms_rpts.terminal import plain_log
 
 app = typer.Typer(
     help="Did the model reason its way to the answer, or just land on it? "
@@ -65,7 +65,7 @@ def _main(
 ) -> None:
     """Options that all commands share."""
     if config is not None:
-        from lmms_rpts.settings import options_given
+        from lmms_rpts.base.settings import options_given
 
         context.with_resource(options_given(config))
     for stream in (sys.stdout, sys.stderr):

@@ -210,7 +210,7 @@ def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
     config, asked = original(manager, name), wrapped_name(manager, name)
     if asked is None:
         return config
-    from lmms_rpts.settings import load_settings
+    from lmms_rpts.base.settings import load_settings
     from lmms_rpts.tasks.any_task.host import wrapped_config
 
     return wrapped_config(config, name, asked, graded=load_settings().grades is not None)
@@ -250,8 +250,8 @@ def _apply_ensemble(
     if docs is None or not any(_is_ours(each, "RptsFilter") for each in ensemble.filters):
         original(ensemble, instances, docs)
         return
+    from lmms_rpts.base.settings import load_settings
     from lmms_rpts.filters.documents import AlignedDocuments
-    from lmms_rpts.settings import load_settings
 
     # An idle process of a distributed run holds a copy of document 0 as padding, which lmms-eval
     # does not report: judging it would waste money.

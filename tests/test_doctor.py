@@ -21,8 +21,8 @@ from huggingface_hub import constants
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from lmms_rpts.doctor import installation
-from lmms_rpts.doctor.examination import Stage, plan
+from lmms_rpts.commands.doctor import installation
+from lmms_rpts.commands.doctor.examination import Stage, plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
 from lmms_rpts.judging.prompts import PROMPT_VERSION

@@ -7,7 +7,7 @@ import base64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.masking import RUN, mask, mask_images, mask_key
+from lmms_rpts.base.masking import RUN, mask, mask_images, mask_key
 from lmms_rpts.runs.metadata import mask_settings
 from tests.support.growth import assert_linear
 from tests.support.tables import table

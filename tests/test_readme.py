@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from lmms_rpts.doctor.judge import VALID
+from lmms_rpts.base.settings import CONFIG, Settings
+from lmms_rpts.commands.doctor.judge import VALID
 from lmms_rpts.judging import BACKENDS
-from lmms_rpts.settings import CONFIG, Settings
 from lmms_rpts.tasks.rpts_eval.data import CHECKS
 from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import read_run

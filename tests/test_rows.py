@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from lmms_rpts.rows import CUT_SHORT, ReadError, Row, read_objects, read_rows, row_files
+from lmms_rpts.base.rows import CUT_SHORT, ReadError, Row, read_objects, read_rows, row_files
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "one, two\u2028three", "n": 1},

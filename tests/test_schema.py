@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import ValidationError, create_model
 
-from lmms_rpts.schema import Flag, Model, Number, Share, Text, Whole, first_fault, shown
+from lmms_rpts.base.schema import Flag, Model, Number, Share, Text, Whole, first_fault, shown
 
 ENORMOUS = 10**5000
 DEEP: Any = []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.settings import (
+from lmms_rpts.base.settings import (
     Price,
     SettingError,
     Settings,
@@ -211,7 +211,7 @@ def test_a_relative_path_in_the_file_is_relative_to_the_file(
 
 def test_a_started_process_has_the_same_settings(folder: Path) -> None:
     (folder / "mine.toml").write_text('decay = 0.5\ncache = "off"')
-    code = "from lmms_rpts.settings import load_settings as l; print(l().decay, l().judge)"
+    code = "from lmms_rpts.base.settings import load_settings as l; print(l().decay, l().judge)"
     with options_given(Path("mine.toml"), judge="lexical"):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.split() == ["0.5", "lexical"], done.stderr

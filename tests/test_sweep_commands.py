@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from typer.testing import CliRunner, Result
 
+from lmms_rpts.base.escaping import escape_latex, escape_markdown, shorten
 from lmms_rpts.cli import app
-from lmms_rpts.escaping import escape_latex, escape_markdown, shorten
 from tests.analysis.test_sweeping import judged
 from tests.support.guarded import guarded_record, old_record
 from tests.support.pictures import parts_of_svg, texts_of_svg

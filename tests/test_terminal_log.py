@@ -25,7 +25,7 @@ MESSAGES = (
 LOGS = """
 from loguru import logger
 from lmms_rpts.commands.common import complain
-from lmms_rpts.terminal import plain_log
+from lmms_rpts.base.terminal import plain_log
 
 plain_log(complain)
 plain_log(complain)

@@ -7,9 +7,9 @@ import io
 from rich.console import Console
 
 from lmms_rpts.analysis.dataframes import guarded
+from lmms_rpts.base.escaping import columns
 from lmms_rpts.commands.blocks import markdown_of, show
 from lmms_rpts.commands.validity_tables import FRAME_TYPES, frame_of, validity_blocks
-from lmms_rpts.escaping import columns
 from lmms_rpts.runs.validity import Interval, PublishedFigure, Usage
 from lmms_rpts.validation.run import Validation
 from lmms_rpts.validation.terms import METRICS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmms_rpts.analysis.ratings import Ratings
-from lmms_rpts.escaping import count
+from lmms_rpts.base.escaping import count
 from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, cluster_of
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.runs.samples import RunError

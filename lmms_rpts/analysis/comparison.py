@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lmms_rpts.escaping import count, shorten
-from lmms_rpts.notebook import html_of
+from lmms_rpts.base.escaping import count, shorten
+from lmms_rpts.base.notebook import html_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals

@@ -16,9 +16,9 @@ import pandas as pd
 
 from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.analysis.differences import differences_of, in_order
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import GUARD, escape_formula, storable
-from lmms_rpts.files import draft_of
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import GUARD, escape_formula, storable
+from lmms_rpts.base.files import draft_of
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights

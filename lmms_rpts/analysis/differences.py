@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
-from lmms_rpts.escaping import count
+from lmms_rpts.base.escaping import count
 from lmms_rpts.filters.metrics import is_sound
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue

@@ -14,6 +14,7 @@ from itertools import count
 from statistics import stdev
 from typing import Any, TypeVar
 
+from lmms_rpts.base.settings import TransformMode
 from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.filters.response_reading import MAX_STEPS, QuestionReading, Reading, tidied
 from lmms_rpts.filters.score import Plan, ask_about_root, ask_about_step
@@ -23,7 +24,6 @@ from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.settings import TransformMode
 
 T = TypeVar("T")
 Doc = Mapping[str, Any]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from lmms_rpts.escaping import did_you_mean, shorten
+from lmms_rpts.base.escaping import did_you_mean, shorten
+from lmms_rpts.base.rows import ReadError, read_objects
+from lmms_rpts.base.schema import FieldError, Model
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.rows import ReadError, read_objects
 from lmms_rpts.runs.rating_file import REMEDY as PAGE_REMEDY
 from lmms_rpts.runs.rating_file import RatedItem, parse_rating_file
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.schema import FieldError, Model
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:

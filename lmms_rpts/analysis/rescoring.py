@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.escaping import listed
+from lmms_rpts.base.escaping import listed
+from lmms_rpts.base.schema import shown
+from lmms_rpts.base.settings import SettingError
 from lmms_rpts.models.responses import (
     LikelihoodError,
     ResponsesError,
@@ -20,8 +22,6 @@ from lmms_rpts.models.responses import (
 )
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
-from lmms_rpts.schema import shown
-from lmms_rpts.settings import SettingError
 from lmms_rpts.tasks.any_task.correctness import (
     greatest_value,
     no_scale,

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, fields
 from numbers import Integral
 from typing import TYPE_CHECKING
 
-from lmms_rpts.errors import UserError
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.filters.metrics import RIGHT_REASON, is_sound
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import rpts_score

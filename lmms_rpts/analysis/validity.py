@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmms_rpts.escaping import interval, shorten
+from lmms_rpts.base.escaping import interval, shorten
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.runs.validity import Judging, ValidatedSet, ValidityFile, set_title, validity_in

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lmms_rpts.base.escaping import NONE, figure, interval, shorten
+from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, spare
-from lmms_rpts.escaping import NONE, figure, interval, shorten
-from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair

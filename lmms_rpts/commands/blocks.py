@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lmms_rpts.base.escaping import escape_latex, escape_markdown, markdown_table, printable
+from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.common import PLOTS, write_file
-from lmms_rpts.escaping import escape_latex, escape_markdown, markdown_table, printable
-from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd

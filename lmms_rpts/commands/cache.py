@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.commands.common import fail, with_settings
-from lmms_rpts.escaping import visible
-from lmms_rpts.settings import load_settings
 
 app = typer.Typer(help="Show, clear or export the cache of judge replies.", no_args_is_help=True)
 Folder = Annotated[

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import visible
-from lmms_rpts.files import check_writable, draft_of
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.files import check_writable, draft_of
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
@@ -93,7 +93,7 @@ def with_settings(command: Callable[..., None], *, refuse: bool = True) -> Calla
 
     @functools.wraps(command)
     def checked(*args: Any, config: Path | None = None, **options: Any) -> None:
-        from lmms_rpts.settings import options_given
+        from lmms_rpts.base.settings import options_given
         from lmms_rpts.tasks.benchmark import refuse_unknown_settings
 
         with options_given(config):
@@ -142,8 +142,8 @@ def complain(reason: object) -> None:
 
 def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
     """The validity files that were passed, else that of the setting."""
+    from lmms_rpts.base.settings import load_settings
     from lmms_rpts.runs.validity import read_validity_files
-    from lmms_rpts.settings import load_settings
 
     setting = None if paths else load_settings().validity
     return read_validity_files(paths or ([setting] if setting else []))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from lmms_rpts.base.escaping import figure, printable, shorten
+from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import (
     Validities,
@@ -21,8 +23,6 @@ from lmms_rpts.commands.common import (
     read_validities,
     spare,
 )
-from lmms_rpts.escaping import figure, printable, shorten
-from lmms_rpts.sheet import Sheet
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lmms_rpts.base.escaping import did_you_mean, listed, visible
 from lmms_rpts.commands.common import fail, fail_to_write
-from lmms_rpts.escaping import did_you_mean, listed, visible
 
 if TYPE_CHECKING:
     from lmms_rpts.tasks.own.convert import Table
@@ -110,8 +110,8 @@ def init(
 
 
 def _check_choices(answer: str | None, language: str) -> None:
+    from lmms_rpts.base.settings import parse_choice
     from lmms_rpts.reasoning.clues import LANGUAGES
-    from lmms_rpts.settings import parse_choice
     from lmms_rpts.tasks.own.data import FORMS
 
     if answer is not None and answer.lstrip().startswith("!function"):
@@ -128,7 +128,7 @@ def _from_file(
     name: str, source: str, pairs: list[str], images: Path | None, answer: str | None, language: str
 ) -> Start:
     """The user's instances with the task's fields, checked with their images."""
-    from lmms_rpts.rows import QUOTING
+    from lmms_rpts.base.rows import QUOTING
     from lmms_rpts.tasks.data import raise_faults
     from lmms_rpts.tasks.own.convert import (
         collect_images,

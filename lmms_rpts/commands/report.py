@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lmms_rpts.base.escaping import count, printable
 from lmms_rpts.commands.common import (
     Images,
     ImageSize,
@@ -18,7 +19,6 @@ from lmms_rpts.commands.common import (
     read_validities,
     spare,
 )
-from lmms_rpts.escaping import count, printable
 
 
 def report(

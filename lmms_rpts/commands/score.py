@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.settings import environment_without, load_settings, options_given
 from lmms_rpts.commands.common import IncludePath, Judge, check_outputs, fail, fail_to_write
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import visible
-from lmms_rpts.settings import environment_without, load_settings, options_given
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Rescoring
@@ -31,7 +31,7 @@ _LINES = 15
 _PATIENCE = ((0, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# "2026-11-23 02:00:00 | WARNING | lmms_rpts.settings:f:1 - The message."
+# "2026-11-23 02:00:00 | WARNING | lmms_rpts.base.settings:f:1 - The message."
 _ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)", re.MULTILINE)
 _WARNED = re.compile(
     r"[^|\n]{0,40}\| {0,9}(?:WARNING|ERROR|CRITICAL) {0,9}\| {0,9}lmms_rpts\.[^\n]{0,200}? - (.*)",

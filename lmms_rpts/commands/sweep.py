@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 import typer
 from rich.console import Console
 
+from lmms_rpts.base.escaping import did_you_mean, figure
+from lmms_rpts.base.sheet import Best, Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, outputs, spare
-from lmms_rpts.escaping import did_you_mean, figure
-from lmms_rpts.sheet import Best, Sheet
 
 if TYPE_CHECKING:
     import pandas as pd

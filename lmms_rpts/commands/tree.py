@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lmms_rpts.base.escaping import count, did_you_mean, listed, shorten
 from lmms_rpts.commands.common import Runs, check_outputs, check_suffixes, fail, spare, write_file
-from lmms_rpts.escaping import count, did_you_mean, listed, shorten
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord

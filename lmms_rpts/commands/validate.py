@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.console import Console
 
+from lmms_rpts.base.escaping import cost, printable
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.commands.blocks import Output, show
 from lmms_rpts.commands.common import (
     Judge,
@@ -20,8 +22,6 @@ from lmms_rpts.commands.common import (
     outputs,
     spare,
 )
-from lmms_rpts.escaping import cost, printable
-from lmms_rpts.settings import load_settings
 
 if TYPE_CHECKING:
     from lmms_rpts.validation.run import Plan, Validation
@@ -104,9 +104,9 @@ def validate(
 
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
     """
+    from lmms_rpts.base.rows import ReadError
     from lmms_rpts.commands.validity_tables import compared_output, known_sets
     from lmms_rpts.judging import choices
-    from lmms_rpts.rows import ReadError
     from lmms_rpts.runs.validity import read_validity_file
     from lmms_rpts.validation import run
     from lmms_rpts.validation.figures import compare_judges

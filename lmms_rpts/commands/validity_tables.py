@@ -6,10 +6,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.base.escaping import (
+    NONE,
+    cost,
+    count,
+    cut_middle,
+    figure,
+    listed,
+    printable,
+    shorten,
+)
+from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.escaping import NONE, cost, count, cut_middle, figure, listed, printable, shorten
 from lmms_rpts.runs.validity import BUILT_IN, Interval, ValidatedSet, Validity
-from lmms_rpts.sheet import Sheet
 from lmms_rpts.validation import terms
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.documents import instance_of
 from lmms_rpts.filters.isolation import Isolation
@@ -38,7 +39,6 @@ from lmms_rpts.reasoning import (
     rpts_score,
 )
 from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
-from lmms_rpts.settings import load_settings
 
 
 class AggregateFilter(RptsFilter):

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from lmms_eval.api.filter import Filter
 from loguru import logger
 
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.budget import run_budget, tell_spending
 from lmms_rpts.filters.documents import (
     OPTIONAL_FIELDS,
@@ -30,7 +31,6 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.progress import Board
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.settings import load_settings
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging import Budget, open_budget
 from lmms_rpts.judging.progress import Board
-from lmms_rpts.settings import Settings, load_settings
 
 _budget = Budget()
 _validity: dict[str, Any] | None = None

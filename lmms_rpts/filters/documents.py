@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from lmms_rpts.escaping import count
+from lmms_rpts.base.escaping import count
+from lmms_rpts.base.schema import Model, shown
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import LANGUAGES, Language
-from lmms_rpts.schema import Model, shown
 
 Asked = TypeVar("Asked", bound=Model)
 

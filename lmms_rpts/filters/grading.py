@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from loguru import logger
 
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import instance_of
 from lmms_rpts.filters.isolation import Isolation
@@ -27,7 +28,6 @@ from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
-from lmms_rpts.settings import Settings
 
 T = TypeVar("T")
 

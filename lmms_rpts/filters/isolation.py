@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from loguru import logger
 
-from lmms_rpts.escaping import visible
+from lmms_rpts.base.escaping import visible
 from lmms_rpts.judging.engine import Dialogue
 
 T = TypeVar("T")

@@ -9,7 +9,21 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, PlainSerializer, PlainValidator, model_validator
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.schema import (
+    Described,
+    FieldError,
+    Flag,
+    Model,
+    Number,
+    Several,
+    Share,
+    Text,
+    Whole,
+    shown,
+    wrong,
+)
+from lmms_rpts.base.settings import Jury
 from lmms_rpts.filters.documents import STANCES, as_text
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.judging import Opinion
@@ -33,20 +47,6 @@ from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.reasoning.outline import outline
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.record import Asked, Cell, Record
-from lmms_rpts.schema import (
-    Described,
-    FieldError,
-    Flag,
-    Model,
-    Number,
-    Several,
-    Share,
-    Text,
-    Whole,
-    shown,
-    wrong,
-)
-from lmms_rpts.settings import Jury
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
 _ABILITIES = {

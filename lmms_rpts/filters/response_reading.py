@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
+from lmms_rpts.base.schema import shown
+from lmms_rpts.base.settings import TransformMode
 from lmms_rpts.filters.documents import as_language, as_texts
 from lmms_rpts.filters.record import Answer, ReadBy, Transform
 from lmms_rpts.filters.responses import READ_BY_RULES, Doc, TransformedResponse, missing_response
@@ -28,8 +30,6 @@ from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line,
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.reasoning.tree import distinct_premises, limit_steps
-from lmms_rpts.schema import shown
-from lmms_rpts.settings import TransformMode
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lmms_rpts.escaping import shorten
+from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.filters.record import Answer, Judged, Question, Transform
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.masking import LONGEST, mask
 from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.clues import Evidence
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.base.settings import Settings, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.documents import images_of
@@ -34,7 +35,6 @@ from lmms_rpts.reasoning import (
 from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 from lmms_rpts.runs.validity import Judging, read_validity_file
-from lmms_rpts.settings import Settings, parse_choice
 
 UNASKED = Judged(score=None)
 UNSEEN = "the document's images are not available"

@@ -9,7 +9,9 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.escaping import visible
+from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.schema import shown
+from lmms_rpts.base.settings import TRANSFORM_MODES, TransformMode, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import STANCE, as_texts
 from lmms_rpts.filters.grading import in_sight
@@ -26,8 +28,6 @@ from lmms_rpts.filters.response_reading import (
 )
 from lmms_rpts.filters.responses import Doc, TransformedResponse, undecided_note
 from lmms_rpts.judging import Dialogue, JudgeConfigurationError
-from lmms_rpts.schema import shown
-from lmms_rpts.settings import TRANSFORM_MODES, TransformMode, parse_choice
 
 OTHER_FORMS = (
     "; for other answers set answer of rpts_transform to choice, number, text or none, or grade to "

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from math import ceil
 
+from lmms_rpts.base.settings import Price
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
-from lmms_rpts.settings import Price
 
 EXPECTED_OUTPUT = 80
 """Expected output tokens of a judge before its first reply."""

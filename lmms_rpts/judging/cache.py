@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from loguru import logger
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
 from lmms_rpts.judging.types import JudgeRequest, Usage
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from loguru import logger
 
-from lmms_rpts.escaping import shorten, storable
+from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from loguru import logger
 
+from lmms_rpts.base.settings import Jury
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
@@ -23,7 +24,6 @@ from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
 from lmms_rpts.judging.request_kinds import SCORED, STEPS
 from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Opinion, Usage, Verdict
-from lmms_rpts.settings import Jury
 
 T = TypeVar("T")
 

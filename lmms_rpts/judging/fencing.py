@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
 
 LONGEST_FENCED = 16_000
 """Maximum length of a fenced text in characters; the middle of a longer one is left out."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
 
 DEFAULT_LONGEST = 1536
 """Default maximum of the longer side of an image for a judge, in pixels."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
-from lmms_rpts.terminal import bar_stream
 
 _OUTCOMES = ("asked", "cached", "identical", "failed", "no call")
 

@@ -11,6 +11,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lmms_rpts.base.settings import Price, Settings, load_settings
 from lmms_rpts.judging.backends import hf, openai
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import Budget
@@ -25,7 +26,6 @@ from lmms_rpts.judging.types import (
     RefusedError,
     Reply,
 )
-from lmms_rpts.settings import Price, Settings, load_settings
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.engine import JudgeEngine

@@ -11,12 +11,12 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.schema import Share, Text, Whole
+from lmms_rpts.base.settings import Price, Settings
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
-from lmms_rpts.schema import Share, Text, Whole
-from lmms_rpts.settings import Price, Settings
 
 BRIEF = 64
 """Maximum tokens of a reply that should hold only a score or a word."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from lmms_rpts.base.terminal import log_to
 from lmms_rpts.models.wanted_tasks import only_tasks
-from lmms_rpts.terminal import log_to
 
 LOG = "--log-to"
 """The first argument, followed by a file for lmms-eval's output, except progress bars."""

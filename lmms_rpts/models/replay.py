@@ -11,9 +11,9 @@ from lmms_eval.api.instance import GenerationResult, TokenCounts
 from lmms_eval.api.model import lmms
 from lmms_eval.api.registry import register_model
 
-from lmms_rpts.escaping import did_you_mean, listed
+from lmms_rpts.base.escaping import did_you_mean, listed
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
-from lmms_rpts.settings import load_settings
 
 _ARGUMENTS = ("samples", "name")
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import storable
-from lmms_rpts.rows import ReadError, Row, read_rows, row_files
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."

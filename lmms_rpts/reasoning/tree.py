@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from lmms_rpts.escaping import count
-from lmms_rpts.notebook import html_of
+from lmms_rpts.base.escaping import count
+from lmms_rpts.base.notebook import html_of
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 
 MAX_PREMISES = 64

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lmms_rpts import __version__
-from lmms_rpts.escaping import cut_middle
+from lmms_rpts.base.escaping import cut_middle
 from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from lmms_rpts.escaping import printable, shorten, visible
+from lmms_rpts.base.escaping import printable, shorten, visible
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import ReasoningTree
 from lmms_rpts.reasoning.outline import outline

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from lmms_rpts.analysis import differences
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
-from lmms_rpts.escaping import interval
+from lmms_rpts.base.escaping import interval
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, GradedView, RptsView

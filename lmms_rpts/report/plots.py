@@ -23,7 +23,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
-from lmms_rpts.escaping import shorten
+from lmms_rpts.base.escaping import shorten
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 

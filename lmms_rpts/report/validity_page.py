@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.escaping import cost, figure, printable
+from lmms_rpts.base.escaping import cost, figure, printable
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from lmms_rpts.escaping import printable
+from lmms_rpts.base.escaping import printable
 
 _WIDTHS = {
     0.28: " !,./:;I[\\]ft|'ijl",

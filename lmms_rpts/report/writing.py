@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.files import draft_of
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.files import draft_of
 from lmms_rpts.report.entries import GradedView, RptsView
 from lmms_rpts.report.gallery import find_pictures, own_pictures
 from lmms_rpts.report.pages import Pages

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lmms_rpts.escaping import storable
-from lmms_rpts.rows import read_rows
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.rows import read_rows
 
 _SAMPLES = "_samples_"
 _QUESTIONS = ("question", "query", "problem", "prompt", "text")

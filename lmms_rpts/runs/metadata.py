@@ -12,8 +12,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from lmms_rpts.escaping import printable, storable
-from lmms_rpts.masking import LONGEST, MASK, is_secret, mask
+from lmms_rpts.base.escaping import printable, storable
+from lmms_rpts.base.masking import LONGEST, MASK, is_secret, mask
 
 _LONGEST = 600
 _MOST_TASKS = 40

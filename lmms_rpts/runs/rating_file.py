@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from lmms_rpts.base.schema import FieldError, Model, Several, Share, Text, Whole, first_fault
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.schema import FieldError, Model, Several, Share, Text, Whole, first_fault
 
 FORMAT = "lmms-rpts-ratings"
 VERSION = 1

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.escaping import storable
-from lmms_rpts.masking import mask
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.masking import mask
 from lmms_rpts.runs.metadata import image_places
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.run import AnyRun, RunOf, holds_schema

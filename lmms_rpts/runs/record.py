@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from lmms_rpts.escaping import shorten, storable
-from lmms_rpts.notebook import html_of
-from lmms_rpts.schema import FieldError, ForeignError, Model, Share, Text, Whole, first_fault, shown
+from lmms_rpts.base.escaping import shorten, storable
+from lmms_rpts.base.notebook import html_of
+from lmms_rpts.base.schema import (
+    FieldError,
+    ForeignError,
+    Model,
+    Share,
+    Text,
+    Whole,
+    first_fault,
+    shown,
+)
 
 R = TypeVar("R", bound="Record")
 Cell = str | float | bool | None

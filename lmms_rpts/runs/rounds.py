@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from lmms_rpts.escaping import listed
+from lmms_rpts.base.escaping import listed
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import R

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
 
-from lmms_rpts.escaping import count, shorten
-from lmms_rpts.notebook import html_of
+from lmms_rpts.base.escaping import count, shorten
+from lmms_rpts.base.notebook import html_of
 from lmms_rpts.runs.record import R
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import storable
-from lmms_rpts.rows import ReadError, parse_json, read_rows
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.rows import ReadError, parse_json, read_rows
+from lmms_rpts.base.schema import FieldError, ForeignError, Model, Text, Whole, first_fault, shown
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import holds_schema, names_schema
-from lmms_rpts.schema import FieldError, ForeignError, Model, Text, Whole, first_fault, shown
 
 _SAMPLES = "_samples_"
 _ALTERED = "the file was changed, or something else wrote it. Copy it again, or"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.rows import read_objects, read_rows
+from lmms_rpts.base.rows import read_objects, read_rows
 
 _SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."

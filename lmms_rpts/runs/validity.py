@@ -13,9 +13,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole, first_fault, shown
-from lmms_rpts.settings import Jury
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.schema import (
+    Flag,
+    Model,
+    Number,
+    Several,
+    Share,
+    Text,
+    Whole,
+    first_fault,
+    shown,
+)
+from lmms_rpts.base.settings import Jury
 from lmms_rpts.stats.intervals import Estimate
 
 VERSION = 1

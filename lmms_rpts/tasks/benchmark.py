@@ -17,9 +17,9 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.escaping import did_you_mean
+from lmms_rpts.base.escaping import did_you_mean
+from lmms_rpts.base.settings import SettingError, Settings, Table, refuse_unknown
 from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
-from lmms_rpts.settings import SettingError, Settings, Table, refuse_unknown
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import visible
-from lmms_rpts.files import draft_of
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.files import draft_of
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging import JudgeConfigurationError
-from lmms_rpts.settings import load_settings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

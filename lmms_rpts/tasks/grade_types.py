@@ -16,7 +16,7 @@ from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.aggregation import Metrics
 
 if TYPE_CHECKING:
-    from lmms_rpts.sheet import Sheet
+    from lmms_rpts.base.sheet import Sheet
 
 Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""

@@ -10,8 +10,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lmms_rpts.escaping import did_you_mean, listed, shorten
-from lmms_rpts.notebook import html_of
+from lmms_rpts.base.escaping import did_you_mean, listed, shorten
+from lmms_rpts.base.notebook import html_of
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import (
     Figure,

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from lmms_rpts.errors import UserError
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.tasks.result_hooks import our_tasks
 
 _LIKELIHOOD, _ROUNDS = "loglikelihood", "generate_until_multi_round"

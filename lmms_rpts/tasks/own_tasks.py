@@ -11,7 +11,7 @@ from typing import Any
 from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
-from lmms_rpts.errors import UserError
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.tasks.aggregation import mean_of_scored

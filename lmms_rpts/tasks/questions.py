@@ -9,9 +9,9 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import PlainValidator, TypeAdapter, ValidationError
 
-from lmms_rpts.escaping import storable
-from lmms_rpts.rows import Row
-from lmms_rpts.schema import FieldError, all_faults, wrong
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.rows import Row
+from lmms_rpts.base.schema import FieldError, all_faults, wrong
 from lmms_rpts.tasks.data import raise_faults
 from lmms_rpts.tasks.images import named_faults
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import columns, printable, shorten
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import columns, printable, shorten
+from lmms_rpts.base.sheet import Best, Sheet
 from lmms_rpts.runs.rounds import NONE, figure_text, token_text
-from lmms_rpts.sheet import Best, Sheet
 from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Group
 from lmms_rpts.tasks.graded import GradeSummary
 

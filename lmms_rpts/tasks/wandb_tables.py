@@ -7,10 +7,10 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.schema import FieldError
 from lmms_rpts.runs.record import Cell, Record
 from lmms_rpts.runs.samples import records_of_sample
-from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.any_task.names import filters_of
 from lmms_rpts.tasks.benchmark import filter_names, record_types
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import printable
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import printable
 from lmms_rpts.runs.validity import Bin, Interval, JudgedChain, ValidatedSet, Validity
 from lmms_rpts.stats.intervals import numbered
 from lmms_rpts.stats.measures import Measure, estimate_measures

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from lmms_rpts.fields import (
+from lmms_rpts.base.fields import (
     Fields,
     LeftOut,
     Reader,
@@ -28,8 +28,8 @@ from lmms_rpts.fields import (
     texts,
     whole,
 )
+from lmms_rpts.base.schema import Model, Several, Text, shown
 from lmms_rpts.runs.validity import PublishedFigure
-from lmms_rpts.schema import Model, Several, Text, shown
 from lmms_rpts.validation.chains import LabelledChain, Labels, first_wrong
 from lmms_rpts.validation.special_layouts import (
     folio_chain,

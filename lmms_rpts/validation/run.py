@@ -10,7 +10,8 @@ from itertools import islice, zip_longest
 from typing import Literal
 
 from lmms_rpts import __version__
-from lmms_rpts.errors import UserError
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging import (
     NO_JUDGE,
     Budget,
@@ -29,7 +30,6 @@ from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
-from lmms_rpts.settings import Settings
 from lmms_rpts.stats.step_measures import THRESHOLD
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.figures import figures_of

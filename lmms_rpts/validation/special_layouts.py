@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from lmms_rpts.fields import (
+from lmms_rpts.base.fields import (
     Fields,
     LeftOut,
     RowError,
@@ -20,8 +20,8 @@ from lmms_rpts.fields import (
     texts,
     whole,
 )
+from lmms_rpts.base.schema import FieldError, shown
 from lmms_rpts.runs.rating_file import RatedItem, parse_rating_file
-from lmms_rpts.schema import FieldError, shown
 from lmms_rpts.stats.agreement import reliability_of
 from lmms_rpts.validation.chains import LabelledChain, first_wrong
 

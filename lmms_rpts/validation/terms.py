@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lmms_rpts.escaping import figure
+from lmms_rpts.base.escaping import figure
 from lmms_rpts.runs.validity import Figures, ValidatedSet
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from loguru import logger
 
+from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.aggregate import AggregateFilter, build_record
 from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.record import Answer, Judged, Question, RptsRecord, Transform
@@ -21,7 +22,6 @@ from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeConfigurationError, Opinion, prompts
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import Clue, Step
-from lmms_rpts.settings import SettingError
 from tests.support import oracle
 from tests.support.environment import configure
 from tests.support.instances import make_doc

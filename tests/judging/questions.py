@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging import JudgeRequest, Reply, Verdict
 from lmms_rpts.judging.backends.openai import OpenAIJudge
-from lmms_rpts.settings import Settings
 from tests.support.judge_server import Answer, Body, ServerReply
 from tests.support.waiting import LONGEST
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmms_rpts.base.settings import Price
 from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, BudgetError, Call, cost_of, guess_usage
 from lmms_rpts.judging.types import RefusedError
-from lmms_rpts.settings import Price
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
 from tests.support.tables import table
 

@@ -19,6 +19,7 @@ import pytest
 from loguru import logger
 from typer.testing import CliRunner
 
+from lmms_rpts.base.settings import SettingError
 from lmms_rpts.cli import app
 from lmms_rpts.judging import (
     FatalJudgeError,
@@ -34,7 +35,6 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.cache import AnswerCache, CacheError, open_answers
-from lmms_rpts.settings import SettingError
 from tests.judging.conftest import Serve
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
 from tests.support.environment import configure

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.base.settings import Jury, Price
 from lmms_rpts.judging import (
     FatalJudgeError,
     JudgeEngine,
@@ -19,7 +20,6 @@ from lmms_rpts.judging import (
     client,
 )
 from lmms_rpts.judging.concurrency import StopSignal
-from lmms_rpts.settings import Jury, Price
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
 from tests.support.tables import table
 

@@ -18,12 +18,12 @@ import torch
 import transformers as typed_transformers
 from PIL import Image
 
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging import JudgeRequest, RefusedError, Reply, Usage, find_judges, open_engine
 from lmms_rpts.judging.backends import hf
 from lmms_rpts.judging.backends.hf import BACKEND, HFJudge, check_hf
 from lmms_rpts.judging.backends.transformers_model import Chat
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.settings import Settings, load_settings
 from tests.judging.questions import AfterAllTasks
 from tests.support.tables import table
 from tests.support.tiny_llava import build_tiny_llava

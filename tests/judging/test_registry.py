@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging import (
     BACKENDS,
     JudgeConfigurationError,
@@ -20,7 +21,6 @@ from lmms_rpts.judging import (
     open_budget,
     open_engine,
 )
-from lmms_rpts.settings import Settings
 from tests.judging.conftest import Serve
 from tests.judging.questions import question, values
 from tests.support.judge_server import Body, ServerReply, constant

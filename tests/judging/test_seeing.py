@@ -15,6 +15,7 @@ import pytest
 from loguru import logger
 from PIL import Image
 
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging import (
     Budget,
     JudgeEngine,
@@ -26,7 +27,6 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.settings import load_settings
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     ScriptedJudge,

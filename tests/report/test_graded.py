@@ -14,6 +14,7 @@ from PIL import Image
 from playwright.sync_api import expect
 from pydantic import Field
 
+from lmms_rpts.base.schema import Model, Share, Text
 from lmms_rpts.report.entries import MOST_ANSWERS, MOST_IMAGES, GradedView
 from lmms_rpts.report.pages import bounded, cell_parts
 from lmms_rpts.report.writing import write_report
@@ -22,7 +23,6 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.schema import Model, Share, Text
 from lmms_rpts.tasks.all_runs import read_all_runs, sort_runs
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
 from lmms_rpts.tasks.grade_types import Grading, usual_answer, usual_question

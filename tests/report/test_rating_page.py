@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 from typer.testing import CliRunner
 
 from lmms_rpts.analysis.ratings import draw_sample
+from lmms_rpts.base.fields import Fields
 from lmms_rpts.cli import app
-from lmms_rpts.fields import Fields
 from lmms_rpts.report.rating import write_rating_page
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from lmms_rpts.validation.special_layouts import rated_chains

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lmms_rpts.masking import mask
+from lmms_rpts.base.masking import mask
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.reading import model_name
 from tests.support.tables import table

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.rows import ReadError
+from lmms_rpts.base.rows import ReadError
 from lmms_rpts.runs.task_grades import (
     load_task_grades,
     metric_names,

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.settings import CONFIG
+from lmms_rpts.base.settings import CONFIG
 from lmms_rpts.tasks.benchmark import settings_tables
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from lmms_rpts.base.schema import Described
 from lmms_rpts.runs.record import Record
-from lmms_rpts.schema import Described
 from lmms_rpts.validation.layouts import LAYOUTS
 
 _DOCS = Path(__file__).parents[2] / "docs"

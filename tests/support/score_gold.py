@@ -14,6 +14,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging import Dialogue, JudgeEngine, JudgeRequest, Verdict, open_engine
 from lmms_rpts.judging.backends.lexical import similarity
 from lmms_rpts.judging.prompts import Prompts
@@ -27,7 +28,6 @@ from lmms_rpts.reasoning import (
     plan_steps,
     repair_chain,
 )
-from lmms_rpts.settings import load_settings
 from tests.support.reference import reference
 
 Doc = dict[str, Any]

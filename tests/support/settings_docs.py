@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lmms_rpts.settings import Table
+from lmms_rpts.base.settings import Table
 from lmms_rpts.tasks.benchmark import settings_tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lmms_rpts.settings import SettingError
+from lmms_rpts.base.settings import SettingError
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,
     first_criterion,

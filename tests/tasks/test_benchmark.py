@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lmms_rpts.doctor.examination import check_settings, plan
+from lmms_rpts.commands.doctor.examination import check_settings, plan
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.judging.request_kinds import RequestKind, request_kinds
 from lmms_rpts.tasks import benchmark

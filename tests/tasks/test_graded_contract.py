@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmms_rpts.base.schema import FieldError
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.samples import RunError, read_samples_of
-from lmms_rpts.schema import FieldError
 from lmms_rpts.tasks.cmmath import record as cmmath
 from lmms_rpts.tasks.cmmath.record import summarize_cmmath
 from lmms_rpts.tasks.rome import record as rome

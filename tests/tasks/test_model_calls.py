@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lmms_eval.api.instance import Instance
 
-from lmms_rpts.errors import UserError
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.tasks.model_calls import careful_calls
 from tests.support.tables import table
 

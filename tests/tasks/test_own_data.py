@@ -16,8 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
+from lmms_rpts.base.rows import ReadError, Row
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.rows import ReadError, Row
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import expand
 from lmms_rpts.tasks.own.data import (

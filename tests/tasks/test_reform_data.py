@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFile
 
-from lmms_rpts.settings import SettingError
+from lmms_rpts.base.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval import published

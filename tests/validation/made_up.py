@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from lmms_rpts.fields import Fields
+from lmms_rpts.base.fields import Fields
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import LAYOUTS
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lmms_rpts.fields import Fields, LeftOut
-from lmms_rpts.rows import read_objects, row_files
+from lmms_rpts.base.fields import Fields, LeftOut
+from lmms_rpts.base.rows import read_objects, row_files
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import find_layout
 from tests.support.reference import find_reference, reference

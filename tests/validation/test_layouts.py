@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.fields import LONGEST_TEXT, Fields, LeftOut, RowError
+from lmms_rpts.base.fields import LONGEST_TEXT, Fields, LeftOut, RowError
 from lmms_rpts.validation.layouts import LAYOUTS, find_layout
 from tests.support.tables import table
 from tests.validation.made_up import ASKED, CHAINS, LAYOUT_NAMED, ROWS, A, B, C, changed, read

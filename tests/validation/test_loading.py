@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.rows import ReadError
+from lmms_rpts.base.rows import ReadError
 from lmms_rpts.validation.loading import load_set
 from tests.support.labelled_rows import make_row, make_rows, write_rows
 from tests.support.ratings import file_with, item_with

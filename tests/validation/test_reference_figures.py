@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import ValidatedSet
-from lmms_rpts.settings import Settings
 from lmms_rpts.validation.loading import load_set
 from lmms_rpts.validation.run import plan_validation, validate
 from tests.support.reference import reference

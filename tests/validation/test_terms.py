@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lmms_rpts.escaping import cost, figure
+from lmms_rpts.base.escaping import cost, figure
 from lmms_rpts.runs.validity import Interval, JudgedChain
 from lmms_rpts.validation.terms import METRICS, doubts, in_order, title_of, why_missing
 from tests.support.tables import table

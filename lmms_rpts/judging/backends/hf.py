@@ -15,6 +15,7 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.backends.transformers_model import (
     Chat,
     ChatModel,
@@ -34,7 +35,6 @@ from lmms_rpts.judging.types import (
     Usage,
     digest,
 )
-from lmms_rpts.settings import Settings
 
 _LINGER = 0.005
 """Seconds to wait for further requests before a batch is formed."""

@@ -15,7 +15,9 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 
-from lmms_rpts.escaping import printable, shorten
+from lmms_rpts.base.escaping import printable, shorten
+from lmms_rpts.base.masking import LONGEST, MASK, RUN, mask, mask_images
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
@@ -28,8 +30,6 @@ from lmms_rpts.judging.types import (
     TransientError,
     Usage,
 )
-from lmms_rpts.masking import LONGEST, MASK, RUN, mask, mask_images
-from lmms_rpts.settings import Settings
 
 LONGEST_BODY = 4 * 2**20
 """Maximum bytes of a response: a judge's longest reply takes about 100 KB."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
 
 if TYPE_CHECKING:
     from transformers import BatchFeature

@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import FileSystemLoader, StrictUndefined, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from lmms_rpts.escaping import did_you_mean
+from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.judging.fencing import fence
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds

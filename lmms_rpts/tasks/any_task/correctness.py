@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lmms_rpts.settings import SettingError
+from lmms_rpts.base.settings import SettingError
 
 NONE = "none"
 """The setting under which no answer counts as right or wrong."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import (
     REASONING_FIELDS,
     AlignedDocuments,
@@ -17,7 +18,6 @@ from lmms_rpts.filters.documents import (
     as_text,
     without_media,
 )
-from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.any_task.loading import image_name, load_task
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.any_task.prompts import language_of, with_steps, without_steps

@@ -8,10 +8,10 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
+from lmms_rpts.base.settings import load_settings, parse_choice
 from lmms_rpts.filters.responses import Doc, TransformedResponse, missing_response
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.settings import load_settings, parse_choice
 from lmms_rpts.tasks.any_task.host import FILTER, NOT_TOLD, HostTask
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import image_fault

@@ -12,14 +12,14 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.escaping import visible
+from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.schema import shown
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import Document, as_text
 from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import REQUEST_FAILED
 from lmms_rpts.runs.task_grades import TARGET, load_task_grades
-from lmms_rpts.schema import shown
-from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.any_task.correctness import (
     Criterion,

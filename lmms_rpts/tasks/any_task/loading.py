@@ -8,8 +8,8 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import did_you_mean
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.tasks.any_task.names import split_name, task_files
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lmms_rpts.escaping import did_you_mean
+from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.tasks.benchmark import filter_names
 from lmms_rpts.tasks.data import DataError
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.errors import UserError
+from lmms_rpts.base.errors import UserError
 
 _PATIENCE = timedelta(minutes=10)
 """Time after which another process that computes its task's own metrics counts as failed."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
-from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
 
 CmmathGrader = Literal["rule", "judge", "both"]

@@ -19,9 +19,9 @@ from loguru import logger
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from lmms_rpts.rows import ReadError, read_rows
-from lmms_rpts.schema import Text, wrong
-from lmms_rpts.settings import load_settings
+from lmms_rpts.base.rows import ReadError, read_rows
+from lmms_rpts.base.schema import Text, wrong
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.data import Check, DataError, dataset_kwargs, digest, examined, store

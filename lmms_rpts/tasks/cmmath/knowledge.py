@@ -10,9 +10,9 @@ from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from lmms_rpts.escaping import shorten
+from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import NONE, Figure, document_means, over_rounds, there
-from lmms_rpts.sheet import Sheet
 from lmms_rpts.tasks.grade_types import Subject
 from lmms_rpts.tasks.graded import numeric_frame
 

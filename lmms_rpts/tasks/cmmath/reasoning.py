@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
 from lmms_rpts.filters.record import Answer
 from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading
@@ -23,7 +24,6 @@ from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue
 from lmms_rpts.reasoning import JudgedText
-from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, problems_metadata
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request

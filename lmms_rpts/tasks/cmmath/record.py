@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, Whole
+from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.schema import Flag, Model, Several, Share, Text, Whole
-from lmms_rpts.sheet import Sheet
 from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
 from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
 from lmms_rpts.tasks.cmmath.knowledge import (

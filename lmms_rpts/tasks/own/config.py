@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
 
+from lmms_rpts.base.schema import all_faults, shown, wrong
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.schema import all_faults, shown, wrong
 from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest
 from lmms_rpts.tasks.images import add_image_column
 from lmms_rpts.tasks.own import KEY, prompts

@@ -10,9 +10,9 @@ from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.errors import UserError
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.settings import load_settings, options_given
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
-from lmms_rpts.settings import load_settings, options_given
 from lmms_rpts.tasks.any_task.names import read_simply
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY

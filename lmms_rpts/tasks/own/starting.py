@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lmms_rpts.files import draft_of
+from lmms_rpts.base.files import draft_of
 from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.data import DataError

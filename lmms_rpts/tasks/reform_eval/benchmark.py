@@ -8,7 +8,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, ClassVar, Literal
 
-from lmms_rpts.settings import Place, Table, setting
+from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Mark
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
 
 RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
 METEOR = "meteor"

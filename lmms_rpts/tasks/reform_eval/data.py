@@ -15,8 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.fields import (
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.fields import (
     Fields,
     Reader,
     RowError,
@@ -28,8 +28,8 @@ from lmms_rpts.fields import (
     text,
     whole,
 )
-from lmms_rpts.rows import read_objects
-from lmms_rpts.schema import shown
+from lmms_rpts.base.rows import read_objects
+from lmms_rpts.base.schema import shown
 from lmms_rpts.tasks.reform_eval.images import Box, ImageIndex, ImagePlace, cut_to
 from lmms_rpts.tasks.reform_eval.sets import DataSet, rows_of
 

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, ValidationError, field_validator
 
-from lmms_rpts.rows import ReadError, read_objects
-from lmms_rpts.schema import FieldError, Model, Text, first_fault
+from lmms_rpts.base.rows import ReadError, read_objects
+from lmms_rpts.base.schema import FieldError, Model, Text, first_fault
 from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain, cycle
 from typing import Any
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings

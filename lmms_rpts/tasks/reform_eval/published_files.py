@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.fields import Fields, RowError
-from lmms_rpts.rows import read_objects
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.fields import Fields, RowError
+from lmms_rpts.base.rows import read_objects
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.benchmark import PREDICTIONS

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from lmms_rpts.base.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.tasks.reform_eval.benchmark import (
     MaxTokens,
     Order,

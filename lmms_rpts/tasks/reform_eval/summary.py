@@ -15,9 +15,9 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from lmms_rpts.escaping import shorten
+from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text, over_rounds
-from lmms_rpts.sheet import Sheet
 from lmms_rpts.stats.instability import (
     BY_SAMPLE,
     BY_WORDING,

@@ -18,8 +18,8 @@ from pydantic import (
     ValidationError,
 )
 
-from lmms_rpts.escaping import did_you_mean
-from lmms_rpts.schema import Share, shown
+from lmms_rpts.base.escaping import did_you_mean
+from lmms_rpts.base.schema import Share, shown
 
 _Texts = list[StrictStr]
 _Words = Annotated[StrictStr, StringConstraints(pattern=r"\S")]

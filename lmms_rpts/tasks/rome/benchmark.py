@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.judging.request_kinds import RequestKind
-from lmms_rpts.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
 
 RomeGrader = Literal["rule", "llm", "recommended"]

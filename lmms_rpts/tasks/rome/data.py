@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.rows import ReadError, Row, read_rows
+from lmms_rpts.base.schema import FieldError, wrong
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.models.wanted_tasks import shows_images
-from lmms_rpts.rows import ReadError, Row, read_rows
-from lmms_rpts.schema import FieldError, wrong
-from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data import (
     Check,
     DataError,

@@ -10,12 +10,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PlainSerializer, PlainValidator
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
 from lmms_rpts.reasoning.thinking import ReasoningSource, split_thinking
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
 from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
 from lmms_rpts.tasks.grade_types import (
     Display,

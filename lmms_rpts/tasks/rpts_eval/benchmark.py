@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from lmms_rpts.settings import Place, Table, setting
+from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
 
 _HERE = "lmms_rpts.tasks.rpts_eval"

@@ -12,7 +12,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.errors import UserError
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.rows import read_objects
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import (
     REASONING_FIELDS,
     RELATION,
@@ -24,8 +26,6 @@ from lmms_rpts.filters.documents import (
     is_texts,
 )
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.rows import read_objects
-from lmms_rpts.settings import load_settings
 from lmms_rpts.tasks.data import (
     Check,
     DataError,

@@ -12,14 +12,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from lmms_rpts.doctor import installation
-from lmms_rpts.doctor.judge import check_judges
-from lmms_rpts.escaping import interval, shorten, visible
+from lmms_rpts.base.escaping import interval, shorten, visible
+from lmms_rpts.base.masking import mask
+from lmms_rpts.base.settings import (
+    FILE,
+    SettingError,
+    config_file,
+    environment_without,
+    load_settings,
+)
+from lmms_rpts.commands.doctor import installation
+from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.masking import mask
 from lmms_rpts.runs.validity import Judging, ValidityError, read_validity_file, set_title
-from lmms_rpts.settings import FILE, SettingError, config_file, environment_without, load_settings
 from lmms_rpts.tasks.benchmark import (
     Benchmark,
     benchmarks,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
@@ -23,7 +24,6 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
-from lmms_rpts.settings import Settings
 from lmms_rpts.tasks.data import Check, problem
 
 # An obviously valid inference, and an obviously invalid one.

@@ -16,9 +16,9 @@ from typing import Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.escaping import visible
-from lmms_rpts.schema import all_faults, shown
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.schema import all_faults, shown
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -20,7 +20,7 @@ from importlib.metadata import (
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.escaping import listed
+from lmms_rpts.base.escaping import listed
 from lmms_rpts.tasks.data import Check, problem
 
 if TYPE_CHECKING:

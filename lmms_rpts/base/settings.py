@@ -23,12 +23,12 @@ from pydantic_settings import BaseSettings, InitSettingsSource, TomlConfigSettin
 from pydantic_settings import SettingsConfigDict as Config
 from typing_extensions import Self
 
-from lmms_rpts.errors import UserError
-from lmms_rpts.reasoning.clues import Evidence
+from lmms_rpts.base.errors import UserError
 
 T = TypeVar("T", bound=str)
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
+Evidence = Literal["facts", "image", "both"]
 Jury = Literal["mean", "median"]
 """How the scores of several judges or replies are joined."""
 
@@ -218,7 +218,9 @@ class Settings(Table):
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
     batch_size: int = setting(8, "batch size of an `hf:` judge", ge=1)
-    evidence: Evidence | None = setting(None, "evidence for claims about images", True)
+    evidence: Literal["facts", "image", "both"] | None = setting(
+        None, "evidence for claims about images", True
+    )
     image_size: int = setting(1536, "longer side of images for judges, in pixels", ge=64, le=8192)
     correct: str | None = setting(None, "metric by which an answer to another task is correct")
     transform: TransformMode | None = setting(None, "how steps are parsed")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from lmms_rpts.escaping import storable
-from lmms_rpts.schema import shown
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.schema import shown
 
 T = TypeVar("T")
 D = TypeVar("D")

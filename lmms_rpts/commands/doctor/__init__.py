@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from lmms_rpts.base.escaping import count
 from lmms_rpts.commands.common import Judge, fail
-from lmms_rpts.escaping import count
 
 if TYPE_CHECKING:
-    from lmms_rpts.doctor.examination import Stage
+    from lmms_rpts.commands.doctor.examination import Stage
     from lmms_rpts.tasks.data import Check
 
 _STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
@@ -50,7 +50,7 @@ def doctor(
 
     A judge that costs money gets two short requests. Exits with 1 if there is a problem.
     """
-    from lmms_rpts.settings import options_given
+    from lmms_rpts.base.settings import options_given
 
     console, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True)
     status = waiting.status("")
@@ -85,7 +85,7 @@ def _plan(
     offline: bool, load: bool, quick: bool, include_path: Path | None, tell: Callable[[str], None]
 ) -> list[Stage]:
     try:
-        from lmms_rpts.doctor.examination import plan
+        from lmms_rpts.commands.doctor.examination import plan
     except Exception as error:  # a broken package may raise anything when it is imported
         fail(
             f"Cannot load lmms-rpts ({type(error).__name__}: {error}). A package that it needs is "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, FailFast, PlainValidator, ValidationError
 
-from lmms_rpts.escaping import storable
+from lmms_rpts.base.escaping import storable
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -1,0 +1,1 @@
+"""What all rooms stand on: settings, files and rows, errors, escaping, masking, the terminal."""

@@ -1,1 +1,0 @@
-"""Checks of installation, settings, judge and data: ``lmms-rpts doctor`` as functions."""
