@@ -1,30 +1,36 @@
-"""``cmmath_grade``: which grade counts, the prompts of the judge, and the record."""
+"""``cmmath_grade``: which grade counts, the prompts of the judge, and the record; the verifier."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from lmms_eval.verifiers import VERIFIER_REGISTRY, build_verification_pipeline
+from loguru import logger
 
+import lmms_rpts.plugin
 from lmms_rpts.filters import grading as filters_grading
-from lmms_rpts.judging.prompts import PROMPT_VERSION
-from lmms_rpts.tasks.cmmath import grading
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.tasks.benchmark import all_verifiers
+from lmms_rpts.tasks.cmmath import RULES_VERSION, grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade
-from lmms_rpts.tasks.cmmath.grading import grade as grade_by_rules
+from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
 from tests.support import oracle
 from tests.support.cmmath import make_doc
 from tests.support.environment import VARIABLES, configure
 from tests.support.judge_server import JudgeServer, constant
+from tests.support.tables import table
 
 Record = dict[str, Any]
+Judge = Callable[..., JudgeServer]
 YES, NO = "Both are 9.\n<Yes>", "It says 6.\n<No>"
 KIND = "It took 6 for 9.\nVerdict: perception"
 NINE, SIX, VAGUE = "面积是9．", "面积是6．", "面积是3乘3．"
-JUDGED = {"score": 1.0, "reply": YES, "error": None}
+QUESTION = "如图，正方形的边长是$$3$$，则它的面积是 $$\\underline{}$$ ．"
 
 
 @pytest.fixture(autouse=True)
@@ -33,43 +39,60 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def graded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     """Rules that read only a 9 or a 6; returns the list of their calls."""
     asked: list[tuple[str, str, str]] = []
 
     def grade(question: str, reference: str, response: str) -> Grade:
         asked.append((question, reference, response))
-        if "9" in response:
-            return Grade("correct", "9", "number", "number")
-        if "6" in response or not response.strip():
-            return Grade("incorrect", "6" if response.strip() else "", "number", "number")
-        return Grade("undecided", "", "no answer was found", "number")
+        outcome: Outcome = "correct" if "9" in response else "undecided"
+        outcome = "incorrect" if "6" in response or not response.strip() else outcome
+        found = {"correct": "9", "incorrect": "6" * bool(response.strip()), "undecided": ""}
+        return Grade(outcome, found[outcome], "number", "number")
 
     monkeypatch.setattr(grading, "grade", grade)
     return asked
 
 
 @pytest.fixture
-def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., JudgeServer]]:
+def judge(monkeypatch: pytest.MonkeyPatch, graded: Any) -> Iterator[Judge]:
     """Starts a judge and points the settings to it."""
     with ExitStack() as stack:
 
-        def start(answer: Any = oracle.answer, grader: str = "", errors: str = "") -> JudgeServer:
+        def start(answer: Any = oracle.answer, grader: str = "", errors: bool = False) -> Any:
             server = stack.enter_context(JudgeServer(answer))
             monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             monkeypatch.setenv("CMMATH_GRADER", grader)
-            configure(monkeypatch, cmmath={"errors": errors == "1"})
+            configure(monkeypatch, cmmath={"errors": errors})
             return server
 
         yield start
+
+
+@pytest.fixture
+def log() -> Iterator[list[str]]:
+    said: list[str] = []
+    number = logger.add(lambda message: said.append(str(message)), level="WARNING")
+    yield said
+    logger.remove(number)
 
 
 def grade(*responses: str | None, **fields: Any) -> list[Record]:
     """The records of responses to one problem."""
     (found,) = CmmathGradeFilter().apply([list(responses)], [make_doc(**fields)])
     return [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
+
+
+def settings(grader: str, mistakes: bool, judge: str | None) -> Record:
+    return {
+        "grader": grader,
+        "mistakes": mistakes,
+        "judge": judge,
+        "prompt_version": Prompts().version,
+        "rules_version": RULES_VERSION,
+    }
 
 
 def shown(body: dict[str, Any]) -> str:
@@ -89,7 +112,6 @@ def both(verdict: Any, kind: Any) -> Callable[[dict[str, Any]], Any]:
 
 def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) -> None:
     (record,) = grade(f"<think>也许是6？</think>{NINE}")
-    question = "如图，正方形的边长是$$3$$，则它的面积是 $$\\underline{}$$ ．"
     assert record == {
         "schema": "lmms_rpts.cmmath",
         "schema_version": 1,
@@ -104,7 +126,7 @@ def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) ->
         "mistake": None,
         "instance": {
             "id": "90001",
-            "question": question,
+            "question": QUESTION,
             "reference": "$$9$$",
             "form": "blank",
             "category": "Plane Geometry",
@@ -113,63 +135,26 @@ def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) ->
             "knowledge_point": "图形(面积(正方形的面积))",
             "images": ["90001_img.png"],
         },
-        "settings": {
-            "grader": "rule",
-            "mistakes": False,
-            "judge": None,
-            "prompt_version": PROMPT_VERSION,
-            "rules_version": "5",
-        },
+        "settings": settings("rule", False, None),
     }
-    assert graded == [(question, "$$9$$", NINE)]
+    assert graded == [(QUESTION, "$$9$$", NINE)]
+    six, vague = grade(SIX, VAGUE)
+    assert (six["outcome"], six["score"], six["grader"]) == ("scored", 0.0, "rule")
+    assert (vague["outcome"], vague["score"], vague["grader"]) == ("unscored", None, None)
+    assert vague["reason"] == "the rules leave it undecided: number"
+    assert (vague["grades"]["rule"]["outcome"], vague["grades"]["judge"]) == ("undecided", None)
 
 
-def test_an_incorrect_answer_is_a_zero() -> None:
-    (record,) = grade(SIX)
-    assert (record["outcome"], record["score"], record["grader"]) == ("scored", 0.0, "rule")
-
-
-def test_what_the_rules_leave_undecided_has_no_score() -> None:
-    (record,) = grade(VAGUE)
-    assert (record["outcome"], record["score"], record["grader"]) == ("unscored", None, None)
-    assert record["reason"] == "the rules leave it undecided: no answer was found"
-    assert record["grades"]["rule"]["outcome"] == "undecided"
-    assert record["grades"]["judge"] is None
-
-
-def test_a_plain_answer_is_graded_by_the_real_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grading, "grade", grade_by_rules)
-    question = "图中有几个三角形？（   ）\n\nA.$$2$$\nB.$$3$$\nC.$$4$$\nD.$$5$$"
-    right, wrong = grade(
-        "最终答案：B", "最终答案：C", question=question, reference="B", form="choice"
-    )
-    assert right["answer_type"] in ANSWER_TYPES
-    assert (right["score"], wrong["score"]) == (1.0, 0.0)
-    assert right["grades"]["rule"]["answer"] == "B"
-
-
-# --- progress and final messages -----------------------------------------------------------------
-
-
-@pytest.fixture
-def log() -> Iterator[list[str]]:
-    from loguru import logger
-
-    said: list[str] = []
-    number = logger.add(lambda message: said.append(str(message)), level="WARNING")
-    yield said
-    logger.remove(number)
-
-
-def test_it_is_said_what_is_left_undecided_and_what_failed(
-    log: list[str], judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch
+def test_warnings_name_what_is_undecided_and_what_failed(
+    log: list[str], judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grade(NINE, VAGUE, VAGUE, None)
-    assert "2 of 4 responses are left undecided by the rules" in "".join(log)
-    assert "CMMATH_GRADER=both" in "".join(log)
-    assert "1 of 4 responses could not be graded" in "".join(log)
+    said = "".join(log)
+    assert "2 of 4 responses are left undecided by the rules" in said
+    assert "CMMATH_GRADER=both" in said
+    assert "1 of 4 responses could not be graded" in said
     log.clear()
-    judge(both(NO, "Hard to say."), grader="both", errors="1")
+    judge(both(NO, "Hard to say."), grader="both", errors=True)
     grade(NINE, VAGUE)
     assert "1 of 1 mistakes could not be classified; first: " in "".join(log)
     assert "undecided" not in "".join(log)
@@ -179,142 +164,103 @@ def test_it_is_said_what_is_left_undecided_and_what_failed(
     assert not log
 
 
-@pytest.mark.parametrize(("rank", "told"), [("0", True), ("1", False)])
-def test_many_responses_are_graded_in_sight(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rank: str, told: bool
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_many_responses_have_a_progress_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rank: str, graded: Any
 ) -> None:
     monkeypatch.setenv("RANK", rank)
-    grade(*[NINE] * (filters_grading.MANY - 1))
+    many = filters_grading.MANY
+    grade(*[NINE] * (many - 1))
     assert "Grading" not in capsys.readouterr().err
-    assert len(grade(*[NINE] * filters_grading.MANY)) == filters_grading.MANY
-    assert (f"{filters_grading.MANY}/{filters_grading.MANY}" in capsys.readouterr().err) == told
+    assert len(grade(*[NINE] * many)) == many
+    assert (f"{many}/{many}" in capsys.readouterr().err) == (rank == "0")
 
 
 # --- a judge -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("reply", "score"), [(YES, 1.0), (NO, 0.0), ("Yes", 1.0), ("**<No>**", 0.0)]
-)
-def test_the_judges_grade_counts(
-    judge: Callable[..., JudgeServer], reply: str, score: float
-) -> None:
+@table("reply, score", (YES, 1.0), (NO, 0.0), ("Yes", 1.0), ("**<No>**", 0.0))
+def test_the_judges_grade_counts(judge: Judge, reply: str, score: float) -> None:
     server = judge(constant(reply), grader="judge")
     (record,) = grade(f"<think>也许是6？</think>{NINE}")
     assert (record["score"], record["grader"]) == (score, "judge")
-    assert record["grades"] == {
-        "rule": {"outcome": "correct", "answer": "9", "rule": "number"},
-        "judge": {"score": score, "reply": reply, "error": None},
-    }
-    assert record["settings"] == {
-        "grader": "judge",
-        "mistakes": False,
-        "judge": "openai:test",
-        "prompt_version": PROMPT_VERSION,
-        "rules_version": "5",
-    }
+    assert record["grades"]["rule"]["outcome"] == "correct"
+    assert record["grades"]["judge"] == {"score": score, "reply": reply, "error": None}
+    assert record["settings"] == settings("judge", False, "openai:test")
     (body,) = server.requests
-    # the problem in readable notation, and the response unchanged
-    for text in (
-        "<<<如图，正方形的边长是$3$，则它的面积是 ____ ．>>>",
-        "<<<$9$>>>",
-        f"<<<{NINE}>>>",
-    ):
-        assert text in shown(body)
+    # The problem in readable notation, and the response unchanged, without thinking.
+    readable = "<<<如图，正方形的边长是$3$，则它的面积是 ____ ．>>>"
+    assert all(text in shown(body) for text in (readable, "<<<$9$>>>", f"<<<{NINE}>>>"))
     assert "也许是6" not in shown(body)
     assert body["messages"][0]["content"].startswith("You check whether")
 
 
-def test_both_ask_only_about_what_is_undecided(judge: Callable[..., JudgeServer]) -> None:
+def test_both_ask_only_about_what_is_undecided(judge: Judge) -> None:
     server = judge(constant(YES), grader="both")
     records = grade(NINE, SIX, VAGUE)
     assert [record["score"] for record in records] == [1.0, 0.0, 1.0]
     assert [record["grader"] for record in records] == ["rule", "rule", "judge"]
-    assert [record["grades"]["judge"] for record in records] == [None, None, JUDGED]
+    judged = {"score": 1.0, "reply": YES, "error": None}
+    assert [record["grades"]["judge"] for record in records] == [None, None, judged]
     assert {record["settings"]["judge"] for record in records} == {"openai:test"}
-    assert server.calls == 1
-    assert f"<<<{VAGUE}>>>" in shown(server.requests[0])
-
-
-@pytest.mark.parametrize("errors", ["", "0"])
-def test_rules_never_ask(judge: Callable[..., JudgeServer], errors: str) -> None:
-    server = judge(grader="rule", errors=errors)
-    records = grade(NINE, SIX, VAGUE)
-    assert {record["settings"]["judge"] for record in records} == {None}
+    (body,) = server.requests
+    assert f"<<<{VAGUE}>>>" in shown(body)
+    server = judge(grader="rule")
+    assert {record["settings"]["judge"] for record in grade(NINE, SIX, VAGUE)} == {None}
     assert server.calls == 0
 
 
 # --- kinds of mistakes ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("reply", "kind"),
-    [
-        (KIND, "perception"),
-        ("判定：推理", "reasoning"),
-        ("判定：计算", "calculation"),
-        ("判定：拒答", "reject"),
-    ],
+@table(
+    "reply, kind",
+    (KIND, "perception"),
+    ("判定：推理", "reasoning"),
+    ("判定：计算", "calculation"),
+    ("判定：拒答", "reject"),
 )
-def test_the_kind_of_a_mistake_is_told(
-    judge: Callable[..., JudgeServer], reply: str, kind: str
-) -> None:
-    server = judge(constant(reply), grader="rule", errors="1")
+def test_the_kind_of_a_mistake(judge: Judge, reply: str, kind: str) -> None:
+    server = judge(constant(reply), grader="rule", errors=True)
     (record,) = grade(f"<think>也许是9？</think>{SIX}")
     assert record["mistake"] == {"kind": kind, "reply": reply, "error": None}
     assert (record["score"], record["grader"], record["grades"]["judge"]) == (0.0, "rule", None)
-    assert record["settings"] == {
-        "grader": "rule",
-        "mistakes": True,
-        "judge": "openai:test",
-        "prompt_version": PROMPT_VERSION,
-        "rules_version": "5",
-    }
+    assert record["settings"] == settings("rule", True, "openai:test")
     (body,) = server.requests
     assert "<<<$9$\n\n正方形的面积等于边长乘边长：$3\\times 3=9$．>>>" in shown(body)
     assert f"<<<{SIX}>>>" in shown(body)
     assert "也许是9" not in shown(body)
 
 
-def test_only_incorrect_answers_have_a_mistake(judge: Callable[..., JudgeServer]) -> None:
-    server = judge(constant("判定：计算"), grader="rule", errors="1")
-    records = grade(NINE, SIX, VAGUE, "", None)
+def test_only_incorrect_answers_have_a_mistake(judge: Judge) -> None:
+    server = judge(constant("判定：计算"), grader="rule", errors=True)
+    records = grade(NINE, SIX, VAGUE, "", None, analysis="")
     kinds = [record["mistake"] and record["mistake"]["kind"] for record in records]
     assert kinds == [None, "calculation", None, "reject", None]
-    assert server.calls == 1
+    (body,) = server.requests
+    assert "<<<$9$>>>" in shown(body), "without a solution, the answer stands for it"
 
 
+@table(
+    "reply, kind, error",
+    ("判定：推理", "reasoning", ""),
+    ("感知或推理", None, "one of perception, reasoning, calculation and reject"),
+)
 def test_a_mistake_is_asked_for_after_the_judge_found_one(
-    judge: Callable[..., JudgeServer],
+    judge: Judge, reply: str, kind: str | None, error: str
 ) -> None:
-    server = judge(both(NO, "判定：推理"), grader="judge", errors="1")
-    (record,) = grade(NINE)
-    assert (record["score"], record["mistake"]["kind"]) == (0.0, "reasoning")
-    assert [asks_for_mistake(body) for body in server.requests] == [False, True]
-
-
-def test_a_mistake_that_can_not_be_told_leaves_the_grade(judge: Callable[..., JudgeServer]) -> None:
-    judge(both(NO, "感知或推理"), grader="judge", errors="1")
+    server = judge(both(NO, reply), grader="judge", errors=True)
     (record,) = grade(NINE)
     assert (record["outcome"], record["score"]) == ("scored", 0.0)
-    assert record["mistake"]["kind"] is None
-    assert record["mistake"]["reply"] == "感知或推理"
-    assert "one of perception, reasoning, calculation and reject" in record["mistake"]["error"]
-
-
-def test_a_problem_without_a_solution_shows_its_answer(judge: Callable[..., JudgeServer]) -> None:
-    server = judge(constant("判定：计算"), grader="rule", errors="1")
-    grade(SIX, analysis="")
-    assert "<<<$9$>>>" in shown(server.requests[0])
-
-
-# --- settings ------------------------------------------------------------------------------------
+    assert (record["mistake"]["kind"], record["mistake"]["reply"]) == (kind, reply)
+    assert error in (record["mistake"]["error"] or "")
+    assert [asks_for_mistake(body) for body in server.requests[:2]] == [False, True]
 
 
 def test_the_judge_none_leaves_answers_to_be_graded_later(
-    judge: Callable[..., JudgeServer], monkeypatch: pytest.MonkeyPatch
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = judge(grader="both", errors="1")
+    server = judge(grader="both", errors=True)
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
     vague, six, nine = grade(VAGUE, SIX, NINE)
     assert vague["reason"] == "not judged: the judge is 'none'"
@@ -322,6 +268,54 @@ def test_the_judge_none_leaves_answers_to_be_graded_later(
     assert vague["mistake"] is None
     assert (six["score"], six["mistake"]["kind"]) == (0.0, None)
     assert six["mistake"]["error"] == "not judged: the judge is 'none'"
-    assert nine["score"] == 1.0
-    assert vague["settings"]["judge"] == "none"
+    assert (nine["score"], nine["settings"]["judge"]) == (1.0, "none")
     assert server.calls == 0
+
+
+# --- a verifier of lmms-eval ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def verifiers() -> None:
+    lmms_rpts.plugin.register()
+    lmms_rpts.plugin._add_verifiers(sys.modules["lmms_eval.verifiers"])
+    for name, verifier in all_verifiers().items():
+        assert VERIFIER_REGISTRY[name] is verifier
+    assert {"rome", "cmmath", "exact_match", "contains", "composite"} <= set(VERIFIER_REGISTRY)
+
+
+def pipeline(**config: Any) -> Any:
+    return build_verification_pipeline({"verifier": {"type": "cmmath", **config}})
+
+
+@table(
+    "prediction, score, confident, outcome",
+    ("9", 1.0, True, "correct"),
+    ("6", 0.0, True, "incorrect"),
+    ("about ten", 0.0, False, "undecided"),
+    ("<think>9</think>6", 0.0, True, "incorrect"),
+    ("<think>6</think>9", 1.0, True, "correct"),
+    ("<think>9", 0.0, True, "incorrect"),
+)
+def test_text_is_graded_as_in_the_tasks(
+    verifiers: None, graded: Any, prediction: str, score: float, confident: bool, outcome: str
+) -> None:
+    found = pipeline()(QUESTION, prediction, "$$9$$")
+    assert (found.score, found.is_correct) == (score, score == 1.0)
+    assert (found.metadata["confident"], found.metadata["answer_type"]) == (confident, "number")
+    assert found.raw_output == f"cmmath: {outcome}: number"
+    assert graded[0][:2] == (QUESTION, "$$9$$")
+
+
+@table("prediction, score", ("9", 1.0), ("about ten", 1.0), ("6", 0.0), ("eleven", 0.0))
+def test_another_verifier_is_asked_where_the_rules_are_undecided(
+    verifiers: None, graded: Any, prediction: str, score: float
+) -> None:
+    chain = [{"type": "cmmath"}, {"type": "contains"}]
+    assert pipeline(type="composite", verifiers=chain)("", prediction, "ten").score == score
+
+
+@table("prediction", "", "\ud800", "$$" * 1000, "</think>" * 100)
+def test_the_real_rules_take_any_text(verifiers: None, prediction: str) -> None:
+    found = pipeline()("面积是多少？", prediction, "$$9$$")
+    assert (found.score, found.is_correct) == (0.0, False)
