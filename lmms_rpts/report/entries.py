@@ -192,7 +192,7 @@ class View:
 
     def _score(self, record: Any) -> float | None:
         """The value of the first metric, which says whether an answer is scored."""
-        found = next(iter(self.grading.metrics.values()))(record)
+        found = self.grading.score(record)
         return None if found is None else float(found)
 
     def _flags(self, record: Any) -> tuple[str, ...]:

@@ -22,9 +22,8 @@ from lmms_rpts.report.trees import draw_response
 from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.validity import set_title
 from lmms_rpts.tasks.grade_types import ShownGrade
-from lmms_rpts.tasks.rpts_eval.results import COUNTS
-from lmms_rpts.tasks.rpts_eval.summary import GROUPS
-from lmms_rpts.tasks.sheets import summary_sheets
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
+from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
 _MAIN = '<main id="main">'
 _CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
@@ -72,8 +71,8 @@ class Pages:
             differences=differences,
             difference_of=_difference_of,
             most=_MOST,
-            metric_groups=GROUPS,
-            counts=COUNTS,
+            metric_groups=GRADING.groups,
+            metrics=GRADING.metrics,
             no_image=no_image,
             fitted=partial(_fitted, longest=longest_side),
             draw=draw_response,
@@ -95,6 +94,7 @@ class Pages:
             bounded=bounded,
             parts_of=_parts_of,
             sheets_of=summary_sheets,
+            explanation=explanation,
             cell_parts=cell_parts,
         )
 
