@@ -31,8 +31,7 @@ LOG = "log"
 PYTHON = {FIRST: "python-importing", SECOND: "python"}
 """Names of the replacements for the Python interpreter; each uses one of the servers."""
 LMMS_EVAL = ("lmms_eval", "lmms_rpts.models.evaluate")
-_SUPPORT = ("tests.support.score_gold", "tests.support.tiny_llava")
-_MODULES = (*LMMS_EVAL, "torch.distributed.run", *_SUPPORT)
+_MODULES = (*LMMS_EVAL, "torch.distributed.run", "tests.support.tiny_llava")
 _PACKAGE = "benchmarks."
 _LONGEST_PLACE = 80
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
