@@ -90,7 +90,7 @@ def settings(grader: str, mistakes: bool, judge: str | None) -> Record:
         "grader": grader,
         "mistakes": mistakes,
         "judge": judge,
-        "prompt_version": Prompts().version,
+        "prompt_version": Prompts().version("compare"),
         "rules_version": RULES_VERSION,
     }
 

@@ -17,14 +17,12 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.cmmath import record as results
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, tree_frame
 from lmms_rpts.tasks.cmmath.record import (
     GRADING,
+    METRIC_LIST,
     METRICS,
     MISTAKES,
-    SSR,
     CmmathRecord,
     process_results,
     read_cmmath_runs,
@@ -61,6 +59,11 @@ def values(figures: Figures, *names: str) -> list[float | None]:
 # --- lmms-eval's table ---------------------------------------------------------------------------
 
 
+AGGREGATIONS: dict[str, Any] = {each["metric"]: each["aggregation"] for each in METRIC_LIST}
+SSR = [f"ssr_{threshold}" for threshold in THRESHOLDS]
+MEANS = [name for name in AGGREGATIONS if name not in SSR]
+
+
 def said(*given: Any, **fields: Any) -> str:
     return json.dumps(record(*given, **{"knowledge_point": "数(整数,小数)"} | fields))
 
@@ -85,8 +88,8 @@ def test_one_document(
     found: list[str], accuracy: float | None, undecided: float | None, coverage: float
 ) -> None:
     told = process_results({}, found)
-    assert tuple(told) == (*METRICS, *SSR)
-    assert [told[name] for name in METRICS] == [accuracy, undecided, coverage]
+    assert list(told) == [*MEANS, *SSR] == [*AGGREGATIONS]
+    assert [told[name] for name in MEANS] == [accuracy, undecided, coverage]
     points = [["数", "整数"], ["数", "小数"]]
     expected = None if accuracy is None else {"points": points, "accuracy": accuracy}
     assert [told[name] for name in SSR] == [expected] * 4
@@ -97,8 +100,6 @@ def test_a_document_without_points_says_nothing_of_any(points: str | None) -> No
     assert process_results({}, [said(knowledge_point=points)])["ssr_0.1"] is None
 
 
-SHARES = {"ssr_0.1": results.ssr_0_1, "ssr_0.2": results.ssr_0_2}
-SHARES |= {"ssr_0.3": results.ssr_0_3, "ssr_0.6": results.ssr_0_6}
 # A: 1, 0, 0 (one third); B: 0; C: 1; D: (1 + 0 + 0 + 0 + 0) / 5; E: unscored.
 RESULTS = [
     [said("correct", knowledge_point="A,C")],
@@ -117,7 +118,7 @@ class Task:
     args = None
 
     def aggregation(self) -> dict[str, Any]:
-        return {**dict.fromkeys(METRICS, mean_of_scored), **SHARES}
+        return AGGREGATIONS
 
 
 @table("repeats", 1, 2)
@@ -127,7 +128,7 @@ def test_lmms_evals_table_by_hand(repeats: int) -> None:
     for each in (each * repeats for each in RESULTS):
         for name, value in process_results({}, each).items():
             output.sample_metrics[(name, "none")].append(value)
-        for name in METRICS:
+        for name in MEANS:
             one = [process_results({}, [one])[name] for one in each]
             output.per_sample_metrics[(name, "none")].append(one)
     output.calculate_aggregate_metric(bootstrap_iters=1000)
@@ -144,11 +145,7 @@ def test_lmms_evals_table_by_hand(repeats: int) -> None:
     assert found["undecided_rate,none"] == pytest.approx(1 / 10)
     assert ("accuracy_expected_accuracy,none" in found) == (repeats > 1)
     for nothing in ([], [None], [None, None]):
-        assert all(math.isnan(each(nothing)) for each in SHARES.values())
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+        assert all(math.isnan(AGGREGATIONS[name](nothing)) for name in SSR)
 
 
 @given(
@@ -169,11 +166,12 @@ def test_summaries_have_the_numbers_of_lmms_evals_table(records: list[dict[str, 
         CmmathRecord.parse(each, task="cmmath", doc_id=at) for at, each in enumerate(records)
     )
     told = [process_results({}, [json.dumps(each)]) for each in records]
-    for name in METRICS:
-        assert [GRADING.metrics[name](each) for each in responses] == [each[name] for each in told]
+    for name in MEANS:
+        assert [METRICS[name].of(each) for each in responses] == [each[name] for each in told]
     (found,) = rows(summarize_cmmath([RunOf("a", "a", responses, {}, ())]))
-    for name, share in SHARES.items():
-        assert found.metrics[name].value == pytest.approx(_number(share([e[name] for e in told])))
+    for name in SSR:
+        share = AGGREGATIONS[name]([each[name] for each in told])
+        assert found.metrics[name].value == pytest.approx(None if math.isnan(share) else share)
 
 
 # --- records -------------------------------------------------------------------------------------
@@ -331,17 +329,16 @@ POINTS = [
 def test_points_and_tree_by_hand(tmp_path: Path) -> None:
     records = [record(outcome, knowledge_point=text) for outcome, text in POINTS]
     summary = summary_of(tmp_path, records, ("area",))
-    ssr = [f"ssr_{threshold}" for threshold in THRESHOLDS]
     (found,) = rows(summary)
     # 圆 3/4, 全等 1/2, 代数 0/1, 集合 1/1; 统计 has no score.
     assert (found.counts["points"], found.metrics["ssr_0.1"].n) == (4, 4)
-    assert values(found, *ssr) == [3 / 4, 3 / 4, 3 / 4, 2 / 4]
+    assert values(found, *SSR) == [3 / 4, 3 / 4, 3 / 4, 2 / 4]
     # For an area only its own points count: not 圆, although its problem also belongs to 代数.
     (algebra,) = rows(summary, "代数", "area")
     assert (algebra.questions, algebra.counts["points"]) == (2, 2)
-    assert values(algebra, *ssr) == [0.5] * 4
+    assert values(algebra, *SSR) == [0.5] * 4
     (statistics,) = rows(summary, "统计", "area")
-    assert (statistics.counts["points"], *values(statistics, *ssr)) == (0, None, None, None, None)
+    assert (statistics.counts["points"], *values(statistics, *SSR)) == (0, None, None, None, None)
     frame = tree_frame(summary.trees)
     columns = ["path", "level", "point", "problems", "scored", "accuracy"]
     assert frame[columns].fillna(-1).values.tolist() == [
