@@ -36,7 +36,7 @@ def _nothing_from_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    dataset._tell_left_out.cache_clear()
+    dataset.say_once.cache_clear()
 
 
 @pytest.fixture
