@@ -22,13 +22,12 @@ from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
 from tests.support import oracle
 from tests.support.cmmath import make_doc
 from tests.support.environment import VARIABLES, configure
-from tests.support.judge_server import JudgeServer, constant
+from tests.support.judge_server import JudgeServer
 from tests.support.tables import table
 
 Record = dict[str, Any]
 Judge = Callable[..., JudgeServer]
 YES, NO = "Both are 9.\n<Yes>", "It says 6.\n<No>"
-KIND = "It took 6 for 9.\nVerdict: perception"
 NINE, SIX, VAGUE = "面积是9．", "面积是6．", "面积是3乘3．"
 QUESTION = "如图，正方形的边长是$$3$$，则它的面积是 $$\\underline{}$$ ．"
 
@@ -85,18 +84,8 @@ def grade(*responses: str | None, **fields: Any) -> list[Record]:
     return [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
 
 
-def settings(grader: str, mistakes: bool, judge: str | None) -> Record:
-    return {
-        "grader": grader,
-        "mistakes": mistakes,
-        "judge": judge,
-        "prompt_version": Prompts().version("compare"),
-        "rules_version": RULES_VERSION,
-    }
-
-
 def shown(body: dict[str, Any]) -> str:
-    return str(body["messages"][-1]["content"])
+    return str(body["messages"][1]["content"])
 
 
 def asks_for_mistake(body: dict[str, Any]) -> bool:
@@ -107,42 +96,97 @@ def both(verdict: Any, kind: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda body: kind if asks_for_mistake(body) else verdict
 
 
-# --- rules ---------------------------------------------------------------------------------------
+# grader, whether mistakes are asked for, response, the judge's verdict and its reply on the mistake;
+# the score, who gave it, the kind of mistake, and the number of questions
+GRADES = [
+    ("rule", False, NINE, NO, "", 1.0, "rule", None, 0),
+    ("rule", False, SIX, YES, "", 0.0, "rule", None, 0),
+    ("rule", False, VAGUE, YES, "", None, None, None, 0),
+    ("judge", False, NINE, YES, "", 1.0, "judge", None, 1),
+    ("judge", False, NINE, NO, "", 0.0, "judge", None, 1),
+    ("judge", False, NINE, "Yes", "", 1.0, "judge", None, 1),
+    ("judge", False, NINE, "**<No>**", "", 0.0, "judge", None, 1),
+    ("both", False, NINE, NO, "", 1.0, "rule", None, 0),
+    ("both", False, SIX, YES, "", 0.0, "rule", None, 0),
+    ("both", False, VAGUE, YES, "", 1.0, "judge", None, 1),
+    ("rule", True, NINE, NO, "判定：计算", 1.0, "rule", None, 0),
+    ("rule", True, VAGUE, NO, "判定：计算", None, None, None, 0),
+    ("rule", True, "", NO, "判定：计算", 0.0, "rule", "reject", 0),
+    ("rule", True, None, NO, "判定：计算", None, None, None, 0),
+    ("rule", True, SIX, NO, "It took 6.\nVerdict: perception", 0.0, "rule", "perception", 1),
+    ("rule", True, SIX, NO, "判定：推理", 0.0, "rule", "reasoning", 1),
+    ("rule", True, SIX, NO, "判定：计算", 0.0, "rule", "calculation", 1),
+    ("rule", True, SIX, NO, "判定：拒答", 0.0, "rule", "reject", 1),
+    ("judge", True, NINE, NO, "判定：推理", 0.0, "judge", "reasoning", 2),
+    ("judge", True, NINE, NO, "感知或推理", 0.0, "judge", None, 2),
+]
 
 
-def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) -> None:
-    (record,) = grade(f"<think>也许是6？</think>{NINE}")
-    assert record == {
-        "schema": "lmms_rpts.cmmath",
-        "schema_version": 1,
-        "outcome": "scored",
-        "reason": None,
-        "score": 1.0,
-        "grader": "rule",
-        "grades": {"rule": {"outcome": "correct", "answer": "9", "rule": "number"}, "judge": None},
-        "answer_type": "number",
-        "answer": NINE,
-        "source": "thinking",
-        "mistake": None,
-        "instance": {
-            "id": "90001",
-            "question": QUESTION,
-            "reference": "$$9$$",
-            "form": "blank",
-            "category": "Plane Geometry",
-            "grade_id": 4,
-            "grade_group": 1,
-            "knowledge_point": "图形(面积(正方形的面积))",
-            "images": ["90001_img.png"],
-        },
-        "settings": settings("rule", False, None),
+@table("grader, errors, response, verdict, kind, score, by, mistake, requests", *GRADES)
+def test_which_grade_counts_and_what_the_judge_is_asked(
+    judge: Judge,
+    grader: str,
+    errors: bool,
+    response: str | None,
+    verdict: str,
+    kind: str,
+    score: float | None,
+    by: str | None,
+    mistake: str | None,
+    requests: int,
+) -> None:
+    server = judge(both(verdict, kind), grader=grader, errors=errors)
+    (record,) = grade(response and f"<think>也许是6？</think>{response}")
+    assert (record["score"], record["grader"]) == (score, by)
+    assert record["outcome"] == ("unscored" if score is None else "scored")
+    judged = {"score": score, "reply": verdict, "error": None} if by == "judge" else None
+    assert record["grades"]["judge"] == judged
+    assert record["settings"] == {
+        "grader": grader,
+        "mistakes": errors,
+        "judge": "openai:test" if errors or grader != "rule" else None,
+        "prompt_version": Prompts().version("compare"),
+        "rules_version": RULES_VERSION,
     }
-    assert graded == [(QUESTION, "$$9$$", NINE)]
-    six, vague = grade(SIX, VAGUE)
-    assert (six["outcome"], six["score"], six["grader"]) == ("scored", 0.0, "rule")
-    assert (vague["outcome"], vague["score"], vague["grader"]) == ("unscored", None, None)
-    assert vague["reason"] == "the rules leave it undecided: number"
-    assert (vague["grades"]["rule"]["outcome"], vague["grades"]["judge"]) == ("undecided", None)
+    if errors and score == 0:
+        told = record["mistake"]
+        assert (told["kind"], told["reply"]) == (mistake, kind if response else None)
+        named = "one of perception, reasoning, calculation and reject" if mistake is None else ""
+        assert named in (told["error"] or "")
+    else:
+        assert record["mistake"] is None
+    compared = [shown(body) for body in server.requests if not asks_for_mistake(body)]
+    explained = [shown(body) for body in server.requests if asks_for_mistake(body)]
+    assert len({*compared, *explained}) == requests
+    # The problem in readable notation, and the response unchanged, without thinking.
+    readable = "<<<如图，正方形的边长是$3$，则它的面积是 ____ ．>>>"
+    solution = "<<<$9$\n\n正方形的面积等于边长乘边长：$3\\times 3=9$．>>>"
+    for text in compared:
+        assert all(part in text for part in (readable, "<<<$9$>>>", f"<<<{response}>>>"))
+    for text in explained:
+        assert all(part in text for part in (readable, solution, f"<<<{response}>>>"))
+    assert not any("也许是6" in text for text in (*compared, *explained))
+
+
+def test_without_a_solution_the_answer_stands_for_it(judge: Judge) -> None:
+    server = judge(both(NO, "判定：计算"), errors=True)
+    grade(SIX, analysis="")
+    assert "<<<$9$>>>" in shown(server.requests[0])
+
+
+def test_the_judge_none_leaves_answers_to_be_graded_later(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = judge(grader="both", errors=True)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
+    vague, six, nine = grade(VAGUE, SIX, NINE)
+    assert vague["reason"] == "not judged: the judge is 'none'"
+    assert vague["grades"]["judge"] == {"score": None, "reply": None, "error": vague["reason"]}
+    assert vague["mistake"] is None
+    assert (six["score"], six["mistake"]["kind"]) == (0.0, None)
+    assert six["mistake"]["error"] == "not judged: the judge is 'none'"
+    assert (nine["score"], nine["settings"]["judge"]) == (1.0, "none")
+    assert server.calls == 0
 
 
 def test_warnings_name_what_is_undecided_and_what_failed(
@@ -176,100 +220,17 @@ def test_many_responses_have_a_progress_bar(
     assert (f"{many}/{many}" in capsys.readouterr().err) == (rank == "0")
 
 
-# --- a judge -------------------------------------------------------------------------------------
-
-
-@table("reply, score", (YES, 1.0), (NO, 0.0), ("Yes", 1.0), ("**<No>**", 0.0))
-def test_the_judges_grade_counts(judge: Judge, reply: str, score: float) -> None:
-    server = judge(constant(reply), grader="judge")
-    (record,) = grade(f"<think>也许是6？</think>{NINE}")
-    assert (record["score"], record["grader"]) == (score, "judge")
-    assert record["grades"]["rule"]["outcome"] == "correct"
-    assert record["grades"]["judge"] == {"score": score, "reply": reply, "error": None}
-    assert record["settings"] == settings("judge", False, "openai:test")
-    (body,) = server.requests
-    # The problem in readable notation, and the response unchanged, without thinking.
-    readable = "<<<如图，正方形的边长是$3$，则它的面积是 ____ ．>>>"
-    assert all(text in shown(body) for text in (readable, "<<<$9$>>>", f"<<<{NINE}>>>"))
-    assert "也许是6" not in shown(body)
-    assert body["messages"][0]["content"].startswith("You check whether")
-
-
-def test_both_ask_only_about_what_is_undecided(judge: Judge) -> None:
-    server = judge(constant(YES), grader="both")
-    records = grade(NINE, SIX, VAGUE)
-    assert [record["score"] for record in records] == [1.0, 0.0, 1.0]
-    assert [record["grader"] for record in records] == ["rule", "rule", "judge"]
-    judged = {"score": 1.0, "reply": YES, "error": None}
-    assert [record["grades"]["judge"] for record in records] == [None, None, judged]
-    assert {record["settings"]["judge"] for record in records} == {"openai:test"}
-    (body,) = server.requests
-    assert f"<<<{VAGUE}>>>" in shown(body)
-    server = judge(grader="rule")
-    assert {record["settings"]["judge"] for record in grade(NINE, SIX, VAGUE)} == {None}
-    assert server.calls == 0
-
-
-# --- kinds of mistakes ---------------------------------------------------------------------------
-
-
-@table(
-    "reply, kind",
-    (KIND, "perception"),
-    ("判定：推理", "reasoning"),
-    ("判定：计算", "calculation"),
-    ("判定：拒答", "reject"),
-)
-def test_the_kind_of_a_mistake(judge: Judge, reply: str, kind: str) -> None:
-    server = judge(constant(reply), grader="rule", errors=True)
-    (record,) = grade(f"<think>也许是9？</think>{SIX}")
-    assert record["mistake"] == {"kind": kind, "reply": reply, "error": None}
-    assert (record["score"], record["grader"], record["grades"]["judge"]) == (0.0, "rule", None)
-    assert record["settings"] == settings("rule", True, "openai:test")
-    (body,) = server.requests
-    assert "<<<$9$\n\n正方形的面积等于边长乘边长：$3\\times 3=9$．>>>" in shown(body)
-    assert f"<<<{SIX}>>>" in shown(body)
-    assert "也许是9" not in shown(body)
-
-
-def test_only_incorrect_answers_have_a_mistake(judge: Judge) -> None:
-    server = judge(constant("判定：计算"), grader="rule", errors=True)
-    records = grade(NINE, SIX, VAGUE, "", None, analysis="")
-    kinds = [record["mistake"] and record["mistake"]["kind"] for record in records]
-    assert kinds == [None, "calculation", None, "reject", None]
-    (body,) = server.requests
-    assert "<<<$9$>>>" in shown(body), "without a solution, the answer stands for it"
-
-
-@table(
-    "reply, kind, error",
-    ("判定：推理", "reasoning", ""),
-    ("感知或推理", None, "one of perception, reasoning, calculation and reject"),
-)
-def test_a_mistake_is_asked_for_after_the_judge_found_one(
-    judge: Judge, reply: str, kind: str | None, error: str
+def test_the_rules_get_the_question_and_the_answer_without_thinking(
+    graded: list[tuple[str, str, str]],
 ) -> None:
-    server = judge(both(NO, reply), grader="judge", errors=True)
-    (record,) = grade(NINE)
-    assert (record["outcome"], record["score"]) == ("scored", 0.0)
-    assert (record["mistake"]["kind"], record["mistake"]["reply"]) == (kind, reply)
-    assert error in (record["mistake"]["error"] or "")
-    assert [asks_for_mistake(body) for body in server.requests[:2]] == [False, True]
-
-
-def test_the_judge_none_leaves_answers_to_be_graded_later(
-    judge: Judge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = judge(grader="both", errors=True)
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
-    vague, six, nine = grade(VAGUE, SIX, NINE)
-    assert vague["reason"] == "not judged: the judge is 'none'"
-    assert vague["grades"]["judge"] == {"score": None, "reply": None, "error": vague["reason"]}
-    assert vague["mistake"] is None
-    assert (six["score"], six["mistake"]["kind"]) == (0.0, None)
-    assert six["mistake"]["error"] == "not judged: the judge is 'none'"
-    assert (nine["score"], nine["settings"]["judge"]) == (1.0, "none")
-    assert server.calls == 0
+    (record,) = grade(f"<think>也许是6？</think>{VAGUE}")
+    assert graded == [(QUESTION, "$$9$$", VAGUE)]
+    assert record["reason"] == "the rules leave it undecided: number"
+    assert record["grades"]["rule"] == {"outcome": "undecided", "answer": "", "rule": "number"}
+    assert (record["answer"], record["source"], record["answer_type"]) == (
+        *(VAGUE, "thinking"),
+        "number",
+    )
 
 
 # --- a verifier of lmms-eval ---------------------------------------------------------------------
