@@ -30,7 +30,7 @@ FIRST, SECOND = "first", "second"
 LOG = "log"
 PYTHON = {FIRST: "python-importing", SECOND: "python"}
 """Names of the replacements for the Python interpreter; each uses one of the servers."""
-LMMS_EVAL = ("lmms_eval", "lmms_rpts.models.evaluate")
+LMMS_EVAL = ("lmms_eval", "lmms_rpts.host.evaluate")
 _SUPPORT = ("tests.support.score_gold", "tests.support.tiny_llava")
 _MODULES = (*LMMS_EVAL, "torch.distributed.run", *_SUPPORT)
 _PACKAGE = "benchmarks."

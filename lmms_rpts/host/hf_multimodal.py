@@ -23,6 +23,7 @@ from PIL import Image
 from tqdm import tqdm
 from transformers import AutoModelForImageTextToText
 
+from lmms_rpts.host.token_loss import TokenLoss
 from lmms_rpts.judging.backends.transformers_model import (
     ChatModel,
     Prompt,
@@ -30,7 +31,6 @@ from lmms_rpts.judging.backends.transformers_model import (
     best_device,
     load_chat,
 )
-from lmms_rpts.models.token_loss import TokenLoss
 
 _PLACEHOLDER = "<image>"
 """Placeholder for an image in prompts of lmms-eval."""

@@ -16,7 +16,7 @@ from lmms_eval.models.simple.llava_hf import LlavaHf
 from PIL import Image
 from transformers import LlavaForConditionalGeneration, LlavaProcessor
 
-from lmms_rpts.models.hf_multimodal import HfMultimodal, cut, generation_options, read_images
+from lmms_rpts.host.hf_multimodal import HfMultimodal, cut, generation_options, read_images
 from tests.support.tables import table
 
 ON_CPU: dict[str, Any] = {"device": "cpu", "dtype": "float32", "attn_implementation": "eager"}

@@ -20,19 +20,13 @@ from lmms_rpts.filters.grading import in_sight
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import REQUEST_FAILED
+from lmms_rpts.host.correctness import Criterion, choose, is_right, parse_criterion, survey
+from lmms_rpts.host.documents import host_document, target_text
+from lmms_rpts.host.names import WrappedName
+from lmms_rpts.host.processes import Exchange
+from lmms_rpts.host.prompts import messages_with_steps, with_steps
 from lmms_rpts.runs.task_grades import TARGET, load_task_grades
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.any_task.correctness import (
-    Criterion,
-    choose,
-    is_right,
-    parse_criterion,
-    survey,
-)
-from lmms_rpts.tasks.any_task.documents import host_document, target_text
-from lmms_rpts.tasks.any_task.names import WrappedName
-from lmms_rpts.tasks.any_task.processes import Exchange
-from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import visuals_of
 from lmms_rpts.tasks.rpts_eval.results import process_results

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.tasks.result_hooks import our_tasks
+from lmms_rpts.host.result_hooks import our_tasks
 
 _LIKELIHOOD, _ROUNDS = "loglikelihood", "generate_until_multi_round"
 _NEEDS = {_LIKELIHOOD: "score answer options by likelihood", _ROUNDS: "answer in several rounds"}

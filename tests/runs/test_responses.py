@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.rescoring import plan_rescoring
-from lmms_rpts.models.responses import ResponsesError, read_responses
+from lmms_rpts.runs.responses import ResponsesError, read_responses
 from tests.support.tables import table
 
 PREDICTION = {"question_id": "question_geo_1", "answer": "Final Answer: A", "task": "geo"}

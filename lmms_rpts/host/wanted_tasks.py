@@ -1,12 +1,10 @@
-"""What a process needs: its tasks (indexing all of lmms-eval takes ten seconds), and images."""
+"""The tasks that a process needs: indexing all of lmms-eval takes ten seconds."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import pairwise
 
 _wanted: ContextVar[tuple[str, ...] | None] = ContextVar("wanted_tasks", default=None)
 
@@ -24,8 +22,3 @@ def only_tasks(names: Sequence[str]) -> Iterator[None]:
 def wanted_tasks() -> tuple[str, ...] | None:
     """The tasks that are needed; None: all."""
     return _wanted.get()
-
-
-def shows_images() -> bool:
-    """Whether a model is shown images: ``replay`` on the command line is not."""
-    return ("--model", "replay") not in pairwise(sys.argv) and "--model=replay" not in sys.argv

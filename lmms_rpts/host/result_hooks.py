@@ -41,7 +41,7 @@ def consolidate_group_results(
     original: Callable[..., Any], results: Any, versions: Any, tasks: Any, *more: Any, **named: Any
 ) -> Any:
     """Group results without metrics that no document has a value of."""
-    own_tasks = sys.modules.get("lmms_rpts.tasks.own_tasks")
+    own_tasks = sys.modules.get("lmms_rpts.host.own_tasks")
     if own_tasks is not None:  # it has checked each task with RPTS filters
         own_tasks.drop_unlisted_metrics(results, tasks)
     return original(results, versions, tasks, *more, **named)
@@ -155,7 +155,7 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
 def with_places(results: Any) -> Any:
     """The results of an evaluation, with its settings and places; None in other processes."""
     try:
-        from lmms_rpts.tasks.any_task.names import is_scored
+        from lmms_rpts.host.names import is_scored
         from lmms_rpts.tasks.benchmark import configuration, record_places
 
         configs = (results or {}).get("configs") or {}
@@ -231,7 +231,7 @@ def start_wandb(original: Callable[..., None], logger: Any, results: Any) -> Non
     ``Yaml``, next to one of our tasks would lose all tables of the run.
     """
     original(logger, results)
-    from lmms_rpts.tasks.wandb_tables import scored_tasks
+    from lmms_rpts.host.wandb_tables import scored_tasks
 
     versions = logger.results.get("versions")
     if isinstance(versions, dict) and scored_tasks(results.get("configs") or {}):
@@ -246,7 +246,7 @@ def log_wandb_samples(
     In 0.7.3, lmms-eval's own function fails at the first task: it needs ``arguments``, which the
     samples lost when they were saved.
     """
-    from lmms_rpts.tasks.wandb_tables import log_tables, scored_tasks
+    from lmms_rpts.host.wandb_tables import log_tables, scored_tasks
 
     log = log_tables if scored_tasks(logger.task_configs) else original
     log(logger, samples)

@@ -12,8 +12,8 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import load_settings, options_given
+from lmms_rpts.host.names import read_simply
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
-from lmms_rpts.tasks.any_task.names import read_simply
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY
 
@@ -146,8 +146,8 @@ def examine_folder(folder: Path) -> Sequence[Check]:
 
 def _examined(manager: Any, name: str) -> Check:
     """The result for one task; a JudgeConfigurationError if it needs a judge, or a better one."""
+    from lmms_rpts.host.own_tasks import check_own_tasks
     from lmms_rpts.tasks.own.starting import check_name
-    from lmms_rpts.tasks.own_tasks import check_own_tasks
 
     try:
         config = manager._get_config(name)

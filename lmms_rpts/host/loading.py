@@ -10,7 +10,7 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean
-from lmms_rpts.tasks.any_task.names import split_name, task_files
+from lmms_rpts.host.names import split_name, task_files
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images
 
@@ -28,7 +28,7 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     import lmms_eval.models  # noqa: F401 - it loads the plugin
     from lmms_eval.tasks import TaskManager
 
-    from lmms_rpts.models.wanted_tasks import only_tasks
+    from lmms_rpts.host.wanted_tasks import only_tasks
 
     asked = split_name(name)
     base = asked.base if asked else name

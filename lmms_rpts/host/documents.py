@@ -18,9 +18,9 @@ from lmms_rpts.filters.documents import (
     as_text,
     without_media,
 )
-from lmms_rpts.tasks.any_task.loading import image_name, load_task
-from lmms_rpts.tasks.any_task.names import split_name
-from lmms_rpts.tasks.any_task.prompts import language_of, with_steps, without_steps
+from lmms_rpts.host.loading import image_name, load_task
+from lmms_rpts.host.names import split_name
+from lmms_rpts.host.prompts import language_of, with_steps, without_steps
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 

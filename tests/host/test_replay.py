@@ -11,8 +11,8 @@ import pytest
 from datasets import Dataset
 from lmms_eval.api.instance import GenerationResult, TokenCounts
 
-from lmms_rpts.models.replay import Replay
-from lmms_rpts.models.responses import ResponsesError, read_responses
+from lmms_rpts.host.replay import Replay
+from lmms_rpts.runs.responses import ResponsesError, read_responses
 from tests.support.tables import table
 
 

@@ -13,7 +13,7 @@ from lmms_eval.api.registry import register_model
 
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
 
 _ARGUMENTS = ("samples", "name")
 

@@ -9,9 +9,9 @@ from loguru import logger
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import FieldError
+from lmms_rpts.host.names import filters_of
 from lmms_rpts.runs.record import Cell, Record
 from lmms_rpts.runs.samples import records_of_sample
-from lmms_rpts.tasks.any_task.names import filters_of
 from lmms_rpts.tasks.benchmark import filter_names, record_types
 
 _NOT_SHOWN = ("doc", "arguments", "doc_hash", "token_counts", "input_media")

@@ -12,7 +12,7 @@ from lmms_rpts.base.settings import load_settings, parse_choice
 from lmms_rpts.filters.responses import Doc, TransformedResponse, missing_response
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.tasks.any_task.host import FILTER, NOT_TOLD, HostTask
+from lmms_rpts.host.wrapped_task import FILTER, NOT_TOLD, HostTask
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import image_fault
 

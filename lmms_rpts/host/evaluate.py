@@ -1,6 +1,6 @@
 """Entry point of lmms-eval for lmms-rpts commands: an interrupt ends it without a traceback.
 
-Run as ``python -m lmms_rpts.models.evaluate ARGUMENTS``, instead of ``python -m lmms_eval``.
+Run as ``python -m lmms_rpts.host.evaluate ARGUMENTS``, instead of ``python -m lmms_eval``.
 Only the tasks that ``--tasks`` names are indexed.
 """
 
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from lmms_rpts.base.terminal import log_to
-from lmms_rpts.models.wanted_tasks import only_tasks
+from lmms_rpts.host.wanted_tasks import only_tasks
 
 LOG = "--log-to"
 """The first argument, followed by a file for lmms-eval's output, except progress bars."""

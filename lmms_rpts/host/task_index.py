@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.models.wanted_tasks import wanted_tasks
-from lmms_rpts.tasks.any_task.names import split_name
+from lmms_rpts.host.names import split_name
+from lmms_rpts.host.wanted_tasks import wanted_tasks
 from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of
 
 _NAME = re.compile(r"^task[ \t]*:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmms_rpts.base.settings import SettingError
-from lmms_rpts.tasks.any_task.correctness import (
+from lmms_rpts.host.correctness import (
     Criterion,
     first_criterion,
     greatest_value,

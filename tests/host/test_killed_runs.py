@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lmms_eval.caching.response_cache import ResponseCache
 
-from lmms_rpts.tasks.result_hooks import add_killed_runs
+from lmms_rpts.host.result_hooks import add_killed_runs
 
 
 def rows(file: Path) -> int:
