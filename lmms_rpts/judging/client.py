@@ -119,7 +119,7 @@ class JudgeClient:
         self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
         self._answers: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._unreadable: int | None = 0  # number of requests; None: a reply was readable
+        self._unreadable: set[str] | None = set()  # keys of requests; None: a reply was readable
         self._decoding = asyncio.Semaphore(2)
         self._unreachable = 0
         self._in_vain = 0
@@ -150,18 +150,18 @@ class JudgeClient:
         finally:
             if verdict is None or verdict.error:
                 del self._answers[key]  # it is asked again
-        self._check_readable(request, verdict)
+        self._check_readable(request, key, verdict)
         return verdict
 
-    def _check_readable(self, request: JudgeRequest, verdict: Verdict) -> None:
+    def _check_readable(self, request: JudgeRequest, key: str, verdict: Verdict) -> None:
         """Stop the run if no verdict can be read; a judge that cannot rewrite may still score."""
         if self._unreadable is None or not request_kinds()[request.kind].has_verdict:
             return
         if verdict.value is not None:
             self._unreadable = None
         elif verdict.text is not None:
-            self._unreadable += 1
-            if self._unreadable >= UNREADABLE:
+            self._unreadable.add(key)  # once, even if the request is made again
+            if len(self._unreadable) >= UNREADABLE:
                 self._stop_signal.stop(
                     f"{self.member.name}: no reply to the first {UNREADABLE} requests could be "
                     f"read, for example {shorten(verdict.text, 200)!r}; use a larger model as the "
