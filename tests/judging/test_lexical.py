@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 
 import pytest
 
 from lmms_rpts.judging import JudgeRequest, RefusedError, parse_score
 from lmms_rpts.judging.backends.lexical import LexicalJudge, similarity
 from tests.support.tables import table
-from tests.support.waiting import LONGEST
 
 
 def score(kind: str, claim: str, *evidence: str) -> float:
@@ -114,12 +110,6 @@ def test_scores(kind: str, claim: str, evidence: list[str], low: float, high: fl
     assert low <= score(kind, claim, *evidence) <= high
 
 
-def test_premises_count_together() -> None:
-    claim = "three dogs play and the bus leaves at noon"
-    halves = ("three dogs play", "the bus leaves at noon")
-    assert score("inference", claim, *halves) > max(score("inference", claim, h) for h in halves)
-
-
 SITUATION = "Person A visits the museum on Monday."
 
 
@@ -143,49 +133,34 @@ def test_turning_a_conclusion_round_costs(sound: str, unsound: str, premises: li
     assert 0.0 < wrong < right
 
 
-def test_a_negation_out_of_nowhere_is_worse_than_one_that_is_gone() -> None:
-    plain, negative = "the door is open", "the door is not open"
-    invented = score("inference", negative, SITUATION, plain)
-    lost = score("inference", plain, SITUATION, negative)
-    assert 0.0 < invented < lost < score("inference", plain, SITUATION, plain)
+OPEN, NOT_OPEN = "the door is open", "the door is not open"
+RED_CAR = "the red car blocks the narrow street"
 
 
 @table(
-    "claim, premises",
-    ("the red car blocks the narrow street", ["a red car stands there", "the street is narrow"]),
-    ("红色汽车堵住狭窄街道", ["那里停着一辆红色汽车", "街道很狭窄"]),
+    "claim, premises, better_claim, better",
+    # an invented negation is worse than a lost one
+    (NOT_OPEN, [SITUATION, OPEN], OPEN, [SITUATION, NOT_OPEN]),
+    (OPEN, [SITUATION, NOT_OPEN], OPEN, [SITUATION, OPEN]),
+    # premises count together
+    *(
+        (claim, [SITUATION, each], claim, [SITUATION, *premises])
+        for claim, *premises in (
+            (RED_CAR, "a red car stands there", "the street is narrow"),
+            ("红色汽车堵住狭窄街道", "那里停着一辆红色汽车", "街道很狭窄"),
+        )
+        for each in premises
+    ),
+    # inflected words are similar
+    ("visitors shout", ["", "every visitor walks"], "visitors walked", ["", "every visitor walks"]),
 )
-def test_a_missing_premise_is_missed(claim: str, premises: list[str]) -> None:
-    whole = score("inference", claim, SITUATION, *premises)
-    assert all(score("inference", claim, SITUATION, each) < whole for each in premises)
+def test_some_scores_are_greater_than_others(
+    claim: str, premises: list[str], better_claim: str, better: list[str]
+) -> None:
+    assert 0 < score("inference", claim, *premises) < score("inference", better_claim, *better)
 
 
-def test_inflected_words_are_similar() -> None:
-    forms = score("inference", "visitors walked", "", "every visitor walks")
-    assert score("inference", "visitors shout", "", "every visitor walks") < forms < 1.0
-
-
-def test_scores_are_deterministic() -> None:
-    code = (
-        "from tests.judging.test_lexical import *;"
-        "print([score('inference', c, *e) for c, e in REPEATS + UNRELATED],"
-        "similarity('three dogs play here', 'two dogs play there'))"
-    )
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert said[0] == said[1] != ""
-
-
-@table("kind", "transform", "answer", "grade", "consistency", "compare", "mistake", "solution")
+@table("kind", "transform", "answer", "match")
 def test_lexical_refuses_to_write(kind: str) -> None:
     with pytest.raises(RefusedError, match="only scores"):
         score(kind, "a", "b")
