@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from tests.support.dist import build_dist
-from tests.support.fork_client import AVAILABLE, ROOT
-from tests.support.lmms import Run, run, stop_server, the_server, use_server
+from tests.support.fork_server import AVAILABLE, ROOT
+from tests.support.lmms import Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
 from tests.support.once import build_once
 from tests.support.order import LONG, deal
@@ -149,7 +149,7 @@ def tiny_llava(shared_folder: Path) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     """Connects a worker to the fork server, which the controller has started for all workers."""
     if folder := getattr(config, "workerinput", {}).get(SERVER):
-        use_server(folder)
+        the_server(Path(folder))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.cmmath import make_problem, write_cmmath, write_responses

@@ -25,7 +25,7 @@ from lmms_rpts.commands.doctor import installation
 from lmms_rpts.commands.doctor.examination import Stage, plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
-from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.judging.prompts import Prompts
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
@@ -45,6 +45,7 @@ from tests.support.tiny_lm import build_tiny_lm
 from tests.support.validity import make_set, make_validity, write_validity
 from tests.support.waiting import LONGEST
 
+VERSION = Prompts().version()
 KEY = "sk-verysecret0123456789abcdef"
 Doctor = Callable[..., Result]
 
@@ -429,7 +430,7 @@ def test_a_judge_that_was_validated(
 ) -> None:
     sets = (make_set(), make_set("visual\x1b[2J", blind=True), make_set("odd", metrics={}))
     path = write_validity(
-        tmp_path / "v.json", make_validity(*sets, judge="lexical", prompt_version=PROMPT_VERSION)
+        tmp_path / "v.json", make_validity(*sets, judge="lexical", prompt_version=VERSION)
     )
     monkeypatch.setenv("LMMS_RPTS_VALIDITY", str(path))
     known = doctor("--judge", "lexical")
@@ -440,7 +441,7 @@ def test_a_judge_that_was_validated(
         "images AUC 0.71 [0.65, 0.77]"
     )
     write_validity(
-        path, make_validity(make_set(metrics={}), judge="lexical", prompt_version=PROMPT_VERSION)
+        path, make_validity(make_set(metrics={}), judge="lexical", prompt_version=VERSION)
     )
     assert "no set has an AUC" in about(doctor("--judge", "lexical").output, "validity")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.fork_client import ROOT
+from tests.support.fork_server import ROOT
 from tests.support.order import LONG, deal
 from tests.support.tables import table
 

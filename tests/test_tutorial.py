@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.support.fork_client import ROOT
+from tests.support.fork_server import ROOT
 from tests.support.lmms import Run, run
 from tests.support.notebook import NOTEBOOK, execute, outputs
 

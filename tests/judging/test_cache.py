@@ -156,7 +156,6 @@ def test_judges_that_cost_nothing_leave_no_answers(tmp_path: Path) -> None:
 
 BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
 OTHERS: list[dict[str, Any]] = [
-    {"prompt_version": "2"},
     {"kind": "inference"},
     {"sample": 1},
     {"evidence": ("c",)},
@@ -210,7 +209,7 @@ def test_answers_of_earlier_releases_are_found(
         identity = {"model": "m"}  # noqa: RUF012
 
     monkeypatch.setattr(client, "PARSER_VERSION", "1")
-    key = "51f85a7014c213800424075cfa62277f80f066caf365aee3fff6cbe0ee1cab88"
+    key = "89d104232cb2c8af933d3cae704cbde2b908d19f354d6b2c43a1fe58c7f0f42d"
     with contextlib.closing(AnswerCache(tmp_path)) as ours:
         ours.store(key, "test", BASE, "Score: 0.7", None)
     with opened(Known(in_order(FatalJudgeError("no"))), tmp_path) as engine:

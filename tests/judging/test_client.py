@@ -309,6 +309,25 @@ def test_random_schedules_respect_the_limit_and_lose_no_slot(
     run(work())
 
 
+def test_a_caller_cancelled_right_after_admission_gives_its_slot_back() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+
+        async def hold() -> None:
+            async with limit.slot():
+                await asyncio.sleep(1)
+
+        async with limit.slot():
+            first, second = asyncio.ensure_future(hold()), asyncio.ensure_future(hold())
+            await asyncio.sleep(0)
+        first.cancel()  # it was granted a slot, but was not woken yet
+        await asyncio.wait_for(second, 10)
+        assert first.cancelled()
+        assert limit.active == 0
+
+    run(work())
+
+
 @table(
     "urgencies, order",
     ([0, 0, 0, 0], [0, 1, 2, 3]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.support.fork_client import ROOT
+from tests.support.fork_server import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^ *```(\w*)\n(.*?)^ *```", README, re.DOTALL | re.MULTILINE)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.filters import grading as filters_grading
-from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.cmmath import grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade
@@ -117,7 +117,7 @@ def test_a_record_by_rules_needs_no_judge(graded: list[tuple[str, str, str]]) ->
             "grader": "rule",
             "mistakes": False,
             "judge": None,
-            "prompt_version": PROMPT_VERSION,
+            "prompt_version": Prompts().version("compare"),
             "rules_version": "5",
         },
     }
@@ -210,7 +210,7 @@ def test_the_judges_grade_counts(
         "grader": "judge",
         "mistakes": False,
         "judge": "openai:test",
-        "prompt_version": PROMPT_VERSION,
+        "prompt_version": Prompts().version("compare"),
         "rules_version": "5",
     }
     (body,) = server.requests
@@ -267,7 +267,7 @@ def test_the_kind_of_a_mistake_is_told(
         "grader": "rule",
         "mistakes": True,
         "judge": "openai:test",
-        "prompt_version": PROMPT_VERSION,
+        "prompt_version": Prompts().version("compare"),
         "rules_version": "5",
     }
     (body,) = server.requests

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.base import FilterInputError
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.reasoning import ImageQuery, InferenceQuery, parse_chain, plan_steps
@@ -24,7 +25,7 @@ from lmms_rpts.reasoning.planning import gold_facts
 from lmms_rpts.tasks.cmmath import grading as module
 from lmms_rpts.tasks.cmmath.grading import Grade
 from lmms_rpts.tasks.cmmath.reasoning import LONGEST_SOLUTION, CmmathTransformFilter, rpts_fields
-from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
+from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.support import oracle
 from tests.support.cmmath import make_doc
 from tests.support.instances import make_doc as make_instance

@@ -10,21 +10,12 @@ import pytest
 from lmms_eval.evaluator_utils import TaskOutput
 
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.cmmath.record import (
-    METRICS,
-    SSR,
-    process_results,
-    ssr_0_1,
-    ssr_0_2,
-    ssr_0_3,
-    ssr_0_6,
-)
+from lmms_rpts.tasks.cmmath.record import METRIC_LIST, process_results
 from tests.support.cmmath_runs import make_cmmath_record
 
-AGGREGATIONS = {"ssr_0.1": ssr_0_1, "ssr_0.2": ssr_0_2, "ssr_0.3": ssr_0_3, "ssr_0.6": ssr_0_6}
-
-
-NAMES = (*METRICS, *SSR)
+AGGREGATIONS = {each["metric"]: each["aggregation"] for each in METRIC_LIST}
+METRICS = tuple(name for name, each in AGGREGATIONS.items() if each is mean_of_scored)
+SSR = ("ssr_0.1", "ssr_0.2", "ssr_0.3", "ssr_0.6")
 
 
 def record(
@@ -58,7 +49,7 @@ def test_one_document(
     results: list[str], accuracy: float | None, undecided: float | None, coverage: float
 ) -> None:
     found = process_results({}, results)
-    assert tuple(found) == NAMES
+    assert tuple(found) == (*METRICS, *SSR) == tuple(AGGREGATIONS)
     assert [found[name] for name in METRICS] == [accuracy, undecided, coverage]
     points = [["数", "整数"], ["数", "小数"]]
     expected = None if accuracy is None else {"points": points, "accuracy": accuracy}
@@ -102,13 +93,13 @@ def test_the_share_of_points_by_hand(metric: str, share: float) -> None:
 def test_repeats_are_one_problem() -> None:
     """The mean of the repeats is the problem's accuracy: (1/2 + 0) / 2 of point A."""
     results = [[record(1.0, points="A"), record(0.0, points="A")], [record(0.0, points="A")]]
-    assert ssr_0_2(items("ssr_0.2", results)) == 1.0
-    assert ssr_0_3(items("ssr_0.3", results)) == 0.0
+    assert AGGREGATIONS["ssr_0.2"](items("ssr_0.2", results)) == 1.0
+    assert AGGREGATIONS["ssr_0.3"](items("ssr_0.3", results)) == 0.0
 
 
 @pytest.mark.parametrize("nothing", [[], [None], [None, None]])
 def test_without_any_point_there_is_no_share(nothing: list[None]) -> None:
-    assert all(math.isnan(each(nothing)) for each in AGGREGATIONS.values())
+    assert all(math.isnan(AGGREGATIONS[name](nothing)) for name in SSR)
 
 
 # --- in lmms-eval's own table --------------------------------------------------------------------
@@ -120,7 +111,7 @@ class Task:
     args = None
 
     def aggregation(self) -> dict[str, Any]:
-        return {**dict.fromkeys(METRICS, mean_of_scored), **AGGREGATIONS}
+        return dict(AGGREGATIONS)
 
 
 def table(results: list[list[str]], repeats: int = 1) -> dict[str, Any]:

@@ -407,13 +407,14 @@ def test_the_numbers_are_those_of_lmms_evals_table(records: list[dict[str, Any]]
     responses = tuple(
         CmmathRecord.parse(each, task="cmmath", doc_id=at) for at, each in enumerate(records)
     )
-    for name in results.METRICS:
-        assert [GRADING.metrics[name](each) for each in responses] == [
+    for name in ("accuracy", "undecided_rate", "grader_coverage"):
+        assert [GRADING.metrics[name].of(each) for each in responses] == [
             results.process_results({}, [json.dumps(each)])[name] for each in records
         ]
     (found,) = rows(summarize_cmmath([RunOf("a", "a", responses, {}, ())]))
     told = [results.process_results({}, [json.dumps(each)]) for each in records]
-    for name, ssr in (("ssr_0.1", results.ssr_0_1), ("ssr_0.6", results.ssr_0_6)):
+    for name in ("ssr_0.1", "ssr_0.6"):
+        ssr: Any = results.METRICS[name].aggregation
         assert found.metrics[name].value == pytest.approx(_number(ssr([e[name] for e in told])))
 
 

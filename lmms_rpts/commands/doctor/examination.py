@@ -154,7 +154,7 @@ def _check_validity() -> list[Check]:
         prompts = Prompts(settings.prompts)
     except JudgeConfigurationError:
         return []  # the check of the judge reports that
-    judging = Judging(settings.judge, prompts.version, settings.judge_samples, settings.jury)
+    judging = Judging(settings.judge, prompts.version(), settings.judge_samples, settings.jury)
     command = _VALIDATE.format(judging.judge)
     if settings.validity is None:
         said = f"the judge was not validated; to measure it on labelled steps: {command}"

@@ -17,6 +17,7 @@ from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import Document, as_text
 from lmms_rpts.filters.grading import in_sight
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import REQUEST_FAILED
 from lmms_rpts.runs.task_grades import TARGET, load_task_grades
@@ -34,7 +35,7 @@ from lmms_rpts.tasks.any_task.processes import Exchange
 from lmms_rpts.tasks.any_task.prompts import messages_with_steps, with_steps
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import visuals_of
-from lmms_rpts.tasks.rpts_eval.results import HIGHER_IS_BETTER, METRICS, process_results
+from lmms_rpts.tasks.rpts_eval.results import process_results
 
 FILTER = "rpts"
 """Name of the pipeline, shown in the column ``Filter`` of lmms-eval's table."""
@@ -314,7 +315,7 @@ def add_metrics(task: Any) -> list[str]:
     for metric in METRICS:
         name = metric_name(metric, own)
         task._aggregation_list[name] = mean_of_scored
-        task._higher_is_better[name] = HIGHER_IS_BETTER[metric]
+        task._higher_is_better[name] = METRICS[metric].higher_is_better
     return own
 
 

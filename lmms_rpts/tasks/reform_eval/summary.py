@@ -28,9 +28,7 @@ from lmms_rpts.stats.instability import (
     wording_statistics,
 )
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.tasks.aggregation import Metrics
 from lmms_rpts.tasks.grade_types import (
-    Column,
     Counts,
     Display,
     Figures,
@@ -45,9 +43,9 @@ from lmms_rpts.tasks.grade_types import (
 from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.record import ReformGrade, ReformInstance, ReformRecord
-from lmms_rpts.tasks.reform_eval.results import CHOICE, answers_of, instability_over
+from lmms_rpts.tasks.reform_eval.results import METRICS, answers_of, instability_over
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, TASKS, Method, data_sets, groups
-from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
+from lmms_rpts.tasks.sheets import end_of, share_text, subject_names
 
 RESAMPLES = 2_000
 """Number of bootstrap resamples over samples, for each set and model."""
@@ -64,14 +62,6 @@ _SHOWN = {
     "accuracy_worst_prompt": "worst",
     "accuracy_best_prompt": "best",
 }
-
-
-def _accuracy(record: ReformRecord) -> float | None:
-    return None if record.instance.kind == "caption" else record.score
-
-
-METRICS: Metrics = {"score": lambda record: record.score, **CHOICE, "accuracy": _accuracy}
-"""Functions from a record to its value in each metric; None if it has none."""
 
 
 def _dimension(record: ReformRecord) -> Iterable[str | None]:
@@ -304,10 +294,6 @@ def _average(
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _plain(metric: str, head: str) -> Column:
-    return Column(head, share_text(metric), lambda each: each.metrics[metric].value is not None)
-
-
 def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
     worded = [
         [
@@ -462,24 +448,22 @@ GRADING = Grading(
     ),
     numbers=dimension_numbers,
     more=_more,
-    columns=(
-        metric_column("score"),
-        metric_column("accuracy_strict", "strict"),
-        _plain("format_hit_rate", "hit rate"),
-        _plain("instability", "instability"),
-        _plain("cider", "CIDEr"),
-        _plain("bleu_4", "BLEU-4"),
-    ),
-    explained="n: samples. score: accuracy by the published rules; captions: ROUGE-L. strict: by "
-    "strict rules. hit rate: share of answers with a mark in round brackets. instability: mean "
-    "entropy (nats) of the answers to one sample, as published. norm.: divided by its maximum. "
-    "agreement: mean share of the most frequent answer. same, all right: share of samples whose "
-    "duplicates all choose the same, or the right option. majority: accuracy of the most frequent "
-    "answer. worst, best: accuracy of the worst and the best duplicate number. "
-    "place p: p-value of a test for position bias. Dimensions: mean over their sets; captions: "
-    "CIDEr x 100; (k of n): over k of the n sets; online: dialogues with the model's own answers. "
-    "average: mean over dimensions. rank: mean over the dimensions that all models have. "
-    "[ ]: 95% interval over samples, of one run. ±: sample standard deviation over runs.",
+    columns=("score", "accuracy_strict", "format_hit_rate", "instability", "cider", "bleu_4"),
+    explained={
+        "norm.": "divided by its maximum",
+        "agreement": "mean share of the most frequent answer",
+        "same, all right": "share of samples whose duplicates all choose the same, or the right "
+        "option",
+        "majority": "accuracy of the most frequent answer",
+        "worst, best": "accuracy of the worst and the best duplicate number",
+        "place p": "p-value of a test for position bias",
+        "Dimensions": "mean over their sets; captions: CIDEr x 100; (k of n): over k of the n "
+        "sets; online: dialogues with the model's own answers",
+        "average": "mean over dimensions",
+        "rank": "mean over the dimensions that all models have",
+        "[ ]": "95% interval over samples, of one run",
+        "±": "sample standard deviation over runs",
+    },
     sheets=_sheets,
     lists={
         "disagreements": Listing(
