@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -211,84 +212,35 @@ FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
 """Displays the facts correctly."""
 
 
-@table(
-    "name, text, said",
-    # unknown names
-    ("en/imaeg.jinja", MINE, "unknown prompt. Did you mean en/image.jinja?"),
-    ("image.jinja", MINE, "/image.jinja?"),
-    ("en/answer_agian.jinja", "x", "unknown prompt. Did you mean en/answer_again.jinja?"),
-    ("xyzzy/xyzzyxyzzy.jinja", MINE, "unknown prompt. Known prompts: en/answer.jinja, "),
-    # templates that Jinja2 cannot render
-    ("en/image.jinja", "x\n-----\n{{ conclusoin | fence }}", "'conclusoin' is undefined"),
-    ("en/image_again.jinja", "{{ conclusion | fence }}", "'conclusion' is undefined"),
-    ("en/image.jinja", "x\n-----\n{% if nothing %}{% endif %}", "'nothing' is undefined"),
-    ("en/image.jinja", "x\n-----\n{{ conclusion | fenced }}", "No filter named 'fenced'"),
-    ("en/image.jinja", "x\n-----\n{% for %}", "TemplateSyntaxError"),
-    ("en/image.jinja", "{% include 'en/nothing.jinja' %}", "TemplateNotFound"),
-    ("en/image.jinja", "x\n-----\n{{ 1 + conclusion }}", "TypeError"),
-    ("en/image.jinja", "x\n-----\n{{ facts | fence }}", ""),
-    ("en/transform.jinja", "x\n-----\n{{ n_images | fence }}", ""),
-    ("en/image.jinja", "{% include 'en/image.jinja' %}", "RecursionError"),
-    # errors that would only occur in the middle of a run
-    (
-        "en/inference.jinja",
-        "x\n-----\n{% for p in premises %}{{ p | fence }}{% else %}{{ nothing }}{% endfor %}",
-        "'nothing' is undefined",
-    ),
-    (
-        "en/transform.jinja",
-        "x\n-----\n{% if n_images > 1 %}{{ n_pictures }}{% endif %}",
-        "'n_pictures' is undefined",
-    ),
-    # without the separator line
-    ("en/image.jinja", "x", "no line ----- separates the instructions"),
-    (
-        "en/image.jinja",
-        "x\n ----- \n{{ conclusion | fence }}",
-        "no line ----- separates the instructions",
-    ),
-    ("en/image.jinja", "x\n-----", "no line ----- separates the instructions"),
-    # without the fence
-    ("en/image.jinja", "x\n-----\n{{ conclusion }}", "{{ conclusion | fence }}"),
-    ("en/image.jinja", "x\n-----\n<<<{{ conclusion }}>>", "{{ conclusion | fence }}"),
-    ("en/image.jinja", "{{ conclusion }}\n-----\nx", "{{ conclusion | fence }}"),
-    ("en/image.jinja", "x\n-----\n{{ conclusion | upper }}", "{{ conclusion | fence }}"),
-    ("en/image.jinja", "x\n-----\n{{ facts | join }}", "| fence }}"),
-    ("en/image.jinja", "x\n-----\n{{ facts }}", "| fence }}"),
-    (
-        "en/image.jinja",
-        "x\n-----\n{{ conclusion | fence }} {{ conclusion }}",
-        "{{ conclusion | fence }}",
-    ),
-    ("zh/inference.jinja", "x\n-----\n{% for p in premises %}{{ p }}{% endfor %}", "| fence }}"),
-    # empty
-    ("en/image.jinja", " \n\n", "it is empty, or"),
-    ("en/image_again.jinja", "{# nothing #}", "it is empty, or"),
-    # not text
-    ("en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError"),
-    # what the sandbox forbids
-    ("en/image.jinja", "x\n-----\n{{ conclusion.__class__ }}", "SecurityError"),
-    ("en/image.jinja", "x\n-----\n{{ facts.append('more') }}", "SecurityError"),
-    ("en/image.jinja", "{% include '../__init__.py' %}", "TemplateNotFound"),
-)
-def test_a_template_that_can_not_be_used_is_named(
+@table("row", *Path(__file__).with_name("bad_templates.jsonl").read_text("utf-8").splitlines())
+def test_a_template_that_cannot_be_used_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """``bad_templates.jsonl``: unknown names, invalid Jinja, no fence, no line, the sandbox."""
+    case = json.loads(row)
+    assert_refused(folder, monkeypatch, case["name"], case["text"], case["said"])
+
+
+def test_a_template_that_is_no_text(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_refused(folder, monkeypatch, "en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError")
+
+
+def assert_refused(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str, text: str | bytes, said: str
 ) -> None:
+    # Copies, so that a template that changes its fields does not affect other tests.
     kinds = {
-        name: replace(kind, fields=_copied(kind.fields)) for name, kind in request_kinds().items()
+        name: replace(each, fields=_copied(each.fields)) for name, each in request_kinds().items()
     }
     monkeypatch.setattr(prompts, "request_kinds", lambda: kinds)
     place = folder({name: text})
     with pytest.raises(JudgeConfigurationError) as caught:
         Prompts(place)
-    message = str(caught.value)
-    assert str(place / name) in message
-    assert "prompts" in message
-    assert said in message
+    for part in (str(place / name), "prompts", said):
+        assert part in str(caught.value)
 
 
 def _copied(fields: Mapping[str, object]) -> dict[str, object]:
-    """A copy, so that a template that changes its fields does not affect other tests."""
     return {key: list(of) if isinstance(of, list) else of for key, of in fields.items()}
 
 
