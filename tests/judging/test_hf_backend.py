@@ -645,7 +645,7 @@ def endless(tmp_path: Path) -> Path:
 def test_closing_fails_all_that_wait_at_once(
     endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hf, "_GOODBYE", LONGEST)
+    monkeypatch.setattr(hf, "_CLOSING_TIME", LONGEST)
     forward, steps = transformers.LlamaForCausalLM.forward, list[int]()
 
     @functools.wraps(forward)

@@ -96,7 +96,7 @@ def both(verdict: Any, kind: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda body: kind if asks_for_mistake(body) else verdict
 
 
-# grader, whether mistakes are asked for, response, the judge's verdict, its reply on the mistake;
+# grader, whether mistakes are asked for, response, verdict of the judge, its reply on the mistake;
 # the score, who gave it, the kind of mistake, and the number of questions
 GRADES = [
     ("rule", False, NINE, NO, "", 1.0, "rule", None, 0),

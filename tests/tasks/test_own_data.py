@@ -19,6 +19,8 @@ from PIL import Image
 from lmms_rpts.base.rows import ReadError, Row
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.host.own_files import examine_folder, refuse_shadowed
+from lmms_rpts.host.own_tasks import check_own_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import expand
 from lmms_rpts.tasks.own.data import (
@@ -31,8 +33,6 @@ from lmms_rpts.tasks.own.data import (
     check_instances,
     load,
 )
-from lmms_rpts.tasks.own.files import examine_folder, refuse_shadowed
-from lmms_rpts.tasks.own_tasks import check_own_tasks
 from tests.support.tables import table
 
 GOLD = ["Image0 -> The bar is at 4."]
