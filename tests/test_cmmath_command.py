@@ -200,7 +200,7 @@ def test_files(command: Command, run: Path, tmp_path: Path) -> None:
 
 def test_no_file_that_was_read_is_written_over(command: Command, tmp_path: Path) -> None:
     (file,) = write_cmmath_run(tmp_path, {"cmmath": [record()]})
-    results = tmp_path / "20260102_030405_results.json"
+    results = file.with_name("20260102_030405_results.json")
     before = results.read_bytes()
     result = command(tmp_path, "-o", results)
     assert result.exit_code == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -69,12 +68,13 @@ def compare(
     """
     from lmms_rpts.analysis.comparison import compare_runs
     from lmms_rpts.analysis.validity import validity_lines, validity_notes
+    from lmms_rpts.runs.reading import name_runs
     from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
     files = check_suffixes(output, SUFFIXES)
     with Console(stderr=True).status("Reading and comparing the runs ..."):
         grading, *pair = _read(run_a, run_b, benchmark, task)
-        a, b = _told_apart(*pair)
+        a, b = name_runs(pair)
         known = read_validities(validity)
         spare([a, b], files, *(each.path for each in known))
         found = compare_runs(a, b, grading=grading)
@@ -132,21 +132,6 @@ def _read(
     if a is None or b is None:
         fail(f"The runs have no task {task} in common")
     return grading_of(name), a, b
-
-
-def _told_apart(a: AnyRun, b: AnyRun) -> tuple[AnyRun, AnyRun]:
-    """The runs with distinct labels: equal labels become the parts of the paths that differ."""
-    if a.label != b.label:
-        return a, b
-    folders = [run.files[0].resolve().parent for run in (a, b)]
-    if folders[0] == folders[1]:
-        labels = [run.files[0].stem for run in (a, b)]
-    else:
-        common = Path(os.path.commonpath(folders))
-        # A folder that holds the other one keeps its own name.
-        base = common.parent if common in folders else common
-        labels = [folder.relative_to(base).as_posix() for folder in folders]
-    return replace(a, label=labels[0]), replace(b, label=labels[1])
 
 
 def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, grading: Grading) -> Iterator[str]:

@@ -87,7 +87,7 @@ def test_a_round_without_a_value_is_no_round_of_that_metric(tmp_path: Path) -> N
     assert model.metrics["rpts"] == Figure(0.25, n=1)
     assert model.metrics["judge_coverage"].value == 0.5
     (told,) = found.warnings
-    assert "a (1): 1 of 1 responses have no score" in told
+    assert "a0: 1 of 1 responses have no score" in told
 
 
 def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_pa
 def test_runs_of_other_documents_are_no_rounds(tmp_path: Path) -> None:
     """A standard deviation between a whole run and a part of it would mean nothing."""
     found = summary_of(tmp_path, a=[scores(1.0, 1.0, 1.0), scores(1.0)])
-    assert [(each.model, each.rounds) for each in found.models] == [("a (1)", 1), ("a (2)", 1)]
+    assert [(each.model, each.rounds) for each in found.models] == [("a0", 1), ("a1", 1)]
     (told,) = found.warnings
-    assert "3 by a (1), 1 by a (2); 1 are common" in told
+    assert "3 by a0, 1 by a1; 1 are common" in told
 
 
 def test_models_of_one_name_and_other_judges_are_no_rounds(tmp_path: Path) -> None:
