@@ -77,7 +77,7 @@ def test_rules_beside_a_judge(command: Command, tmp_path: Path) -> None:
         record("incorrect", 0.0, mistake="calculation", settings=SETTINGS),
     ]
     write_cmmath_run(tmp_path, {"cmmath": records})
-    result = command(tmp_path, "--disagreements", "5", "--undecided", "5")
+    result = command(tmp_path, "--list", "5")
     assert "rules and judge agree on 3 of the 4 that both graded (0.750)." in result.output
     assert row(result.output, "cmmath", "model-a", "3", "0.333") == [
         *("cmmath", "model-a", "3", "0.333", "(1)", "0.000", "(0)", "0.667", "(2)", "0.000", "(0)")
@@ -91,7 +91,7 @@ def test_a_narrow_screen_shows_all_numbers(
     command: Command, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    output = command(run, "--tree", "--undecided", "1").output
+    output = command(run, "--tree", "2", "--list", "1").output
     for figure in ("0.500", "[0.01, 0.99]", "0.333–0.667", "1,200", "unscored", "> 0.6"):
         assert figure in output
     assert "…" not in output
@@ -100,22 +100,20 @@ def test_a_narrow_screen_shows_all_numbers(
 
 def test_the_tree_as_deep_as_asked_for(command: Command, run: Path) -> None:
     assert "圆" not in command(run).output
-    output = command(run, "--tree").output
+    output = command(run, "--tree", "2").output
     assert row(output, "几何") == ["几何", "0.500", "(2)"]
     assert row(output, "·", "圆") == ["·", "圆", "1.000", "(1)"]
     assert row(output, "代数") == ["代数", "–"]
     assert "弧长" not in output
-    assert row(command(run, "--tree", "--depth", "3").output, "·", "·", "弧长")[3:] == [
-        *("1.000", "(1)")
-    ]
-    assert "圆" not in command(run, "--tree", "--depth", "1").output
-    assert command(run, "--tree", "--depth", "0").exit_code == 2
+    assert row(command(run, "--tree", "3").output, "·", "·", "弧长")[3:] == [*("1.000", "(1)")]
+    assert "圆" not in command(run, "--tree", "1").output
+    assert command(run, "--tree", "-1").exit_code == 2
 
 
 def test_models_share_a_tree(command: Command, run: Path, tmp_path: Path) -> None:
     records = [record("incorrect", knowledge_point="几何(球)")]
     write_cmmath_run(tmp_path / "b", {"cmmath": records}, model_args="pretrained=lab/other")
-    output = command(tmp_path, "--tree").output
+    output = command(tmp_path, "--tree", "2").output
     assert row(output, "knowledge") == ["knowledge", "model-a", "other"]
     assert row(output, "几何") == ["几何", "0.500", "(2)", "0.000", "(1)"]
     assert row(output, "·", "圆")[2:] == ["1.000", "(1)", "–"]
@@ -124,7 +122,7 @@ def test_models_share_a_tree(command: Command, run: Path, tmp_path: Path) -> Non
 
 def test_undecided_answers_are_listed(command: Command, run: Path) -> None:
     assert "见图" not in command(run).output
-    output = command(run, "--undecided", "5").output
+    output = command(run, "--list", "5").output
     assert "1 of 1 answers that the rules left undecided" in output
     assert row(output, "model-a", "3") == [
         *("model-a", "3", "number", "$$12$$", "见图", "nothing", "to", "compare", "–", "–")
@@ -152,7 +150,7 @@ def test_hostile_texts_stay_texts(
     options = [
         part for name in ("category", "form", "answer_type", "area") for part in ("--by", name)
     ]
-    options += ["--tree", "--undecided", "3", "--disagreements", "3", "-o", page, "-o", table]
+    options += ["--tree", "2", "--list", "3", "-o", page, "-o", table]
     result = command(tmp_path, *options)
     assert result.exit_code == 0, result.output
     assert "[red]No[" in result.output
@@ -171,7 +169,7 @@ def test_hostile_texts_stay_texts(
 def test_files(command: Command, run: Path, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("out.csv", "out.json", "deep/out.md")]
     parts = [part for file in files for part in ("-o", file)]
-    result = command(run, "--by", "category", "--tree", "--depth", "1", *parts)
+    result = command(run, "--by", "category", "--tree", "1", *parts)
     assert result.exit_code == 0
     with files[0].open(encoding="utf-8", newline="") as opened:
         found = list(csv.DictReader(opened))

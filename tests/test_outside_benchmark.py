@@ -56,7 +56,9 @@ def test_it_is_evaluated(tmp_path: Path, samples: Path) -> None:
     found = {(row["by"], row["group"]): float(row["accuracy"]) for row in rows}
     each = {("initial", "s"): 0.5, ("initial", "g"): 1.0}
     assert found == {("", ""): pytest.approx(2 / 3), **each}
-    told = run([COMMAND, "summarize", str(tmp_path / "out"), "--tree"], env=ENV, importing=True)
+    told = run(
+        [COMMAND, "summarize", str(tmp_path / "out"), "--tree", "2"], env=ENV, importing=True
+    )
     assert told.returncode == 1
     assert "Colours does not support --tree" in told.stdout
 

@@ -20,7 +20,6 @@ from lmms_rpts.base.settings import (
 )
 from lmms_rpts.tasks.benchmark import configuration, refuse_unknown_settings, settings_tables
 from tests.support.environment import VARIABLES
-from tests.support.settings_docs import PAGE, written
 from tests.support.tables import table
 
 DEFAULTS = {
@@ -412,8 +411,3 @@ def test_settings_are_frozen() -> None:
 
 def test_about_fifteen_variables() -> None:
     assert sum(len(each.variables()) for each in settings_tables()) <= 17
-
-
-def test_the_page_is_that_of_the_settings() -> None:
-    again = "write it anew: python -m tests.support.settings_docs"
-    assert PAGE.read_text(encoding="utf-8") == written(), again

@@ -34,7 +34,7 @@ COMMANDS = {
     "estimate.txt": "estimate rpts_demo",
     "rome.txt": "summarize rome --by language",
     "rome.md": "summarize rome -o OUT",
-    "cmmath.txt": "summarize cmmath --tree",
+    "cmmath.txt": "summarize cmmath --tree 2 --list 3",
     "responses_rome.csv": "export rome --responses -o OUT",
     "responses.jsonl": "export lucky --responses -o OUT",
     "tree.svg": "tree careful --id 10 --gold --legend -o OUT",
