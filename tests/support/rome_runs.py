@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from lmms_rpts.judging.prompts import PROMPT_VERSION
 from tests.support.runs import model_folder
+=======
+from lmms_rpts.judging.prompts import Prompts
+>>>>>>> main
 
 
 def make_rome_record(
@@ -69,7 +73,7 @@ def make_rome_record(
         "settings": {
             "grader": "llm" if asked else "rule",
             "judge": judge,
-            "prompt_version": PROMPT_VERSION,
+            "prompt_version": Prompts().version("grade"),
         }
         | dict(settings or {}),
     }
