@@ -12,13 +12,9 @@ import numpy as np
 
 from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.base.notebook import html_of
-<<<<<<< HEAD
+from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import AnyRun, RunOf
-=======
-from lmms_rpts.runs.metrics import Metrics
-from lmms_rpts.runs.run import AnyRun
->>>>>>> main
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
@@ -182,20 +178,12 @@ def compare_runs(
             f"{a.label!r} ({', '.join(a.tasks)}) and {b.label!r} ({', '.join(b.tasks)}) share no "
             "document or instance: compare runs of the same tasks and documents"
         )
-<<<<<<< HEAD
     pairs = {each: (ours[each], theirs[each]) for each in shared}
     first, second = (
-        np.vstack([_values(found[each], grading.metrics) for each in shared])
+        np.vstack([_values(found[each], grading.response_metrics) for each in shared])
         for found in (ours, theirs)
     )
     clusters = intervals.numbered([ours[each][0].instance.cluster for each in shared])
-=======
-    pairs = {key: (ours[key], theirs[key]) for key in shared}
-    changed = _count_changed(pairs, grading)
-    values = [document_values(run, grading.response_metrics) for run in (a, b)]
-    first, second = (np.vstack([each[key] for key in shared]) for each in values)
-    clusters = intervals.numbered([ours[key][0].instance.cluster for key in shared])
->>>>>>> main
     return Comparison(
         label_a=a.label,
         label_b=b.label,
@@ -257,7 +245,7 @@ def _by_key(run: RunOf[R], key: Callable[[Any], Key]) -> dict[Key, list[R]]:
 def _values(records: Iterable[Any], metrics: Metrics) -> Floats:
     """The value of each metric for a document with these responses; NaN if there is none."""
     records = list(records)
-    return np.array([_mean(map(value_of, records)) for value_of in metrics.values()])
+    return np.array([_mean(map(each.of, records)) for each in metrics.values()])
 
 
 def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floats]:
@@ -270,14 +258,7 @@ def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floa
         value.
     """
     of = run.documents()
-<<<<<<< HEAD
     return {key: _values(of[key], metrics) for key in sorted(of)}
-=======
-    return {
-        key: np.array([_mean(map(each.of, of[key])) for each in metrics.values()])
-        for key in sorted(of)
-    }
->>>>>>> main
 
 
 def _mean(values: Iterable[float | None]) -> float:

@@ -23,14 +23,9 @@ from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
-<<<<<<< HEAD
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.grade_types import Grading
-from lmms_rpts.tasks.rpts_eval.results import METRICS
-=======
-from lmms_rpts.runs.run import RunOf
->>>>>>> main
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
@@ -127,11 +122,11 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
         rows = [
             ((run.label, *document)[first:], values)
             for run in of_benchmark
-            for document, values in document_values(run, grading.metrics).items()
+            for document, values in document_values(run, grading.response_metrics).items()
         ]
         index = pd.MultiIndex.from_tuples([key for key, _ in rows], names=names)
         values = [values for _, values in rows]
-        columns = list(grading.metrics)
+        columns = list(grading.response_metrics)
         frames.append(pd.DataFrame(values, index=index, columns=columns, dtype=float))
     frame: pd.DataFrame = pd.concat(frames)
     return frame
@@ -154,7 +149,7 @@ def responses_frame(runs: Runs) -> pd.DataFrame:
         else:
             rows += [_graded(*pair, grading) for pair in responses]
             graded = dict.fromkeys(grading.breakdowns, "string")
-            types |= GRADED_TYPES | graded | dict.fromkeys(grading.metrics, "float64")
+            types |= GRADED_TYPES | graded | dict.fromkeys(grading.response_metrics, "float64")
     return typed(rows, types)
 
 
@@ -245,7 +240,7 @@ def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
         "tokens": record.tokens,
         "judge": record.scoring.judge,
         "reason": record.reason,
-        **{name: value_of(record) for name, value_of in grading.metrics.items()},
+        **{name: each.of(record) for name, each in grading.response_metrics.items()},
     }
 
 

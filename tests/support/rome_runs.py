@@ -7,12 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-from lmms_rpts.judging.prompts import PROMPT_VERSION
-from tests.support.runs import model_folder
-=======
 from lmms_rpts.judging.prompts import Prompts
->>>>>>> main
+from tests.support.runs import model_folder
 
 
 def make_rome_record(
