@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.tasks.rpts_eval.results import METRICS as OURS
+from lmms_rpts.filters.metrics import METRICS as OURS
 from tests.support.foreign_task import (
     OWN_FILTERS,
     VISUALS,

@@ -20,7 +20,6 @@ from lmms_rpts.base.settings import (
 )
 from lmms_rpts.tasks.benchmark import configuration, refuse_unknown_settings, settings_tables
 from tests.support.environment import VARIABLES
-from tests.support.settings_docs import PAGE, written
 from tests.support.tables import table
 
 
@@ -342,8 +341,3 @@ def test_a_wrong_setting_of_a_benchmark_does_not_affect_others(
     refuse_unknown(["rome"])
     load_settings()
     assert [each.load() for each in settings_tables() if each.TABLE not in ("rome",)]
-
-
-def test_the_page_is_that_of_the_settings() -> None:
-    again = "write it anew: python -m tests.support.settings_docs"
-    assert PAGE.read_text(encoding="utf-8") == written(), again

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.reasoning import build_tree, parse_chain
-from tests.support.fork_client import ROOT
+from tests.support.fork_server import ROOT
 from tests.support.tables import table
 
 PAGE = (ROOT / "docs" / "what-is-rpts.md").read_text(encoding="utf-8")
