@@ -39,7 +39,7 @@ LONG = (
     *("tests/test_likelihood_end_to_end.py", "tests/test_rome_end_to_end.py"),
     *("tests/test_cmmath_end_to_end.py", "tests/tasks/test_cmmath_grading.py"),
     *("tests/test_doctor.py", "tests/test_loggers.py", "tests/test_outside_benchmark.py"),
-    *("tests/test_tutorial.py", "tests/test_two_nodes.py", "tests/test_site.py"),
+    *("tests/test_two_nodes.py", "tests/test_site.py"),
 )
 forget_machine()
 gc.disable()  # collects nothing during test imports, but takes a third of their time
@@ -51,6 +51,7 @@ settings.register_profile(
     "lmms_rpts",
     deadline=None,
     derandomize=True,
+    max_examples=40,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

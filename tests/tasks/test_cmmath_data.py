@@ -21,7 +21,6 @@ from lmms_rpts.tasks.cmmath.data import Problem, form_of, read_file
 from lmms_rpts.tasks.data import DataError
 from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
 from tests.support.environment import VARIABLES, configure
-from tests.support.growth import assert_linear
 from tests.support.lmms import TASKS_DIR
 from tests.support.reference import reference
 from tests.support.tables import table
@@ -288,15 +287,6 @@ def test_the_form() -> None:
 @given(st.text(alphabet="AB12()（）.、;$\n \u3000求", max_size=60), st.text(max_size=20))
 def test_every_text_has_a_form(question: str, answer: str) -> None:
     assert form_of(question, answer) in ("choice", "parts", "blank", "open")
-
-
-@table("piece", " ", "(1) ", "A.", "\n \n", "A, ", "(", "$", "\\underline{", "\u3000")
-def test_forms_are_found_in_linear_time(piece: str) -> None:
-    def tell(text: str) -> None:
-        form_of(text, text)
-        form_of(text + "x", "x" + text + "x")
-
-    assert_linear(tell, lambda times: piece * times, 12_500 // len(piece))
 
 
 def test_the_published_sample() -> None:
