@@ -26,7 +26,7 @@ from lmms_rpts.commands.doctor import installation
 from lmms_rpts.commands.doctor.examination import Stage, plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache
-from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.judging.prompts import Prompts
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
@@ -46,6 +46,7 @@ from tests.support.tiny_lm import build_tiny_lm
 from tests.support.validity import make_set, make_validity, write_validity
 from tests.support.waiting import LONGEST
 
+VERSION = Prompts().version()
 KEY = "sk-verysecret0123456789abcdef"
 JUDGE = "judge openai:m"
 
@@ -512,7 +513,7 @@ def test_the_validity_of_the_judge(
     elif isinstance(content, str):
         path.write_text(content)
     else:
-        made = make_validity(*content, judge=judge, prompt_version=PROMPT_VERSION)
+        made = make_validity(*content, judge=judge, prompt_version=VERSION)
         write_validity(path, made)
     said = lexical(doctor, **env)
     assert said.code == code

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.tasks.rpts_eval.results import METRICS
+from lmms_rpts.filters.metrics import METRICS
 from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from lmms_rpts.filters.documents import AlignedDocuments
-from lmms_rpts.tasks import result_hooks
-from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
-from lmms_rpts.tasks.result_hooks import create_response_cache
+from lmms_rpts.host import result_hooks
+from lmms_rpts.host.any_task import AnyTransformFilter
+from lmms_rpts.host.result_hooks import create_response_cache
 from tests.support.instances import write_folder
 from tests.support.lmms import run, run_lmms_eval
 from tests.support.tables import table

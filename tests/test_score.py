@@ -35,9 +35,9 @@ from lmms_rpts.analysis.rescoring import (
 )
 from lmms_rpts.cli import app
 from lmms_rpts.commands.score import EvaluationError, find_written, replay_command
-from lmms_rpts.models import responses
-from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.runs import responses
 from lmms_rpts.runs.reading import model_name
+from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle

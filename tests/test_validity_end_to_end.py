@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import lmms_rpts
 from lmms_rpts.cli import app
-from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import Validity
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.validity import chains, make_set, make_validity, write_validity
@@ -38,7 +38,7 @@ def usage_of(run: Run) -> dict[str, Any]:
 def of_lexical(**changes: Any) -> Validity:
     return make_validity(
         make_set(chains=chains()),
-        **{"judge": "lexical", "prompt_version": PROMPT_VERSION} | changes,
+        **{"judge": "lexical", "prompt_version": Prompts().version()} | changes,
     )
 
 
@@ -58,7 +58,7 @@ def test_the_results_hold_what_is_known_of_the_judge(
     assert usage.keys() == before.keys()
     assert held["file"] == str(path)
     assert held["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert (held["judge"], held["prompt_version"]) == ("lexical", PROMPT_VERSION)
+    assert (held["judge"], held["prompt_version"]) == ("lexical", Prompts().version())
     (found,) = held["sets"]
     assert found["metrics"]["sensitivity"] == {"value": 0.8, "low": 0.7, "high": 0.9}
     assert set(found["metrics"]) == {"auc", "sensitivity", "specificity"}
@@ -78,7 +78,7 @@ def test_a_file_of_another_judge_is_said_once_and_breaks_nothing(tmp_path: Path)
     path = write_validity(tmp_path / "validity.json", of_lexical(judge="openai:m"))
     done = demo(tmp_path / "out", "--limit", "1", validity=path)
     assert done.records("rpts_demo")
-    version = f"with prompts {PROMPT_VERSION}"
+    version = f"with prompts {Prompts().version()}"
     said = f"{path} is about the judge 'openai:m' {version}, not 'lexical' {version}"
     assert done.output.count(said) == 1
 

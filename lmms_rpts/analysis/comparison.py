@@ -11,12 +11,12 @@ import numpy as np
 
 from lmms_rpts.base.escaping import count, shorten
 from lmms_rpts.base.notebook import html_of
+from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
-from lmms_rpts.tasks.aggregation import Metrics
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
@@ -171,7 +171,7 @@ def compare_runs(
         )
     pairs = {key: (ours[key], theirs[key]) for key in shared}
     changed = _count_changed(pairs, grading)
-    values = [document_values(run, grading.metrics) for run in (a, b)]
+    values = [document_values(run, grading.response_metrics) for run in (a, b)]
     first, second = (np.vstack([each[key] for key in shared]) for each in values)
     clusters = intervals.numbered([ours[key][0].instance.cluster for key in shared])
     return Comparison(
@@ -197,7 +197,7 @@ def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floa
     """
     of = run.documents()
     return {
-        key: np.array([_mean(map(value_of, of[key])) for value_of in metrics.values()])
+        key: np.array([_mean(map(each.of, of[key])) for each in metrics.values()])
         for key in sorted(of)
     }
 
@@ -222,26 +222,27 @@ def _differences(
     observed, drawn = intervals.bootstrap(means, len(first), resamples, clusters=clusters)
     rows = zip(observed.reshape(3, -1).T, drawn[-first.shape[1] :], first.T, second.T, strict=True)
     found = []
-    for metric, (whole, draws, one, two) in zip(grading.metrics, rows, strict=True):
+    for metric, (whole, draws, one, two) in zip(
+        grading.response_metrics.values(), rows, strict=True
+    ):
         known_a, known_b = ~np.isnan(one), ~np.isnan(two)
         size = min(len(set(clusters[known].tolist())) for known in (known_a, known_b))
         low, high = intervals.interval(draws, size) if size > 1 else (None, None)
-        if low is None and size > 1 and grading.kinds.get(metric) != "count":
+        if low is None and size > 1 and metric.kind != "count":
             # All resamples are equal: the interval of a mean in [0, 1], stretched to [-1, 1].
             shifted = intervals.estimate_mean((two - one + 1) / 2, clusters)
             ends = (shifted.low, shifted.high)
             low, high = (None if end is None else 2 * end - 1 for end in ends)
-        tested = metric not in grading.untested
         a, b, difference = map(_value, whole)
         found.append(
             MetricDifference(
-                metric,
+                metric.name,
                 a,
                 b,
                 difference,
                 low,
                 high,
-                p=swap_test(one, two, permutations, clusters) if tested else None,
+                p=swap_test(one, two, permutations, clusters) if metric.tested else None,
                 p_holm=None,
                 n_both=int((known_a & known_b).sum()),
                 n_either=int((known_a | known_b).sum()),
@@ -256,7 +257,7 @@ def _value(number: float) -> float | None:
 
 
 def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tuple[Flip, ...]:
-    names = list(grading.metrics)
+    names = list(grading.response_metrics)
     scored = "accuracy_rpts" in names
     columns = (
         [names.index(each) for each in ("accuracy", "rpts", "accuracy_rpts")] if scored else [0]

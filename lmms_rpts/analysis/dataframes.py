@@ -19,11 +19,11 @@ from lmms_rpts.analysis.differences import differences_of, in_order
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import GUARD, escape_formula, storable
 from lmms_rpts.base.files import draft_of
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 

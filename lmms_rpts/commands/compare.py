@@ -80,7 +80,7 @@ def compare(
         found = compare_runs(a, b, grading=grading)
         judges = validity_notes([a, b], known) if grading is GRADING else []
     differences = {each.metric: _figures(each) for each in found.metrics}
-    groups = [[each.head for each in columns] for columns in grading.groups.values()]
+    groups = list(grading.groups.values())
     sections = [[differences[name] for name in names] for names in groups or [list(differences)]]
     warnings = list(_warnings(a, b, found, grading))
     notes = {"validity": [asdict(note) for note in judges]} if judges else {}
@@ -198,7 +198,11 @@ def _figures(metric: MetricDifference) -> list[str]:
 
 def _explained(comparison: Comparison, grading: Grading) -> str:
     tested = sum(metric.p is not None for metric in comparison.metrics)
-    lower = [f"{name}: lower is better." for name in grading.metrics if name in grading.lower]
+    lower = [
+        f"{name}: lower is better."
+        for name, each in grading.response_metrics.items()
+        if each.higher_is_better is False
+    ]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "
         "bootstrap over documents. p: two-sided permutation test that swaps the runs within "

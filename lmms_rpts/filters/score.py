@@ -72,7 +72,7 @@ class ScoreFilter(JudgingFilter):
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
                 f"{self.judge!r} has none. {SEEING}"
             )
-        self.validity = _validity(self.settings, self.judge, self.prompts.version)
+        self.validity = _validity(self.settings, self.judge, self.prompts.version())
 
     def evidence_for(self, doc: Doc) -> Evidence:
         """The evidence that claims about the images of a document are judged against."""

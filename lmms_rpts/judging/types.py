@@ -109,7 +109,8 @@ class JudgeRequest:
             "messages": list(self.messages),
             "evidence": list(self.evidence),
             "claim": self.claim,
-            "prompt_version": self.prompt_version,
+            # The messages tell prompts apart; answers were stored under this version before.
+            "prompt_version": "2",
             "sample": self.sample,
         }
         if self.images:  # keys of requests without images must not change between versions

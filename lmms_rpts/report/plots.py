@@ -152,8 +152,9 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
     name = _NAMES.get(metric, metric.replace("_", " "))
     figure = _figure((8, 5), f"{name} against tokens used", _note(summary.models, metric))
     axes = figure.subplots()
-    better = f"; {'lower' if metric in summary.grading.lower else 'higher'} is better"
-    better = "" if metric in summary.grading.neither else better
+    better = {True: "; higher is better", False: "; lower is better", None: ""}[
+        summary.grading.metrics[metric].higher_is_better
+    ]
     tasks = [group.value or "" for table in summary.tables[:1] for group in table.groups]
     scope = shorten(tasks[0], 60) if len(tasks) == 1 else f"all {summary.grading.questions}"
     axes.set_title(f"{scope}{better}", loc="left")

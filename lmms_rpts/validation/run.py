@@ -188,7 +188,7 @@ def plan_validation(
         which: Premises = "given" if wanted and named else "all"
         questions = tuple(questions_of(chains, which, prompts))
         planned.append(PlannedSet(each, chains, which, questions))
-    return Plan(judge, tuple(planned), prompts.version, limit, seed, settings)
+    return Plan(judge, tuple(planned), prompts.version(), limit, seed, settings)
 
 
 def questions_of(

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmms_rpts.analysis.comparison import Comparison, MetricDifference, compare_runs
-from lmms_rpts.filters.metrics import DIAGNOSTICS
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.permutation import EXACT, holm, swap_test
-from lmms_rpts.tasks.rpts_eval.results import COUNTS
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
@@ -110,11 +109,11 @@ def test_a_run_against_itself(four: tuple[Run, Run]) -> None:
         known = [each for each in comparison.metrics if each.a is not None]
         assert len(known) == 13
         for each in known:
-            p = None if each.metric in (*DIAGNOSTICS, "guarded_coverage") else 1
+            p = 1 if METRICS[each.metric].tested else None
             assert (each.difference, each.p, each.p_holm) == (0, p, p)
             low, high = each.low or 0.0, each.high or 0.0  # counts have none
             assert low == pytest.approx(-high)
-            assert (high == 0) == (each.metric in COUNTS)
+            assert (high == 0) == (METRICS[each.metric].kind == "count")
         assert sum(each.p is not None for each in known) == 7
 
 

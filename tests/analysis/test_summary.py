@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.report.entries import RptsView
 from lmms_rpts.report.plots import points_of
 from lmms_rpts.runs.rounds import Figure
@@ -15,7 +16,6 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
-from lmms_rpts.tasks.rpts_eval.results import METRICS
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from lmms_rpts.tasks.rpts_eval.summary import best as best_of
 from lmms_rpts.tasks.rpts_eval.summary import summarize

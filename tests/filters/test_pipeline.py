@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeConfigurationError, Opinion, prompts
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import Clue, Step
 from tests.support import oracle
@@ -668,14 +668,14 @@ def test_the_scoring_names_what_the_judge_was_asked_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     usual = AggregateFilter().scoring
-    assert (usual.prompt_version, usual.judge_samples) == (prompts.PROMPT_VERSION, 1)
+    assert (usual.prompt_version, usual.judge_samples) == (Prompts().version(), 1)
     (tmp_path / "en").mkdir()
     ours = Path(prompts.__file__).with_name("en") / "image.jinja"
-    shutil.copy(ours, tmp_path / "en")
+    (tmp_path / "en" / ours.name).write_text(ours.read_text("utf-8") + "Be kind.", "utf-8")
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
     configure(monkeypatch, prompts=str(tmp_path), temperature=0.7, jury="median")
     chosen = AggregateFilter().scoring
-    assert chosen.prompt_version.startswith(f"{prompts.PROMPT_VERSION}+")
+    assert chosen.prompt_version == Prompts(tmp_path).version() != usual.prompt_version
     assert (chosen.judge_samples, chosen.temperature, chosen.jury) == (3, 0.7, "median")
 
 

@@ -23,70 +23,27 @@ from lmms_rpts.judging import (
 )
 from tests.judging.conftest import Serve
 from tests.judging.questions import question, values
-from tests.support.judge_server import Body, ServerReply, constant
+from tests.support.judge_server import Body, ServerReply
 from tests.support.tables import table
 
 
-@table(
-    "judge, near",
-    ("opnai:gpt-4o", "openai:MODEL"),
-    ("open-ai:gpt-4o", "openai:MODEL"),
-    ("lexcal", "lexical"),
-    ("lexicals", "lexical"),
-    ("non", "none"),
-    ("None", "none"),
-    ("OpenAI:gpt-4o", "openai:MODEL"),
-)
-def test_an_unknown_judge_names_the_nearest(judge: str, near: str) -> None:
-    with pytest.raises(JudgeConfigurationError) as caught:
-        open_engine(judge)
-    message = str(caught.value)
-    assert repr(judge) in message
-    assert f"Did you mean {near}?" in message
-    for backend in BACKENDS.values():
-        assert backend.usage in message
-
-
-def test_a_server_of_ones_own_needs_no_key(serve: Serve) -> None:
-    server = serve(constant("Score: 0.7"))
-    with open_engine("openai:org/model:7b", progress=False) as judge:
-        assert values(judge.run([question("q")])) == [0.7]
-    assert server.requests[0]["model"] == "org/model:7b"
-    assert judge.name == "openai:org/model:7b"
-
-
-def test_judge_none_scores_nothing() -> None:
-    with open_engine("none", progress=False) as judge:
-        verdicts = judge.run([question("a"), question("b", kind="transform")])
-    assert values(verdicts) == [None, None]
-    assert all("not judged" in str(verdict.error) for verdict in verdicts)
-
-
-def test_lexical_only_scores() -> None:
-    with open_engine("lexical", progress=False) as judge:
-        verdicts = judge.run(
-            [
-                question("a", kind="image", evidence=("two dogs",), claim="two dogs"),
-                question("b", kind="inference", evidence=("two dogs",), claim="two dogs"),
-                question("c", kind="transform"),
-                question("d", kind="answer"),
-            ]
-        )
-    assert values(verdicts) == [1.0, 1.0, None, None]
-    assert "only scores" in str(verdicts[2].error)
-
-
-def test_what_is_said_of_the_backends_is_true() -> None:
+def test_the_descriptions_of_the_backends_are_true() -> None:
     for name, backend in BACKENDS.items():
         assert backend.usage.partition(":")[0] == name
         assert backend.usage in choices()
         assert backend.purpose in choices()
-    told = {name for name, backend in BACKENDS.items() if backend.comparable and backend.writes}
-    assert told == {"openai", "hf"}
-    settings = Settings(openai_url="http://127.0.0.1:9/v1")
-    for judge in ("openai:m", " openai:m ", "lexical", "none"):
-        (chosen,) = find_judges(judge, settings)
-        assert chosen.backend is BACKENDS[judge.strip().partition(":")[0]]
+    requests = [
+        question("a", kind="image", evidence=("two dogs",), claim="two dogs"),
+        question("c", kind="transform"),
+    ]
+    for judge, scores, said in (
+        ("none", [None, None], "not judged"),
+        ("lexical", [1, None], "only"),
+    ):
+        with open_engine(judge, progress=False) as engine:
+            verdicts = engine.run(requests)
+        assert values(verdicts) == scores
+        assert said in str(verdicts[1].error)
 
 
 # ---- several judges
@@ -126,21 +83,15 @@ def test_judges_are_parted_where_one_may_begin(judge: str, parts: list[str]) -> 
 
 
 @table(
-    "judge, writer, like_others",
-    ("openai:m", True, True),
-    ("hf:m", True, True),
-    ("lexical", False, False),
-    ("none", False, False),
-    ("openai:a+openai:b", True, True),
-    ("openai:a+hf:/data/c++/m", True, True),
-    ("lexical+openai:m", True, False),
-    ("openai:m+lexical", True, False),
-    (" openai:m+lexical ", True, False),
+    "judge, writes, comparable",
+    ("openai:a+hf:/data/c++/m", [True, True], [True, True]),
+    (" openai:m+lexical ", [True, False], [True, False]),
+    ("none", [False], [False]),
 )
-def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> None:
+def test_what_the_backends_can_do(judge: str, writes: list[bool], comparable: list[bool]) -> None:
     found = backends_of(judge)
-    assert any(each.writes for each in found) == writer
-    assert all(each.comparable for each in found) == like_others
+    assert [each.writes for each in found] == writes
+    assert [each.comparable for each in found] == comparable
 
 
 FREE = {"judge_samples": 3, "temperature": 0.7}
@@ -155,6 +106,20 @@ FREE = {"judge_samples": 3, "temperature": 0.7}
     ),
     ("lexical:big", {}, "'lexical:big' cannot be used: it takes no model"),
     ("none:x", {}, "'none:x' cannot be used: it takes no model"),
+    # unknown judges, with the nearest known one and all choices
+    *(
+        (
+            j,
+            {},
+            f"Unknown judge {j!r}. Did you mean openai:MODEL.[^$]*LMMS_RPTS_JUDGE to one of:\n"
+            "  openai:MODEL +a model",
+        )
+        for j in ("opnai:gpt-4o", "open-ai:gpt-4o", "OpenAI:gpt-4o")
+    ),
+    *((j, {}, "Did you mean lexical?") for j in ("lexcal", "lexicals")),
+    *((j, {}, "Did you mean none?") for j in ("non", "None")),
+    ("gpt-4o", {}, "Did you mean openai:gpt-4o?"),
+    ("org/m-7b", {}, "Did you mean hf:org/m-7b?"),
     # the judge that is at fault is named
     ("openai:m+opnai:n", {}, "Unknown judge 'opnai:n'. Did you mean openai:MODEL?"),
     ("opnai:m+openai:n", {}, "Unknown judge 'opnai:m'. Did you mean openai:MODEL?"),
@@ -196,65 +161,32 @@ def test_what_cannot_be_used_is_told(
 # ---- prices and budgets
 
 
-@table(
-    "price, cost",
-    # each of the two judges gets one request: 1000 tokens in and 100 out; prices are per million
-    ("", 0.0),
-    ("1/10", 0.004),  # 2 x (0.001 + 0.001)
-    ("1/10+2/20", 0.006),  # 0.002 + 0.004
-    ("0/0+2/20", 0.004),
-)
-def test_each_judge_has_its_price(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, price: str, cost: float
-) -> None:
-    serve(lambda body: ServerReply("Score: 0.5", usage=(1000, 100)))
-    monkeypatch.setenv("LMMS_RPTS_PRICE", price)
-    with open_engine("openai:a+openai:b", progress=False) as judge:
-        assert values(judge.run([question("q")])) == [0.5]
-        assert judge.budget.usage == Usage(2000, 200)
-        assert judge.budget.cost == pytest.approx(cost)
-
-
-def test_a_budget_is_that_of_the_settings(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    serve(constant("Score: 0.5"))
-    monkeypatch.setenv("LMMS_RPTS_PRICE", "1/2")
-    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000")
-    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_COST", "3")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with open_engine("openai:m", progress=False) as judge:
-        assert (judge.budget.max_tokens, judge.budget.max_cost) == (500, 1.5)
-    monkeypatch.delenv("LMMS_RPTS_MAX_JUDGE_COST")
-    mine = open_budget(Settings(max_judge_tokens=7))
-    assert (mine.max_tokens, mine.max_cost) == (7, None)
-    with open_engine("openai:m", progress=False, budget=mine) as judge:
-        assert judge.budget is mine
-        (verdict,) = judge.run([question("q")])
-    assert "budget of 7 judge tokens" in str(verdict.error)
-
-
-def test_several_judges_are_asked_and_their_mean_counts(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def by_model(body: Body) -> str:
-        return {"a": "Score: 0.2", "b": "Score: 0.6"}[body["model"]]
+def test_settings_reach_the_engine(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_model(body: Body) -> ServerReply:
+        score = {"a": "Score: 0.2", "b": "Score: 0.6"}[body["model"]]
+        return ServerReply(score, usage=(1000, 100))
 
     server = serve(by_model)
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    with open_engine("openai:a+openai:b", progress=False) as judge:
-        (verdict,) = judge.run([question("q")])
-    assert verdict.value == pytest.approx(0.4)
-    assert verdict.spread == pytest.approx(0.2)
-    assert judge.name == "openai:a+openai:b"
+    monkeypatch.setenv("LMMS_RPTS_PRICE", "1/10+2/20")  # of a million tokens
+    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_TOKENS", "100000")
+    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_COST", "3")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with open_engine("openai:a+openai:b", progress=False) as engine:
+        (verdict,) = engine.run([question("q")])
+    budget = engine.budget
+    assert (verdict.value, verdict.spread) == (pytest.approx(0.4), pytest.approx(0.2))
+    assert engine.name == "openai:a+openai:b"
     assert sorted(body["model"] for body in server.requests) == ["a"] * 3 + ["b"] * 3
     assert {body["temperature"] for body in server.requests} == {0.7}
-
-
-@table("judge", "lexical+openai:m", "openai:m+lexical")
-def test_texts_go_to_a_judge_that_writes(serve: Serve, judge: str) -> None:
-    server = serve(constant("a text"))
-    with open_engine(judge, progress=False) as opened:
-        assert values(opened.run([question("q", kind="answer")])) == ["a text"]
-    assert server.calls == 1
+    assert budget.usage == Usage(6000, 600)
+    assert budget.cost == pytest.approx(3 * (0.001 + 0.001) + 3 * (0.002 + 0.002))
+    assert (budget.max_tokens, budget.max_cost) == (50_000, 1.5)
+    mine = open_budget(Settings(max_judge_tokens=7))
+    assert mine.max_tokens == 7
+    with open_engine("openai:a+openai:b", progress=False, budget=mine) as engine:
+        (verdict,) = engine.run([question("q")])
+    assert "budget of 7 judge tokens" in str(verdict.error)
 
 
 # ---- judges of other packages
@@ -314,8 +246,6 @@ def test_a_judge_of_another_package_is_used(offer: Offer, monkeypatch: pytest.Mo
         assert values(judge.run([question("q")])) == [0.25]
     with open_engine("fixed:0.25+fixed:0.75", progress=False) as judge:
         assert values(judge.run([question("q")])) == [0.5]
-    (backend,) = backends_of("fixed:0.25")
-    assert (backend.writes, backend.comparable) == (False, True)
     with pytest.raises(JudgeConfigurationError, match=r"'fixed' cannot be used: name a score"):
         open_engine("fixed")
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "2")
@@ -324,16 +254,21 @@ def test_a_judge_of_another_package_is_used(offer: Offer, monkeypatch: pytest.Mo
 
 
 def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
-    offer("otherjudges", fixed="backend", second="backend")
-    offer("thirdjudges", third="backend")
+    """Of two with one name, ours counts, else that of the first package."""
+    offer("secondjudges", FIXED.replace("{self.score}", "0.75"), fixed="backend")
+    offer("otherjudges", FIXED.replace("{self.score}", "0.25"), fixed="backend", lexical="backend")
     lines = [" ".join(line.split()) for line in choices().splitlines()]
-    assert "fixed[:MODEL] offered by otherjudges_judges:backend" in lines
-    assert "second[:MODEL] offered by otherjudges_judges:backend" in lines
-    assert "third[:MODEL] offered by thirdjudges_judges:backend" in lines
+    assert [line for line in lines if "offered by" in line] == [
+        "fixed[:MODEL] offered by otherjudges_judges:backend"
+    ]
+    (chosen,) = find_judges("lexical", Settings())
+    assert chosen.backend is BACKENDS["lexical"]
     assert not any(name.endswith("_judges") for name in sys.modules), "listing judges loads none"
     with pytest.raises(JudgeConfigurationError, match=r"Did you mean fixed\[:MODEL\]\?") as caught:
         open_engine("fxied:0.25")
     assert choices() in str(caught.value)
+    with open_engine("fixed:x", progress=False) as judge:
+        assert values(judge.run([question("q")])) == [0.25]
 
 
 @pytest.mark.parametrize(
@@ -359,19 +294,3 @@ def test_a_broken_judge_of_another_package_is_named(
         assert said in str(caught.value)
     with open_engine("lexical", progress=False):
         """A broken judge that is not selected has no effect."""
-
-
-def test_our_judges_are_not_replaced(offer: Offer) -> None:
-    offer("otherjudges", lexical="backend", fixed="backend")
-    (chosen,) = find_judges("lexical", Settings())
-    assert chosen.backend is BACKENDS["lexical"]
-    assert "lexical[:MODEL]" not in choices()
-    assert "fixed[:MODEL]" in choices()
-
-
-def test_of_two_packages_the_first_has_the_name(offer: Offer) -> None:
-    offer("secondjudges", FIXED.replace("{self.score}", "0.75"), fixed="backend")
-    offer("firstjudges", FIXED.replace("{self.score}", "0.25"), fixed="backend")
-    with open_engine("fixed:x", progress=False) as judge:
-        assert values(judge.run([question("q")])) == [0.25]
-    assert "secondjudges" not in choices()

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 
 _MODULES = (
-    *("lmms_eval", "lmms_rpts.models.evaluate", "torch.distributed.run"),
-    *("tests.support.score_gold", "tests.support.tiny_llava"),
+    *("lmms_eval", "lmms_rpts.host.evaluate", "torch.distributed.run"),
+    "tests.support.tiny_llava",
 )
 _SCRIPTS = ("lmms-eval", "lmms-rpts")
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.judging.prompts import Prompts
 
 
 def make_rome_record(
@@ -68,7 +68,7 @@ def make_rome_record(
         "settings": {
             "grader": "llm" if asked else "rule",
             "judge": judge,
-            "prompt_version": PROMPT_VERSION,
+            "prompt_version": Prompts().version("grade"),
         }
         | dict(settings or {}),
     }

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.filters.aggregate import build_record
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import Answer, Judged, Kind, Question, RptsRecord, Scoring, Transform
 from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.runs.samples import read_samples_of
-from lmms_rpts.tasks.rpts_eval.results import METRICS
 from tests.support.instances import make_doc
 
 STEPS = ("Image0 -> The clock shows nine.", "Conclusion0 + Text0 -> The shop is closed.")

@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmms_rpts.base.rows import ReadError, Row
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.host.own_files import examine_folder, refuse_shadowed
+from lmms_rpts.host.own_tasks import check_own_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import expand
 from lmms_rpts.tasks.own.data import (
@@ -30,9 +33,6 @@ from lmms_rpts.tasks.own.data import (
     check_instances,
     load,
 )
-from lmms_rpts.tasks.own.files import examine_folder, refuse_shadowed
-from lmms_rpts.tasks.own_tasks import check_own_tasks
-from lmms_rpts.tasks.rpts_eval.results import METRICS, OF_ANSWERS
 from tests.support.tables import table
 
 GOLD = ["Image0 -> The bar is at 4."]
@@ -255,7 +255,7 @@ def test_the_whole_configuration(tmp_path: Path) -> None:
     assert mine["generation_kwargs"]["until"] == []
     assert mine["reasoning_tags"] == "none"
     assert [each["metric"] for each in mine["metric_list"]] == [
-        name for name in METRICS if name not in OF_ANSWERS
+        name for name, each in METRICS.items() if not each.needs_answer
     ]
     assert mine["metadata"]["instances"] == 2
     assert mine["filter_list"][0]["filter"][:2] == [

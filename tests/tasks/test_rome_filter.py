@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.judging import JudgeConfigurationError
-from lmms_rpts.judging.prompts import PROMPT_VERSION
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.rome import data as dataset
@@ -97,7 +97,7 @@ def test_a_record_by_rules_needs_no_judge() -> None:
             "reasoning_type": None,
             "images": ["diagrams/1-0.png"],
         },
-        "settings": {"grader": "rule", "judge": None, "prompt_version": PROMPT_VERSION},
+        "settings": {"grader": "rule", "judge": None, "prompt_version": Prompts().version("grade")},
     }
 
 
@@ -129,7 +129,7 @@ def test_the_judges_grade_counts(
     assert record["settings"] == {
         "grader": "llm",
         "judge": "openai:test",
-        "prompt_version": PROMPT_VERSION,
+        "prompt_version": Prompts().version("grade"),
     }
     (body,) = server.requests
     for text in ("Which station does the line end at?", "<<<B, Mill Lane>>>", "Final Answer: B"):

@@ -93,7 +93,7 @@ def plan(
         quick: skip slow checks: those that import torch and lmms-eval.
         tell: called with a note on each judge before it is asked.
     """
-    from lmms_rpts.tasks.own.files import examine_folder
+    from lmms_rpts.host.own_files import examine_folder
 
     judge = Stage(
         "judge",
@@ -154,7 +154,7 @@ def _check_validity() -> list[Check]:
         prompts = Prompts(settings.prompts)
     except JudgeConfigurationError:
         return []  # the check of the judge reports that
-    judging = Judging(settings.judge, prompts.version, settings.judge_samples, settings.jury)
+    judging = Judging(settings.judge, prompts.version(), settings.judge_samples, settings.jury)
     command = _VALIDATE.format(judging.judge)
     if settings.validity is None:
         said = f"the judge was not validated; to measure it on labelled steps: {command}"

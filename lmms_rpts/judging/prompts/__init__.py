@@ -21,9 +21,6 @@ from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser
 
-PROMPT_VERSION = "2"
-"""Part of cache keys; increase it whenever a changed template may change a judge's reply."""
-
 _CUT = "\n-----\n"
 
 
@@ -42,8 +39,9 @@ class Prompts:
         ours = list({kind.templates: None for kind in request_kinds().values()})
         files = FileSystemLoader(ours).list_templates()
         self._known = [file for file in files if file.endswith(".jinja")]
+        self._loader = FileSystemLoader([folder, *ours] if folder else ours)
         self._environment = ImmutableSandboxedEnvironment(
-            loader=FileSystemLoader([folder, *ours] if folder else ours),
+            loader=self._loader,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -51,9 +49,25 @@ class Prompts:
             autoescape=False,
         )
         self._environment.filters["fence"] = fence
-        self.version = PROMPT_VERSION
+        self._versions: dict[Path, str] = {}
         if folder is not None:
-            self.version += f"+{self._check(folder)}"
+            self._check(folder)
+
+    def version(self, kind: str = "inference") -> str:
+        """Digest of the templates of a kind and of those in its folder, in all languages.
+
+        A run with other prompts is another measurement: records, validity files and the comparison
+        of runs name this digest. By default, that of the prompts of RPTS.
+        """
+        place = request_kinds()[kind].templates
+        if place not in self._versions:
+            content = hashlib.sha256()
+            for name in FileSystemLoader(place).list_templates():
+                if name.endswith(".jinja"):
+                    text = self._loader.get_source(self._environment, name)[0]
+                    content.update(f"{name}\0{text}\0".encode())
+            self._versions[place] = content.hexdigest()[:8]
+        return self._versions[place]
 
     def request(
         self,
@@ -79,7 +93,7 @@ class Prompts:
             fields[kinds[kind].claim] if kinds[kind].claim else "",
             parse=parse,
             reminder=self.reminder(kind, language),
-            prompt_version=self.version,
+            prompt_version=self.version(kind),
             images=images,
         )
 
@@ -103,14 +117,13 @@ class Prompts:
             raise ValueError(f"No prompt {name!r} in the language {language!r}; known: {known}")
         return self._environment.get_template(path).render(**fields)
 
-    def _check(self, folder: Path) -> str:
-        """Check the folder's templates by rendering each of them; returns their digest."""
+    def _check(self, folder: Path) -> None:
+        """Check the folder's templates by rendering each of them."""
         found = sorted(folder.rglob("*.jinja"))
         if not found:
             what = "contains no prompt" if folder.is_dir() else "is not a folder"
             known = ", ".join(self._known)
             raise JudgeConfigurationError(f"prompts={str(folder)!r} {what}; prompts: {known}")
-        content = hashlib.sha256()
         for path in found:
             name = path.relative_to(folder).as_posix()
             try:
@@ -120,8 +133,6 @@ class Prompts:
                 fault = f"{type(error).__name__}: {error}"
             if fault:
                 raise JudgeConfigurationError(f"The prompt {path} (setting prompts): {fault}")
-            content.update(f"{name}\0{text}\0".encode())
-        return content.hexdigest()[:8]
 
     def _fault(self, name: str, text: str) -> str | None:
         if name not in self._known:
@@ -157,7 +168,7 @@ def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> 
     (setting ``prompts``), or if there is no such prompt.
     """
     prompts = _built_in()
-    if version != prompts.version:
+    if name not in request_kinds() or version != prompts.version(name):
         return ""
     try:
         messages = prompts.render(name, language, **fields)

@@ -170,7 +170,7 @@ class CmmathGradeFilter(GradingFilter):
                 grader=self.cmmath.grader,
                 mistakes=self.cmmath.errors,
                 judge=self.judge if self.asks(doc) else None,
-                prompt_version=self.prompts.version,
+                prompt_version=self.prompts.version("compare"),
                 rules_version=RULES_VERSION,
             ),
         }

@@ -14,12 +14,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
 
 from lmms_rpts.base.schema import all_faults, shown, wrong
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.tasks.aggregation import metric_list
 from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest
 from lmms_rpts.tasks.images import add_image_column
 from lmms_rpts.tasks.own import KEY, prompts
 from lmms_rpts.tasks.own.data import FORMS, FUNCTION, OwnDocument, Source, load, misspelt
-from lmms_rpts.tasks.rpts_eval.results import OF_ANSWERS
 
 IMAGES = "images"
 _BASE = Path(__file__).parents[1] / "rpts_eval" / "_rpts_task"
@@ -101,7 +102,7 @@ def _whole(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) -> di
     from lmms_eval.utils import load_yaml_config
 
     base: dict[str, Any] = load_yaml_config(str(_BASE), mode="full")
-    left_out = OF_ANSWERS if source.form == "none" else ()
+    graded = source.form != "none"
     return base | {
         "dataset_kwargs": dataset_kwargs(documents, OwnDocument, "own_tasks", "documents"),
         "process_docs": partial(
@@ -112,7 +113,9 @@ def _whole(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) -> di
         "doc_to_messages": prompts.doc_to_messages,
         "lmms_eval_specific_kwargs": {"default": {"variant": keys.variant}},
         "filter_list": [{"name": "none", "filter": _filters(keys)}],
-        "metric_list": [each for each in base["metric_list"] if each["metric"] not in left_out],
+        "metric_list": metric_list(
+            {name: each for name, each in METRICS.items() if graded or not each.needs_answer}
+        ),
         "metadata": base["metadata"] | _metadata(keys, source, documents),
     }
 

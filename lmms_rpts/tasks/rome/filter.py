@@ -165,7 +165,7 @@ class RomeAnswerFilter(GradingFilter):
             "settings": RomeGrading(
                 grader=self.rome.grader,
                 judge=self.judge if self.asks(doc) else None,
-                prompt_version=self.prompts.version,
+                prompt_version=self.prompts.version("grade"),
             ),
         }
 
