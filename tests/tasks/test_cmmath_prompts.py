@@ -175,6 +175,7 @@ def test_variants_say_what_is_wanted() -> None:
 @table(
     "form, question, chinese, english",
     ("choice", "哪个？\nA.$$1$$\nB.$$2$$", "正确选项的字母", "the letter of the right choice"),
+    ("choice", "$$\\underline{}$$和$$\\underline{}$$？", "正确选项的字母", "of the right choice"),
     ("parts", "(1) 求a．\n(2) 求b．", "(1) ……；(2) ……", "(1) ...; (2) ..."),
     ("blank", "是 $$\\underline{}$$ ．", "空格处应填的内容", "belongs in the blank,"),
     (
