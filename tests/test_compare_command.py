@@ -147,7 +147,7 @@ def test_changed_data_are_warned_of(command: Command, tmp_path: Path) -> None:
 @table(
     "places, names",
     (("x/model", "y/model"), ("x/model", "y/model")),
-    (("model", "model/later"), ("model", "model/later")),
+    (("model", "model/later"), ("model", "later")),
     (("one", "two"), ("one", "two")),
 )
 def test_runs_of_one_model_go_by_their_folders(
@@ -157,14 +157,13 @@ def test_runs_of_one_model_go_by_their_folders(
     assert command(*files).output.startswith(f"A: {names[0]}\nB: {names[1]}\n")
 
 
-def test_rounds_in_one_folder_go_by_their_files(command: Command, tmp_path: Path) -> None:
+def test_rounds_in_one_folder_are_numbered(command: Command, tmp_path: Path) -> None:
     files = [
         write_run(tmp_path, {0: record(0, score)}, date=date)
         for date, score in (("20260102_030405", 0.2), ("20260103_030405", 0.8))
     ]
     output = command(*files).output
-    assert "A: 20260102_030405_samples_rpts_eval_en\n" in output
-    assert "B: 20260103_030405_samples_rpts_eval_en\n" in output
+    assert "A: model-a (1)\nB: model-a (2)\n" in output
     refused = command(tmp_path, files[0])
     assert refused.exit_code == 1
     assert f"{tmp_path} contains 2 runs; pass one of:" in refused.stderr

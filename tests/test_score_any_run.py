@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.rescoring import plan_any_run
-from lmms_rpts.models.responses import ResponsesError
+from lmms_rpts.runs.responses import ResponsesError
 from tests.support.foreign_task import (
     OWN_FILTERS,
     ForeignTask,

@@ -72,8 +72,8 @@ def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
     ([SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
     ([SAVED / "rome", "--benchmark", "rpts"], "No run of RPTS-Eval in"),
     ([SAVED / "rome", "--benchmark", "cmmath"], "there are runs of ROME"),
-    ([SAVED / "rome", "--undecided", "3"], "ROME does not support --undecided"),
-    ([SAVED / "rome", "--tree"], "ROME does not support --tree"),
+    ([SAVED / "careful", "--list", "3"], "RPTS-Eval does not support --list"),
+    ([SAVED / "rome", "--tree", "2"], "ROME does not support --tree"),
     ([SAVED / "rome", "--by", "colour"], "Unknown breakdown 'colour'; known breakdowns: sub"),
     ([SAVED / "rome", "-o", "x.txt"], "ends in .csv, .json, .md, .tex"),
 )

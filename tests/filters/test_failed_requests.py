@@ -13,7 +13,7 @@ from loguru import logger
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
+from lmms_rpts.host.any_task import AnyTransformFilter
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.reform_eval.dataset import load_documents

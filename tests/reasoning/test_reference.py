@@ -77,20 +77,10 @@ def test_repairs_agree_with_the_published_code() -> None:
                 row["n_images"],
             )
             expected = parse_chain(row["expected"], language)
-            if repaired != expected:
+            if repaired != expected or expected.problems:
                 yield f"line {number}: got {format_chain(repaired)}, expected {row['expected']}"
 
     none_of(disagreements(), len(rows), at_least=150)
-
-
-def test_expected_repairs_are_read_without_problems() -> None:
-    rows = cases("repair.jsonl")
-    unread = [
-        (number, problems)
-        for number, row in enumerate(rows, start=1)
-        if (problems := parse_chain(row["expected"], row["language"]).problems)
-    ]
-    assert not unread
 
 
 def stripped(texts: Iterable[str]) -> set[str]:
@@ -187,28 +177,15 @@ def test_gold_chains_are_read_written_and_worth_one(language: str) -> None:
     none_of(disagreements(), len(docs), at_least=400)
 
 
-WORDING = {
-    "en": (
-        "Image {}",
-        "Text {}",
-        "Conclusion {}",
-        "Conclusion {}: from {}, {}",
-        "Final answer: {}",
-    ),
-    "zh": ("图片{}", "文本{}", "结论{}", "结论{}：根据{}，{}", "最终答案：{}"),
-}
+EN = ("Image {}", "Text {}", "Conclusion {}", "Conclusion {}: from {}, {}", "Final answer: {}")
+WORDING = {"en": EN, "zh": ("图片{}", "文本{}", "结论{}", "结论{}：根据{}，{}", "最终答案：{}")}
 ANSWERS_ZH = {"agree": "同意", "disagree": "不同意"}
 
 
-@table(
-    "language, joined",
-    ("en", " and "),
-    ("en", " / "),
-    ("en", ", "),
-    ("zh", "和"),
-    ("zh", "、"),
-    ("zh", "，"),
-)
+JOINED = {"en": (" and ", " / ", ", "), "zh": ("和", "、", "，")}
+
+
+@table("language, joined", *((name, each) for name, all_ in JOINED.items() for each in all_))
 def test_gold_reasoning_in_the_format_of_our_prompt_is_read_right(
     language: str, joined: str
 ) -> None:

@@ -15,7 +15,7 @@ from loguru import logger
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.models.token_loss import TokenLoss
+from lmms_rpts.host.token_loss import TokenLoss
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import RunOf
