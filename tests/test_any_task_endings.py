@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.host.prompts import with_steps
+from lmms_rpts.host.documents import with_steps
 from tests.support.environment import write_config
 from tests.support.foreign_task import ForeignTask, write_foreign_task
 from tests.support.lmms import Run, run_lmms_eval
