@@ -33,7 +33,7 @@ LONG = (
     *("tests/judging/test_faults.py", "tests/test_fork_server.py"),
     *("tests/report/test_rating_page.py", "tests/report/test_browser.py"),
     *("tests/test_score_any_run.py", "tests/tasks/test_any_task_faults.py", "tests/test_plugin.py"),
-    *("tests/tasks/test_any_task_refusals.py", "tests/test_sweep_commands.py"),
+    *("tests/tasks/test_any_task_refusals.py"),
     *("tests/tasks/test_own_tasks.py", "tests/test_benchmarks.py", "tests/test_release.py"),
     *("tests/judging/test_openai_backend.py", "tests/judging/test_hostile_servers.py"),
     *("tests/test_likelihood_end_to_end.py", "tests/test_rome_end_to_end.py"),
