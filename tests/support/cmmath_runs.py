@@ -39,7 +39,7 @@ def make_cmmath_record(
     score = judged if asked else by_rule
     reason = "there is no response" if rule is None else failed
     reason = reason or f"the rules leave it undecided: {why}"
-    told = mistake is not None or mistake_error is not None
+    explained = mistake is not None or mistake_error is not None
     return {
         "schema": "lmms_rpts.cmmath",
         "schema_version": 1,
@@ -56,7 +56,9 @@ def make_cmmath_record(
         "answer_type": answer_type,
         "answer": answer,
         "source": "response",
-        "mistake": {"kind": mistake, "reply": "so it is", "error": mistake_error} if told else None,
+        "mistake": {"kind": mistake, "reply": "so it is", "error": mistake_error}
+        if explained
+        else None,
         "instance": {
             "id": "1",
             "question": "如图，求面积．",
@@ -71,8 +73,8 @@ def make_cmmath_record(
         | instance,
         "settings": {
             "grader": "both" if asked else "rule",
-            "mistakes": told,
-            "judge": JUDGE if asked or told else None,
+            "mistakes": explained,
+            "judge": JUDGE if asked or explained else None,
             "prompt_version": "1",
             "rules_version": "5",
         }
