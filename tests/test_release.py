@@ -18,7 +18,7 @@ import yaml
 
 import lmms_rpts
 from tests.support.dist import command as run
-from tests.support.fork_client import ROOT
+from tests.support.fork_server import ROOT
 from tests.support.tables import table
 
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.reasoning import build_tree, parse_chain
-from tests.support.fork_client import ROOT
+from tests.support.fork_server import ROOT
 from tests.support.tables import table
 
 PAGE = (ROOT / "docs" / "what-is-rpts.md").read_text(encoding="utf-8")
@@ -63,6 +63,10 @@ def test_no_page_fetches_anything(site: Path) -> None:
     ("reference/analysis.html", 'id="lmms_rpts.analysis.compare_runs"'),
     ("reference/stats.html", 'id="lmms_rpts.stats.intervals.estimate_mean"'),
     ("scale.html", "scontrol"),
+    ("reference/commands.html", "lmms-rpts cache clear"),
+    ("reference/commands.html", "--focus-height"),
+    ("reference/commands.html", "LMMS_RPTS_MAX_JUDGE_TOKENS"),
+    ("reference/commands.html", "a whole number from 1 to 1000"),  # a setting of ReForm-Eval
     ("notebook.html", 'href="notebook.ipynb"'),
 )
 def test_pages_hold(site: Path, page: str, words: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fork_client import ROOT
+from tests.support.fork_server import ROOT
 from tests.support.waiting import LONGEST, wait_until
 
 SCRIPT = ROOT / "docs" / "slurm.sh"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -24,6 +25,12 @@ _LATEX = str.maketrans(
 )
 _MARKDOWN = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", **{each: f"\\{each}" for each in "\\`*_{}[]#|~$!"}}
+)
+
+# Control characters besides tab and line ends, and controls of the writing direction: an answer
+# "\u202e53" is shown as "35".
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
 # Characters that make a spreadsheet run a cell as a formula, with full-width forms (OWASP).
@@ -87,6 +94,17 @@ def interval(found: Any, form: str, ends: str = "") -> str:
         return figure(found and found.value, form)
     low, high = (figure(end, ends or form) for end in (found.low, found.high))
     return f"{figure(found.value, form)} [{low}, {high}]"
+
+
+def marked(text: str) -> str:
+    """A text with visible marks for control characters and controls of the writing direction."""
+    return HIDDEN.sub(_mark, text)
+
+
+def _mark(found: re.Match[str]) -> str:
+    """A symbol (``␛``) or a code in brackets (``[U+202E]``)."""
+    code = ord(found[0])
+    return chr(0x2400 + code) if code < 0x20 else f"[U+{code:04X}]"
 
 
 def shorten(label: str, width: int = 40) -> str:

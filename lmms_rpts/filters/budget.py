@@ -44,7 +44,7 @@ def tell_spending() -> None:
     """Send the usage of this process to the first one, which writes the results."""
     settings = load_settings()
     if settings.rank:
-        _board(settings).tell(_total(_budget))
+        _board(settings).write(_total(_budget))
 
 
 def close_accounts() -> dict[str, Any] | None:
@@ -55,7 +55,7 @@ def close_accounts() -> dict[str, Any] | None:
     settings = load_settings()
     if settings.rank:
         return None
-    total, *others = _total(_budget), *_board(settings).heard()
+    total, *others = _total(_budget), *_board(settings).read()
     for other in others:
         for name in ("guessed", "stopped"):
             total[name] = total[name] or other.pop(name)

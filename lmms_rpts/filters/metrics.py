@@ -1,10 +1,11 @@
-"""The metrics of RPTS, each declared once: tables, columns and task files follow from `METRICS`."""
+"""The metrics of RPTS."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from lmms_rpts.runs.metrics import Metric, by_name
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
@@ -18,26 +19,6 @@ RIGHT_REASON = 0.5
 def is_sound(rpts: float, threshold: float = RIGHT_REASON) -> bool:
     """Whether the reasoning counts as sound; floating-point errors are rounded away."""
     return round(rpts, 9) >= threshold
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric of RPTS.
-
-    Attributes:
-        value: the value of a record; None if it has none and enters no mean.
-        group: as published, of the guarded score, or a diagnostic of the chain.
-        kind: a ``share`` of responses, the mean of a ``score`` in [0, 1], or a mean ``count``.
-        better: ``neither`` if neither more nor less is better.
-        needs_answer: whether it needs a gold answer.
-    """
-
-    name: str
-    value: Callable[[RptsRecord], float | None]
-    group: Literal["published", "guarded", "diagnostic"] = "published"
-    kind: Literal["share", "score", "count"] = "score"
-    better: Literal["more", "less", "neither"] = "more"
-    needs_answer: bool = False
 
 
 def _accuracy(record: RptsRecord) -> float | None:
@@ -85,57 +66,120 @@ def _diagnosed(read: Callable[[Diagnosis], float | None]) -> Callable[[RptsRecor
     return value
 
 
-METRICS = (
-    Metric("rpts", lambda record: record.rpts),
-    Metric("accuracy", _accuracy, kind="share", needs_answer=True),
-    Metric("accuracy_rpts", _right_and_sound("rpts"), kind="share", needs_answer=True),
+PUBLISHED, GUARDED, DIAGNOSTIC = "as published", "guarded", "diagnostics of the chains"
+"""The groups of the metrics."""
+
+METRICS = by_name(
+    Metric(
+        "rpts",
+        lambda record: record.rpts,
+        kind="score",
+        group=PUBLISHED,
+        words="mean score of the reasoning",
+    ),
+    Metric(
+        "accuracy",
+        _accuracy,
+        kind="share",
+        group=PUBLISHED,
+        words="right answers",
+        needs_answer=True,
+    ),
+    Metric(
+        "accuracy_rpts",
+        _right_and_sound("rpts"),
+        kind="share",
+        group=PUBLISHED,
+        words="right answers with an RPTS of at least 0.5",
+        needs_answer=True,
+    ),
     Metric(
         "right_for_wrong_reason",
         _right_not_sound("rpts"),
+        higher_is_better=False,
         kind="share",
-        better="less",
+        group=PUBLISHED,
+        words="share of the right answers with an RPTS below 0.5",
         needs_answer=True,
     ),
-    Metric("rpts_visual", _mean_of_steps("visual")),
-    Metric("rpts_textual", _mean_of_steps("textual")),
+    Metric(
+        "rpts_visual",
+        _mean_of_steps("visual"),
+        kind="score",
+        group=PUBLISHED,
+        words="score of the steps that read an image",
+    ),
+    Metric(
+        "rpts_textual",
+        _mean_of_steps("textual"),
+        kind="score",
+        group=PUBLISHED,
+        words="score of the steps that read a text",
+    ),
     Metric(
         "parse_rate",
         lambda record: None if record.transform.error else float(bool(record.chain)),
         kind="share",
+        group=PUBLISHED,
+        words="responses with readable steps",
     ),
     Metric(
         "judge_coverage",
         lambda record: float(record.rpts is not None),
+        higher_is_better=None,
         kind="share",
-        better="neither",
+        group=PUBLISHED,
+        words="responses that could be judged",
     ),
-    Metric("rpts_guarded", lambda record: record.guarded, "guarded"),
     Metric(
-        "accuracy_guarded", _right_and_sound("guarded"), "guarded", kind="share", needs_answer=True
+        "rpts_guarded",
+        lambda record: record.guarded,
+        kind="score",
+        group=GUARDED,
+        words="guarded RPTS, which ignores restating steps; unused evidence and an unrelated last"
+        " conclusion lower it",
+    ),
+    Metric(
+        "accuracy_guarded",
+        _right_and_sound("guarded"),
+        kind="share",
+        group=GUARDED,
+        words="right answers with a guarded score of at least 0.5",
+        needs_answer=True,
     ),
     Metric(
         "right_for_wrong_reason_guarded",
         _right_not_sound("guarded"),
-        "guarded",
+        higher_is_better=False,
         kind="share",
-        better="less",
+        group=GUARDED,
+        words="share of the right answers with a guarded score below 0.5",
         needs_answer=True,
     ),
     Metric(
-        "root_bears", lambda record: None if record.root is None else record.root.score, "guarded"
+        "root_bears",
+        lambda record: None if record.root is None else record.root.score,
+        kind="score",
+        group=GUARDED,
+        words="how far the evidence leads to the final answer",
     ),
     Metric(
         "guarded_coverage",
         # Records written before the guarded score have no diagnosis.
         lambda record: None if record.diagnosis is None else float(record.guarded is not None),
-        "guarded",
+        higher_is_better=None,
         kind="share",
-        better="neither",
+        group=GUARDED,
+        words="responses that have a guarded score",
+        tested=False,
     ),
     Metric(
         "evidence_coverage",
         _diagnosed(lambda found: found.coverage if found.needed else None),
-        "diagnostic",
+        kind="score",
+        group=DIAGNOSTIC,
+        words="share of the needed evidence that the last conclusion uses",
+        tested=False,
     ),
     Metric(
         "restating_steps",
@@ -144,31 +188,38 @@ METRICS = (
             if record.transform.error or not record.steps
             else len(record.diagnosed.restating) / len(record.steps)
         ),
-        "diagnostic",
-        better="less",
+        higher_is_better=False,
+        kind="score",
+        group=DIAGNOSTIC,
+        words="share of steps that only restate",
+        tested=False,
     ),
     Metric(
         "missing_references",
         _diagnosed(lambda found: float(found.missing)),
-        "diagnostic",
+        higher_is_better=False,
         kind="count",
-        better="less",
+        group=DIAGNOSTIC,
+        words="citations of nonexistent evidence per response",
+        tested=False,
     ),
     Metric(
         "heaviest_step",
         _diagnosed(lambda found: min(1.0, found.heaviest)),
-        "diagnostic",
-        better="less",
+        higher_is_better=False,
+        kind="score",
+        group=DIAGNOSTIC,
+        words="largest share of the RPTS weight on one step",
+        tested=False,
     ),
     Metric(
         "steps",
         lambda record: None if record.transform.error else float(len(record.steps)),
-        "diagnostic",
+        higher_is_better=None,
         kind="count",
-        better="neither",
+        group=DIAGNOSTIC,
+        words="steps per response",
+        tested=False,
     ),
 )
-"""All metrics, in the order of tables and columns; the headline of each group first."""
-
-DIAGNOSTICS = tuple(each.name for each in METRICS if each.group == "diagnostic")
-"""Metrics of the diagnosis of a chain."""
+"""All metrics of RPTS; the headline of each group first."""

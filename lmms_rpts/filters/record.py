@@ -461,7 +461,7 @@ class RptsRecord(Record):
         ``right_for_wrong_reason``, and a chain without steps of a modality no mean for it. One
         written before the guarded score has no ``guarded_coverage``.
         """
-        return {each.name: each.value(self) for each in METRICS}
+        return {name: each.of(self) for name, each in METRICS.items()}
 
 
 def diagnose_chain(

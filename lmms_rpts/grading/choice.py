@@ -23,6 +23,7 @@ from lmms_rpts.grading.statement import (
     find_statement,
     retracts,
 )
+from lmms_rpts.grading.vocabulary import phrases
 
 FOREIGN = "no option has this mark"
 SEVERAL = "several options"
@@ -66,22 +67,8 @@ _CALLED_RIGHT = re.compile(
     re.IGNORECASE,
 )
 
-# Words that may stand before a token that is chosen.
-_HEAD = frozenset(
-    re.findall(
-        r"\w+",
-        "so therefore thus hence then finally overall and but rather instead while"
-        " yes i we am m d ll would will can must should have choose chose select pick go going"
-        " went with for say think believe conclude only both all just simply clearly definitely"
-        " certainly nothing the a an my our correct right best most final matching fitting"
-        " following shown remaining one answer answers option options choice choices letter letters"
-        " number ans result solution object assistant is are be it its s that this which",
-    )
-)
-_HEAD_ZH = re.compile(
-    r"因此|所以|因而|综上(?:所述)?|最终|最后|正确|应该|选项|选择|答案|本题|此题|我们?|认为|觉得|只[能有]|而是|可知|那么|结果|说法"
-    r"|结论|判断|符合题意|参考|应当|即|故|应|选|为|是|的|只|有|得|就|项|则|∴|填|入|也|都"
-)
+# Words that may stand before a token that is chosen
+_CHOOSES = phrases("chooses")
 _NAMED_SO = re.compile(rf"([A-Za-z]{{1,20}})\s{TOKEN}")
 # Words that may stand after it.
 _TAIL = re.compile(
@@ -185,7 +172,8 @@ class Reader:
             masked = self.options.mask(_REASON.split(sentence)[0])
             # "A fits better", "I find that A fits"; but not "checked against Chart A"
             kept = _NAMED_SO.sub(
-                lambda found: found[0] if found[1].lower() in _HEAD else " ", self._undenied(masked)
+                lambda found: found[0] if _CHOOSES.fullmatch(found[1]) else " ",
+                self._undenied(masked),
             )
             others = _union(each.marks for each in masked.named(kept))
             if len(others - choice.marks) == 1 and "?" not in sentence:
@@ -320,9 +308,8 @@ class Reader:
         return first.marks if first.long or (leads and _ENDS.match(tail)) else None
 
     def _is_head(self, head: str) -> bool:
-        rest = _HEAD_ZH.sub(" ", head.replace("(s)", "").replace("'", " ").lower())
-        words = re.findall(r"[^\W_]+", rest)
-        return all(word in _HEAD for word in words)
+        rest = _CHOOSES.sub(" ", head.replace("(s)", "").replace("'", " "))
+        return re.search(r"[^\W_]", rest) is None
 
     def _follows(self, tail: str, named: Named) -> bool:
         """Whether a mark leads the words after it: "B. a dog", "(B) 42", unless another's."""

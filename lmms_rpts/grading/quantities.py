@@ -10,38 +10,19 @@ from lmms_rpts.grading.numbers import NUMBER_WORD, number_at
 from lmms_rpts.grading.plain_text import plain, without_lead
 from lmms_rpts.grading.statement import UNSETTLED, Statement, Verdict, denies
 from lmms_rpts.grading.units import UNITS, unit_at
+from lmms_rpts.grading.vocabulary import VOCABULARY, phrases, rows
 from lmms_rpts.reasoning.casing import lower
 
-# Names of units that would be letters or words in a mathematical text
-_SHORT_NAMES = """
-in inch; mi mile; yd yard; lb 磅; oz ounce; us$ 美元; $ 美元; € 欧元; eur 欧元; £ 英镑; gbp 英镑
-; ¢ 美分; ¥ 元; 块 元; 人民币 元; kilo kg; gramme g; mole mol; 摩尔 mol; kelvin K; v 伏; a 安; w 瓦
-; kw kW; n 牛; j J; ω Ω; 岁 year; yr year; km/hour km/h; kmh km/h; kph km/h; kmph km/h; mps m/s
-; sqm m^{2}; cc cm^{3}; ms 毫秒; °c °C; °f °F; celsius °C; fahrenheit °F
-"""
 _NAMES = {
     name.lower(): unit.name
     for name, unit in UNITS.items()
     if not unit.dimension.startswith("count") and unit.name != "角"  # 三角
-} | dict(entry.split() for entry in _SHORT_NAMES.split(";"))
+} | dict(rows(VOCABULARY["unit_names"]))
 _KNOWN = frozenset(_NAMES.values())
 _MEASURE_WORDS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
 _ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
 _SCALE_LETTERS = frozenset("kKMGTB")  # 8k, 4K, 5G
-# These words after a number change its value, or mark it as a difference.
-_CHANGES = re.compile(
-    r"(?<![a-z])(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?"
-    r"|tenths?|\w{0,12}ths?(?<!months)(?<!month)(?<!moths)(?<!moth)|st|nd|rd|dozens?"
-    r"|scores?|pairs?|couples?|times|fold|squared|cubed|factorial"
-    r"|plus|minus|more|less|fewer|short(?:er)?|long(?:er)?|larg\w{0,3}|small\w{0,3}|bigg\w{0,3}"
-    r"|high(?:er)?|low(?:er)?|tall(?:er)?|old(?:er)?|young(?:er)?|further|farther|fast(?:er)?|slow(?:er)?"
-    r"|later|earlier|ahead|behind|above|below|over|under|extra|additional|another|missing|off|point|and"
-    r"|or|to|not|but|except|something|some|is|are|was|were|before|after"
-    r"|each|every|apiece|ago|then|until|power|root|odd|than|too|no|if|unless"
-    r"|depending|k|b|bn|mn|hundreds?|thousands?|millions?|billions?)(?![a-z])"
-    r"|^[千百十折号者角边维巧项点半几多余来数成倍分样起直些定般切旦致边面共律甲乙]|半|倍|左右|以上|以下|以内|多|几|不|或|到",
-    re.IGNORECASE,
-)
+_CHANGES = phrases("changes")
 _UNIT_CHARACTERS = re.compile(
     r"(?!.*[/^\-]$)[^\W\d_]{0,20}[^%\d.,;:!?()\[\]{}<>=≈≤≥≠~√∞±+×÷*#@&|\"\\]{0,60}"
 )
@@ -184,11 +165,7 @@ def is_known(unit: str) -> bool:
 
 # Answers
 
-_ABOUT = re.compile(
-    r"(?<![a-z])(?:about|around|approximately|approx\.?|roughly|nearly|almost|circa|ca\.?|some(?=\s\d))"
-    r"(?![a-z])\s?|[≈]\s?|^~\s?(?=\d)|大约|约为?|左右|将近|差不多",
-    re.IGNORECASE,
-)
+_ABOUT = phrases("estimate")
 # "So the total is 8", "There are 8 apples", "I count 8 apples"
 _SAYS = re.compile(
     r"(?:^|.*[\s'])(?P<verb>is|are|was|were|equals?|be|totals?|has|have|had|count(?:ed)?|see|reads?|get|gives?|makes?"
@@ -239,7 +216,7 @@ def number_verdict(stated: Statement, gold: Quantity, tolerance: float) -> Verdi
 def stated_number(text: str) -> NumberAnswer | None:
     """The only quantity that a plain statement asserts; None if there is none."""
     about = _ABOUT.search(text) is not None
-    text = _ABOUT.sub("", text).strip()
+    text = " ".join(_ABOUT.sub("", text).split())
     if UNSETTLED.search(text) or denies(text):
         return None
     bare = _EXACT.sub("", without_lead(text))

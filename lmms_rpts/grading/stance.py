@@ -17,6 +17,7 @@ from lmms_rpts.grading.statement import (
     retracts,
     sentences,
 )
+from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.reasoning.answer_lines import Answer, is_plain_stance, leading_stance
 from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.mentions import fold_width
@@ -26,13 +27,8 @@ _LABEL = re.compile(
     r"^\W{0,8}(?:(?:the|my|最终)?\s?(?:final\s)?(?:verdict|stance|decision|judge?ment|回答|结论|答案)\s?(?:is|[:：是为]))",
     re.IGNORECASE | re.MULTILINE,
 )
-# Around a stance: what may change it ("agree. But ..."), and a stance ("others may disagree")
-_SECOND_THOUGHTS = re.compile(
-    r"[-=]>|→|⇒|[?？]|\b(?:but|however|unless|if|or|either|else|only|partial\w*|maybe|unsure"
-    r"|not sure|true|false|incorrect|wrong|untrue|invalid|reject\w*|refute\w*|contradict\w*"
-    r"|not supported)\b|但|除非|如果|仅|或|错误|正确|不成立|不支持|不对",
-    re.IGNORECASE,
-)
+_SECOND_THOUGHTS = phrases("second_thoughts")
+# A stance of others: "others may disagree"
 _STANCE_WORD = re.compile(
     r"(?P<not>(?:\b(?:not|never|cannot|without)|n['’]t|不|无法|没有)[ \w]{0,12}?)?"
     r"(?P<word>disagree|agree|同意(?!见)|反对)",

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from lmms_rpts.grading.plain_text import LONGEST, plain
+from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.reasoning.thinking import select_reasoning
 
 READ = 60_000
@@ -62,13 +63,7 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})</answer>", re.IGNORECASE)  # <answer>B</answer>
-# "等等，上面有误", "Wait, that is the radius"
-_REVISED = re.compile(
-    r"等等|等一下|(?:^|[。！？!?\n，,\s])不对[，,。]|重新(?:检查|计算|考虑|审视|分析)|再(?:仔细)?(?:检查|看|想|验证)一?[下遍]?[:：，,]"
-    r"|更正|修正|(?:上面|前面|以上)[^。\n]{0,10}(?:有误|错了|不对)"
-    r"|(?<![a-z])(?:wait|actually|correction|on\s{1,3}(?:second\s{1,3}thought|reflection)|hmm)\b",
-    re.IGNORECASE,
-)
+_REVISED = phrases("revised")
 # "所以面积为：" with the formula in the next line
 _JOINS = re.compile(
     r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,3}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
@@ -95,25 +90,7 @@ _END = re.compile(
     + "".join(rf"(?<!\b{word})" for word in _ABBREVIATED.split())
     + r"[.．](?=\s|$)|[.．](?=\s{0,9}$)"
 )
-# 无法确定, 看不到图, "cannot be determined"
-_GIVES_UP = re.compile(
-    r"(?:无法|不能|难以|没办法)(?:[^，。\n]{0,12})?(?:确定|得出|求|计算|判断|解答|回答|得到|得知|给出|知道|作答|看|估计)"
-    r"|(?:没有|缺少|缺乏)(?:提供|给出|足够|具体|必要|更多)|信息不(?:足|够|全)|条件不(?:足|够)"
-    r"|我?不(?:太)?(?:确定|知道|清楚)(?:如何|怎么|怎样|答案)|需要更多的?(?:信息|条件)|建议[您你]?(?:参考|查阅)|请(?:提供|上传|补充)|看不到(?:图|题)"
-    r"|\bI\s(?:do\snot|don['’]t)\sknow|\bnot\ssure\b"
-    r"|(?:cannot|can['’]t|can\snot|could\snot|couldn['’]t|unable\sto|impossible\sto)\s(?:be\s)?"
-    r"(?:determined?|tell|told|answer|solve|compute|calculate|find|see|identif\w+)|\bno\sidea\b"
-    r"|(?:not\senough|insufficient)\sinformation|more\sinformation\sis\sneeded",
-    re.IGNORECASE,
-)
-
-# "不是 5", "x=3 舍去", "is not B"; "如果是 5" does not state an answer either
-_DENIED = re.compile(
-    r"不是|并非|而非|不为|不会|不可能|不对|不正确|不成立(?!的)|不能?[选填]|不一定|不具|非(?=\s?-?\d)|是错|错误?的?$|错了"
-    r"|错,|矛盾|舍去|舍掉|除了?[^,。]{1,8}外|排除|如果|(?:^|,)若|假设|否定"
-    r"|(?<![A-Za-z])(?:not|cannot|never|except|wrong|incorrect|false|anything\sbut|would\sbe)(?![A-Za-z])|n't",
-    re.IGNORECASE,
-)
+_GIVES_UP, _DENIED = phrases("gives_up"), phrases("denied")
 
 
 class Verdict(NamedTuple):
@@ -376,20 +353,7 @@ def _last_sentence(text: str) -> str:
     return found[-1] if found else ""
 
 
-# Text after an answer that takes it back: "抱歉，应该是 6", "No, I meant 6", "Scratch that",
-# "Update: C", 以上作废; a cat may scratch, so the verbs need an object. A false alarm costs only a
-# judge call.
-_RETRACTS = re.compile(
-    r"(?<![a-z])(?:(?:scratch|strike|ignore|forget|undo|cancel)\s(?:that|this|it|the|my|all|what)"
-    r"|disregard|oops|whoops|nope|never\s?mind|my\sbad|typo|erratum|retract(?:ed|ing)?|withdrawn"
-    r"|i\s{1,3}(?:take|withdraw|change|meant)|update[ds]?|revis(?:e|ed|ion)|edit|mistake"
-    r"|(?<!'m\s)(?<!am\s)sorry"
-    r"|chang(?:e|ed|ing)\s(?:to|my|it|that)|(?:that|this|it)(?:'s|\sis|\swas)\s(?:in|not\s)(?:correct|right)"
-    r"|(?:(?:that|this|it)'s|is|was)\s{1,3}(?:wrong|incorrect|false))(?![a-z])|(?:^|[.!\s])no,"
-    r"|作废|改(?:选|为|成|答|正|口)|更改|修改|纠正|我错了|[。！!\s，,](?:抱歉|对不起)|(?:算|写|看|搞|弄|选)?错了|应(?:该)?[是为]\s?\$?-?\d|其实|正确的是"
-    r"|收回|撤回|撤销|口误|笔误|搞错|选错|(?:^|\W)(?:不|错)[,，]",
-    re.IGNORECASE,
-)
+_RETRACTS = phrases("retracts")
 _OPENS = re.compile(
     r"[\s\W]{0,8}(?:(?:incorrect|wrong|false|no)(?![a-z])|(?<![<=>-])(?:=>|->|[→⇒⟶]))",
     re.IGNORECASE,
@@ -426,42 +390,14 @@ def after_retraction(spoken: str) -> str:
 
 TAKEN_BACK = "retracted"
 
-# Text that is not the model's own statement: "If x were 2, the answer is 8", "Tom says it is 8",
-# "For example: Answer: B"
-REPORTED = re.compile(
-    r"\b(?:if|unless|suppose|supposing|assum(?:e|ing)|whether|doubt|pretend|example|e\.g|format"
-    r"|(?<!i\s)(?<!we\s)(?<!would\s)(?:say|says|said|think|thinks|thought|claims?|claimed|argues?"
-    r"|suggests?|believes?|guess(?:es)?)|(?:his|her|their|your|\w{1,20}'s)\s(?:\w{1,12}\s)?answer"
-    r"|claimed|alleged\w{0,2}|used\sto|(?:old|previous|initial|original|earlier|former|first)"
-    r"\sanswers?)\b"
-    r"|如果|假如|假设|若是|例如|比如|有人|同学|认为(?!$)|是否",
-    re.IGNORECASE,
-)
+REPORTED, UNSETTLED = phrases("reported"), phrases("unsettled")
 # "I don't think the answer is B", "the wrong answer is B"; but not "It is not red, so ..."
 _DENIED_BEFORE = re.compile(
     r"(?:\b(?:not|never|cannot|no|wrong|incorrect|false|neither|nor|hardly)\b|n't\b|不|并非|错误|没有)"
     r"[^,;，；:：]{0,80}$",
     re.IGNORECASE,
 )
-_HEDGE = re.compile(
-    r"\b(?:maybe|perhaps|possibly|probably|presumably|likely|(?:may|might|could)\s(?:also\s)?be"
-    r"|(?:my|a|best|just)\sguess|i\sguess|guessing|seems?|not\s(?:\w{1,12}\s)?(?:sure|certain|confident)"
-    r"|unsure|uncertain|alternatively)\b|(?<!不)可能|也许|大概|或许|不确定|猜",
-    re.IGNORECASE,
-)
-# In the sentence of an answer, what takes it away or makes it a bound, a range or one of several:
-# "B, which fails", "B, if it is red", "at least 8", "half of 8"
-UNSETTLED = re.compile(
-    r"(?<![a-z])(?:if|unless|whether|suppose|assum(?:e|ing)|let|given|or|either|neither|nor|no|not|never"
-    r"|hardly|but|rather|except|without|instead|wrong|incorrect|false|eliminat\w*|rul\w+\s(?:it\s)?out"
-    r"|reject\w*|exclud\w*|fail\w*|discard\w*|dismiss\w*|removed|dropped|crossed|struck|unlikely"
-    r"|possibly|perhaps|maybe|what|could|might|may|would|should|also|out|worse|worst|least|i\.e|e\.g"
-    r"|previously|used\sto|between|to(?=\s-?\d)|at\s(?:least|most)|up\sto|(?:more|less|fewer|greater)\sthan"
-    r"|over|under|above|below|minimum|max(?:imum)?|exceed\w{0,3}|anything|half|twice|double|log|plus"
-    r"|minus(?!\s[\d.$]))(?![a-z])|n't|~~|[<>≤≥≠±]|!=|[~～](?=\s?\d)|^\W*however\b"
-    r"|排除|淘汰|舍|错|不|如果|假设|或|也|大于|小于|超过|至少|至多|最多|最少|以上|以下|倍|除了|之间",
-    re.IGNORECASE,
-)
+_HEDGE = phrases("hedged")
 # After a statement: "Or C.", "But C looks right.", "... could also be C"
 _OPENS_AGAIN = re.compile(
     r"^[\s\W]{0,8}(?:or|but|however|unless|if|although|though|maybe|perhaps|possibly|except|no)\b"

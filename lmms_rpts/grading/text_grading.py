@@ -10,6 +10,7 @@ from itertools import pairwise
 from lmms_rpts.grading.numbers import ENGLISH_SCALES, ENGLISH_WORDS, english_number
 from lmms_rpts.grading.plain_text import LONGEST, normal, plain, without_lead
 from lmms_rpts.grading.statement import Statement, Verdict
+from lmms_rpts.grading.vocabulary import phrases
 
 _OPPOSITES = {
     "yes": "no", "true": "false", "correct": "incorrect", "right": "wrong", "是": "否", "对": "错",
@@ -64,14 +65,7 @@ _NUMBER_WORDS = re.compile(rf"\b{_NUMBER_WORD}(?:[\s-](?:and\s)?{_NUMBER_WORD}){
 _CLAUSE_END = re.compile(
     r"[.;。；!！?？\n,，:：]|\b(?:but|however|yet|whereas)\b|但是?|而是|只是|不过"
 )
-_DENIED_BEFORE = re.compile(
-    r"\b(?:not|no|never|neither|nor|cannot|without|except|excepting|excluding|unlike|although|though"
-    r"|despite|(?:far|away|apart|aside) from|(?:rather|other) than|nowhere near|hardly|instead of"
-    r"|as opposed to|mistaken for|confused with"
-    r"|similar to|reminiscent of|rule[sd]? out|considered|either"
-    r"|(?:is|are|was|were|do|does|did|ca|could|wo|would|should|has|have|had)nt)\b"
-    r"|不是|并非|没有|而非|除了|排除|远离|虽然|尽管|类似于?|要么|不"
-)
+_DENIED_BEFORE = phrases("denies_phrase")
 _DENIED_AFTER = re.compile(
     r"[\"*)\s]{0,4}(?:(?:isnt|arent|wasnt|werent|(?:is|are|was|were)\s{1,3}not)\s{1,3}"
     r"(?:(?:the\s{1,3})?(?:correct|right|answer|one)|it)\b"

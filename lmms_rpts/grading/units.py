@@ -8,57 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lmms_rpts.grading.numbers import CHINESE_SCALES
-
-# Each entry: its size in the dimension's base unit, its name, its other names. An English
-# name of four letters or more has a plural in -s as well; "+" stands for a space.
-_LENGTHS = """1000 km 千米 公里 kilometer; 1 m 米 公尺 meter; 1/10 dm 分米 decimeter
-    ; 1/100 cm 厘米 公分 centimeter; 1/1000 mm 毫米 millimeter; 1/1000000 μm 微米 um µm micrometer
-    ; 1/1000000000 nm 纳米 nanometer; 500 里 华里; 10/3 丈; 1/3 尺 市尺; 1/30 寸 市寸
-    ; 1609344/1000 mile 英里; 3048/10000 ft 英尺 foot feet; 254/10000 inch 英寸 inches
-    ; 9144/10000 yard 码; 1852 海里 nautical+mile"""
-_OTHERS = {
-    "length:单位": "1 单位 个单位 单位长度 个单位长度 长度单位 个长度单位 unit unit+length",
-    "area": "1 m^{2} 平米; 10000 公顷 hectare hm^{2} ha; 100 公亩; 2000/3 亩 市亩",
-    "area:单位": "1 平方单位 个平方单位 单位面积 个单位面积 面积单位 square+unit sq+unit",
-    "volume": "1/1000 L 升 公升 liter; 1/1000000 mL 毫升 ml milliliter",
-    "volume:单位": "1 立方单位 个立方单位 单位体积 个单位体积 cubic+unit",
-    "mass": """1000 t 吨 公吨 ton tonne; 1 kg KG 千克 公斤 kilogram; 1/1000 g 克 gram
-        ; 1/1000000 mg 毫克 milligram; 1/1000000000 μg 微克 ug µg microgram; 1/2 斤 市斤; 1/20 两
-        ; 45359237/100000000 磅 pound""",
-    "time": """1 s 秒 秒钟 sec second; 1/1000 毫秒 millisecond; 60 min 分钟 mins minute
-        ; 900 刻 刻钟 个刻钟; 3600 h 小时 个小时 时 钟头 个钟头 hr hrs hour; 86400 天 日 day
-        ; 604800 周 星期 个星期 礼拜 个礼拜 week""",
-    "calendar": "1 月 个月 月份 month; 3 季度 个季度; 12 年 year; 1200 世纪 个世纪",
-    "angle": "1 ° 度 degree deg",
-    "angle:弧度": "1 rad 弧度 radian",
-    "temperature": "1 °C 摄氏度 °+C degrees+celsius degree+celsius",
-    "temperature:F": "1 °F 华氏度 °+F degrees+fahrenheit degree+fahrenheit",
-    "money": """1 元 元钱 块钱 人民币 元人民币 yuan rmb cny; 1/10 角 角钱 毛 毛钱 jiao
-        ; 1/100 分钱""",
-    "money:USD": "1 美元 dollar usd; 1/100 cent 美分",
-    "money:EUR": "1 欧元 euro",
-    "money:GBP": "1 英镑",
-    "money:HKD": "1 港元 港币",
-    "money:JPY": "1 日元",
-    "energy": "1 J 焦耳 焦 joule; 1000 kJ 千焦; 3600000 kWh 千瓦时 kW×h 千瓦×时",
-    "power": "1 瓦 瓦特 watt; 1000 kW 千瓦 kilowatt",
-    "force": "1 牛 牛顿 newton",
-    "pressure": "1 Pa 帕 帕斯卡; 1000 kPa 千帕",
-    "current": "1 安 安培 ampere; 1/1000 mA 毫安",
-    "voltage": "1 伏 伏特 volt",
-    "resistance": "1 Ω 欧 欧姆 ohm",
-    "amount": "1 mol",
-    "heat": "1 K",
-    "frequency": "1 Hz 赫兹 赫 hertz",
-    "loudness": "1 dB 分贝 decibel",
-    "length/time^2": "1 m/s^{2} 米/秒^{2} 米/平方秒 米每二次方秒 米/二次方秒",
-    "count:分": "1 分 mark",
-}
-_COUNTERS = (
-    "个人名位只件条张把支枝本辆台匹头棵株朵颗粒块片根双对副套组队排行列层页次遍回种类箱盒"
-    "袋包瓶桶杯碗盆盘筐篮份户家间座所栋幢艘架道题字级阶圈步盏面枚串束节段句首篇扇幅封项局"
-    "场班车趟罐听壶滴顶尾群岁点倍门口"
-)
+from lmms_rpts.grading.vocabulary import VOCABULARY, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +47,8 @@ def _plurals(name: str) -> tuple[str, ...]:
     return tuple(each + end for each in names for end in ends)
 
 
-def _read(dimension: str, entries: str) -> Iterator[tuple[Unit, list[str]]]:
-    for entry in entries.split(";"):
-        factor, *words = entry.split()
+def _read(dimension: str) -> Iterator[tuple[Unit, list[str]]]:
+    for factor, *words in rows(VOCABULARY["units"][dimension]):
         names = [word.replace("+", " ") for word in words]
         aliases = [alias for name in names for alias in _plurals(name)]
         yield Unit(names[0], dimension, Fraction(factor)), aliases
@@ -119,11 +68,11 @@ def _power(unit: Unit, exponent: int, names: list[str]) -> tuple[Unit, list[str]
 
 
 def _table() -> dict[str, Unit]:
-    entries = list(_read("length", _LENGTHS))
+    entries = list(_read("length"))
     entries += [_power(unit, exponent, names) for unit, names in entries for exponent in (2, 3)]
-    for dimension, listed in _OTHERS.items():
-        entries += _read(dimension, listed)
-    for name in _COUNTERS:
+    for dimension in VOCABULARY["units"]:
+        entries += _read(dimension) if dimension != "length" else ()
+    for name in VOCABULARY["counters"]:
         entries.append((Unit(name, f"count:{name}", Fraction(1)), [name]))
     table: dict[str, Unit] = {}
     for unit, aliases in entries:

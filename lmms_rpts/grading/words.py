@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from lmms_rpts.grading.notation import clean
+from lmms_rpts.grading.vocabulary import VOCABULARY, rows
 
 BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
 """A blank for an answer in a question."""
@@ -64,29 +65,10 @@ _DENIED_AFTER = re.compile(  # "是错误的" after the words, or a continuing "
 # （填“必然”“不可能”或“随机”）
 _FILLED = re.compile(r"[(（][^()（）]{0,8}(?:填|选填|填写|填入|选)([^()（）]{2,80})[)）]")
 _QUOTED = re.compile(r"[“\"「‘']\s{0,3}([^”\"」’“']{1,20}?)\s{0,3}[”\"」’']")  # “必然”
-# Vocabularies of which one word is the answer
-_CLOSED_WORDS = """
-上 下 左 右; 东 南 西 北 东南 东北 西南 西北; 前 后 左 右; < > =; 锐角 直角 钝角 平角 周角
-; 等腰 等边 等腰直角 直角 锐角 钝角; 必然 随机 不可能
-; 等腰三角形 等边三角形 等腰直角三角形 直角三角形 锐角三角形 钝角三角形
-; 长方形 正方形 圆 三角形 平行四边形 菱形 梯形 五边形 六边形 扇形 椭圆 半圆 圆环 圆锥 圆柱 圆台 球
- 正方体 长方体 三棱柱 四棱柱 六棱柱 三棱锥 四棱锥
-; 奇 偶; 奇数 偶数; 增 减; 增大 减小 不变; 变大 变小 不变; 相交 相切 相离
-; 平行 垂直 相交 重合 异面 平行四边形; 大于 小于 等于; 甲 乙 丙 丁; 一 二 三 四; 正 负; 长 短
-; 公平 不公平; 合格 不合格; 能 不能; 会 不会; 合理 不合理; 可能 不可能 一定; 折线 条形 扇形
-; 轴对称 中心对称; 平移 旋转 轴对称; 星期一 星期二 星期三 星期四 星期五 星期六 星期日
-; 充分不必要 必要不充分 充要 既不充分也不必要; 奇函数 偶函数; 顺时针 逆时针
-; 外离 外切 相交 内切 内含; 上升 下降; 增加 减少; 增多 减少; 递增 递减"""
-_CLOSED = [frozenset(words.split()) for words in _CLOSED_WORDS.split(";")]
+_CLOSED = [frozenset(words) for words in rows(VOCABULARY["closed_words"])]
+_THEOREMS = [frozenset(words) for words in rows(VOCABULARY["theorems"])]
 CRITERIA = ("sss", "sas", "asa", "aas", "hl")
 """The criteria of congruent triangles."""
-# Axioms and theorems taught at school: naming another one of a row is wrong.
-_THEOREM_WORDS = f"""
-两点之间线段最短 两点确定一条直线 垂线段最短 稳定性 不稳定性
-; 同位角相等两直线平行 内错角相等两直线平行 同旁内角互补两直线平行
- 两直线平行同位角相等 两直线平行内错角相等 两直线平行同旁内角互补
-; 余角相等 补角相等 对顶角相等; {" ".join(CRITERIA)}"""
-_THEOREMS = [frozenset(words.split()) for words in _THEOREM_WORDS.split(";")]
 _PARTICLES = re.compile("具有|的|了")
 
 

@@ -85,7 +85,7 @@ class AnswerCache:
     def find(self, key: str) -> str | None:
         """The reply stored under ``key``; None if there is none."""
         query = "SELECT reply FROM answers WHERE key = ?"
-        found = self._run(lambda file: file.execute(query, (key,)).fetchone())
+        found = self._run(lambda file: file.execute(query, (key,)).fetchone(), writes=False)
         return str(found[0]) if found else None
 
     def store(
@@ -117,7 +117,8 @@ class AnswerCache:
     def is_pending(self, key: str) -> bool:
         """Whether a process is asking this question now, as far as known."""
         query, given = "SELECT 1 FROM asking WHERE key = ? AND until >= ?", (key, time.time())
-        return bool(self._run(lambda file: file.execute(query, given).fetchone()))
+        found = self._run(lambda file: file.execute(query, given).fetchone(), writes=False)
+        return found is not None
 
     def release(self, key: str) -> None:
         """Note that this process no longer asks a question."""
@@ -139,7 +140,7 @@ class AnswerCache:
         if rows and not self._run(write):
             self._unwritten = rows
 
-    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+    def _run(self, work: Callable[[sqlite3.Connection], T], writes: bool = True) -> T | None:
         """The result of ``work``; None if the file cannot be used now."""
         try:
             try:
@@ -160,7 +161,8 @@ class AnswerCache:
                     *(self.path, error),
                 )
             return None
-        self._set_failing(False)
+        if writes:  # a file that another process locks can still be read
+            self._set_failing(False)
         return done
 
     def _set_failing(self, failing: bool) -> None:

@@ -52,14 +52,14 @@ class Board:
         others = (other for other in range(processes) if other != rank)
         self._others = [f"lmms_rpts/{topic}/{other}" for other in others]
 
-    def tell(self, said: Any) -> None:
+    def write(self, value: Any) -> None:
         """Write a JSON value; replaces the previous value of this process."""
         store = self._store()
         if store is not None:
             with contextlib.suppress(Exception):  # the store is optional
-                store.set(self._own, json.dumps(said))
+                store.set(self._own, json.dumps(value))
 
-    def heard(self) -> list[Any]:
+    def read(self) -> list[Any]:
         """The latest values of the other processes; processes without a value are left out."""
         store, found = self._store(), []
         for key in self._others if store is not None else []:
@@ -129,11 +129,11 @@ class Progress:
     def _show(self) -> None:
         self._last = time.monotonic()
         own = {**self._counts, "cost": self._budget.cost}
-        self._board.tell(own)
+        self._board.write(own)
         if self._bar.disable:
             return
         counts: Counter[str] = Counter()
-        for each in (own, *self._board.heard()):
+        for each in (own, *self._board.read()):
             counts.update(each)
         shown = {name: f"{counts[name]:,.0f}" for name in _OUTCOMES if counts[name]}
         if counts["cost"]:

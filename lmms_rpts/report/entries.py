@@ -130,13 +130,14 @@ class Entry:
 
     @cached_property
     def gold(self) -> Mapping[str, Any]:
-        """The gold reasoning: its picture, and ``lines``, each with the number of its step."""
-        lines, count = [], 0
+        """The gold reasoning: picture, ``lines`` with numbers of steps, ``numbers`` of facts."""
+        tree, lines, count = gold_tree(self.instance), [], 0
         for line in self.instance.reasoning:
             steps = len(parse_chain([line], self.instance.language).steps)
             lines.append((count if steps else None, line))
             count += steps
-        return {"picture": TreePicture(gold_tree(self.instance)), "lines": lines}
+        numbers = {step.conclusion.strip(): at for at, step in enumerate(tree.chain.steps)}
+        return {"picture": TreePicture(tree), "lines": lines, "numbers": numbers}
 
 
 Case = tuple[str, Key, list[tuple[int, Any]]]
@@ -191,7 +192,7 @@ class View:
 
     def _score(self, record: Any) -> float | None:
         """The value of the first metric, which says whether an answer is scored."""
-        found = next(iter(self.grading.metrics.values()))(record)
+        found = self.grading.score(record)
         return None if found is None else float(found)
 
     def _flags(self, record: Any) -> tuple[str, ...]:

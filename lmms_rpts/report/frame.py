@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lmms_rpts import __version__
-from lmms_rpts.base.escaping import cut_middle
+from lmms_rpts.base.escaping import cut_middle, marked
 from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
 
@@ -60,6 +60,8 @@ class Frame:
             loader=PackageLoader("lmms_rpts.report"),
             autoescape=True,
             undefined=StrictUndefined,
+            # Not of Markup, which is already escaped.
+            finalize=lambda value: marked(value) if type(value) is str else value,
             trim_blocks=True,
             lstrip_blocks=True,
             extensions=["jinja2.ext.do"],

@@ -12,18 +12,18 @@ from markupsafe import Markup
 from lmms_rpts.analysis import differences
 from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
 from lmms_rpts.analysis.validity import EXPLAINED
-from lmms_rpts.base.escaping import interval
+from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, GradedView, RptsView
 from lmms_rpts.report.frame import STYLES, Frame, terms
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
+from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.validity import set_title
 from lmms_rpts.tasks.grade_types import ShownGrade
-from lmms_rpts.tasks.rpts_eval.results import COUNTS
-from lmms_rpts.tasks.rpts_eval.summary import GROUPS
-from lmms_rpts.tasks.sheets import summary_sheets
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
+from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
 _MAIN = '<main id="main">'
 _CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
@@ -31,6 +31,11 @@ _LINKS: Mapping[str, str] = {"overview": "", "images": "", "previous": "", "next
 """Links of a page; an empty ``overview`` or ``images`` is in the page itself."""
 _MOST = {"options": 100, "gold": 20, "rows": 200}
 """Maximum number of options and gold answers of a question, and of rows of a table of numbers."""
+
+_LABEL_LENGTH, _LABEL_HEIGHT = 20, 14
+"""Of a label in a chart: characters, and pixels."""
+SCATTER = (50, 236, 12, 166)
+"""Left edge, width, upper edge and height of the chart of RPTS against accuracy, in pixels."""
 
 LONGEST = 50_000
 """Maximum number of characters of a text of a graded answer."""
@@ -66,13 +71,16 @@ class Pages:
             differences=differences,
             difference_of=_difference_of,
             most=_MOST,
-            metric_groups=GROUPS,
-            counts=COUNTS,
+            metric_groups=GRADING.groups,
+            metrics=GRADING.metrics,
             no_image=no_image,
             fitted=partial(_fitted, longest=longest_side),
             draw=draw_response,
             raw=_raw,
             tenths=_tenths,
+            label_heights=label_heights,
+            chart_of_runs=SCATTER,
+            label_length=_LABEL_LENGTH,
             heat=_heat,
             by_run=_by_run,
             disagreement=_disagreement,
@@ -86,6 +94,7 @@ class Pages:
             bounded=bounded,
             parts_of=_parts_of,
             sheets_of=summary_sheets,
+            explanation=explanation,
             cell_parts=cell_parts,
         )
 
@@ -189,6 +198,34 @@ def _groups(
     return [(name, [own.get(name) for own in found]) for name in names]
 
 
+def label_heights(overviews: Sequence[Overview], labels: Sequence[str]) -> list[float]:
+    """Baselines of the labels in the chart of RPTS against accuracy, so that none overlap."""
+    left, across, top, up = SCATTER
+    placed: list[tuple[float, float, float]] = []
+    heights = []
+    for seen, label in zip(overviews, labels, strict=True):
+        x, y = seen.metrics["accuracy"].value, seen.metrics["rpts"].value
+        if x is None or y is None:
+            heights.append(0.0)
+            continue
+        width = width_of(cut_middle(label, _LABEL_LENGTH), 12, bold=True) + 10
+        start = left + across * x - (width if x > 0.5 else 0)
+        wanted = max(top + up * (1 - y) - 9, top)
+        near = [at + by for _, _, at in placed for by in (-_LABEL_HEIGHT, _LABEL_HEIGHT)]
+        free = [
+            at
+            for at in (wanted, *near)
+            if top <= at <= top + up
+            and not any(
+                abs(at - other) < _LABEL_HEIGHT and start < end and begin < start + width
+                for begin, end, other in placed
+            )
+        ]
+        heights.append(min(free, key=lambda at: abs(at - wanted), default=wanted))
+        placed.append((start, start + width, heights[-1]))
+    return heights
+
+
 def _fitted(picture: Picture, longest: int) -> tuple[int, int]:
     """Width and height of a picture on the page."""
     scale = min(1.0, longest / max(picture.width, picture.height))
@@ -197,7 +234,7 @@ def _fitted(picture: Picture, longest: int) -> tuple[int, int]:
 
 def _raw(record: RptsRecord) -> str | None:
     """The record as JSON in one line; None if it is too long for a page."""
-    text = record.to_json()
+    text = HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", record.to_json())
     return text if len(text) <= MOST_RAW else None
 
 

@@ -129,6 +129,7 @@ def points_of(models: Sequence[Figures], metric: str) -> list[Point]:
     interval.
     """
     points = []
+    tasks = len({model.task for model in models}) > 1
     for model in models:
         figure, tokens = model.metrics[metric], model.tokens.value
         if figure.value is None or tokens is None:
@@ -137,7 +138,8 @@ def points_of(models: Sequence[Figures], metric: str) -> list[Point]:
         if figure.sd is not None:
             ends = figure.value - figure.sd, figure.value + figure.sd
         bar = tuple(end for end in ends if end is not None)
-        points.append(Point(shorten(model.model), tokens, figure.value, bar))
+        name = f"{model.model}, {model.task}" if tasks else model.model
+        points.append(Point(shorten(name), tokens, figure.value, bar))
     return points
 
 
@@ -152,8 +154,9 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
     name = _NAMES.get(metric, metric.replace("_", " "))
     figure = _figure((8, 5), f"{name} against tokens used", _note(summary.models, metric))
     axes = figure.subplots()
-    better = f"; {'lower' if metric in summary.grading.lower else 'higher'} is better"
-    better = "" if metric in summary.grading.neither else better
+    better = {True: "; higher is better", False: "; lower is better", None: ""}[
+        summary.grading.metrics[metric].higher_is_better
+    ]
     tasks = [group.value or "" for table in summary.tables[:1] for group in table.groups]
     scope = shorten(tasks[0], 60) if len(tasks) == 1 else f"all {summary.grading.questions}"
     axes.set_title(f"{scope}{better}", loc="left")

@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import R
-
-Metrics = Mapping[str, Callable[[Any], float | None]]
-"""The value of a record in each metric; None if it has none."""
 
 
 def read_records(record: type[R], results: Iterable[str]) -> list[R]:
@@ -30,10 +28,45 @@ def read_records(record: type[R], results: Iterable[str]) -> list[R]:
     return found
 
 
+def metric_list(metrics: Metrics) -> list[dict[str, Any]]:
+    """``metric_list`` of a task file: the listed metrics in their order."""
+    return [
+        {
+            "metric": name,
+            "aggregation": each.aggregation or mean_of_scored,
+            "higher_is_better": each.higher_is_better,
+        }
+        for name, each in metrics.items()
+        if each.listed
+    ]
+
+
+def group_metric_list(names: Iterable[str], weight_by_size: bool = True) -> list[dict[str, Any]]:
+    """``aggregate_metric_list`` of a group: the means of metrics over its tasks."""
+    return [
+        {"metric": name, "aggregation": mean_over_tasks, "weight_by_size": weight_by_size}
+        for name in names
+    ]
+
+
 def document_metrics(records: Iterable[Any], metrics: Metrics) -> dict[str, float | None]:
-    """The metrics of one document: the means over its responses; None if none has a value."""
+    """The listed metrics of one document: the means over its responses; None without a value.
+
+    Metrics that are defined only for a set of records are left out.
+    """
     there = list(records)
-    return {name: mean(map(value_of, there)) for name, value_of in metrics.items()}
+    return {
+        name: mean(map(each.value, there))
+        for name, each in metrics.items()
+        if each.listed and each.value
+    }
+
+
+def record_metrics(
+    record: type[R], metrics: Metrics, doc: Any, results: Iterable[str]
+) -> dict[str, float | None]:
+    """``process_results`` of a task, once its first two arguments are given."""
+    return document_metrics(read_records(record, results), metrics)
 
 
 def mean(values: Iterable[float | None]) -> float | None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import JudgeGrade, field_of
 from lmms_rpts.runs.rounds import NONE, Figure
 from lmms_rpts.runs.run import AnyRun
-from lmms_rpts.tasks.aggregation import Metrics
 
 if TYPE_CHECKING:
     from lmms_rpts.base.sheet import Sheet
@@ -77,13 +77,14 @@ class Column(NamedTuple):
     """A column of numbers: its heading, a model's text, and whether it is informative.
 
     It is shown if it is informative for any model. ``best``: the models whose values are
-    emphasized.
+    emphasized; ``words``: what it shows.
     """
 
     head: str
     text: Callable[[Figures], str]
     speaks: Callable[[Figures], bool] = lambda figures: True
     best: Callable[[Sequence[Figures]], Collection[str]] = lambda models: ()
+    words: str = ""
 
 
 def cell_text(value: Any) -> str:
@@ -300,7 +301,8 @@ class Grading:
 
     Attributes:
         title: title of the benchmark.
-        metrics: the metrics, by name; the first says which responses are scored.
+        metrics: the metrics, by name; the first says which responses are scored. Those that are
+            defined only for a set of records are computed by ``more``.
         breakdowns: functions that return the values of a record, by name; None: no value in the
             data.
         first: the breakdown that is always shown; empty: none.
@@ -310,17 +312,13 @@ class Grading:
         places: order of values; other values come after them.
         settings: names of settings that must be the same in all runs.
         counts: predicates by name; the records for which one is true are counted.
-        kinds: what a metric is, by its name: a share of responses, the mean of a score in [0, 1],
-            or a mean count. Without: a share if all values are 0 or 1.
-        lower, neither: metrics of which less, or neither more nor less, is better.
-        untested: metrics that `compare` does not test: each tested one raises the corrected
-            p-values of the others.
         more: further metrics and counts of some responses, for a name and value of a breakdown.
         asked: further questions to a judge, each with a function that returns why it failed.
         notes: further warnings about a run.
-        columns: columns of a model between the number of questions and its tokens.
-        groups: the columns of all metrics, by the title of their table; empty: ``columns``.
-        explained: what the columns mean.
+        columns: columns of a model between the number of questions and its tokens: names of
+            metrics, and others.
+        best: the models with the best value of a metric, which is emphasized.
+        explained: what other headings and marks mean, in addition to the words of the metrics.
         sentence: a sentence about each model below the tables.
         sheets: further tables of the models, after the first.
         numbers: the values of these tables, by name, for JSON.
@@ -340,16 +338,12 @@ class Grading:
     places: Sequence[str] = ()
     settings: Sequence[str] = ()
     counts: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
-    kinds: Mapping[str, Literal["share", "score", "count"]] = field(default_factory=dict)
-    lower: Collection[str] = ()
-    neither: Collection[str] = ()
-    untested: Collection[str] = ()
     more: Callable[[Rounds, str, str | None], tuple[Mapping[str, Figure], Counts]] | None = None
     asked: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
     notes: Callable[[AnyRun], Iterable[str]] | None = None
-    columns: Sequence[Column] = ()
-    groups: Mapping[str, Sequence[Column]] = field(default_factory=dict)
-    explained: str = ""
+    columns: Sequence[str | Column] = ()
+    best: Callable[[str, Sequence[Figures]], Collection[str]] | None = None
+    explained: Mapping[str, str] = field(default_factory=dict)
     sentence: Callable[[Figures], str] | None = None
     sheets: Callable[[Sequence[Figures]], Iterable[Sheet]] | None = None
     numbers: Callable[[Sequence[Figures]], Mapping[str, Any]] | None = None
@@ -357,3 +351,21 @@ class Grading:
     tree: Callable[[Subject, Sequence[AnyRun]], Any] | None = None
     tree_sheets: Callable[[Sequence[Any], int], Iterable[Sheet]] | None = None
     display: Display = field(default_factory=Display)
+
+    @property
+    def response_metrics(self) -> Metrics:
+        """The metrics that single responses have."""
+        return {name: each for name, each in self.metrics.items() if each.value}
+
+    @property
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """The names of the metrics by the title of their group."""
+        found: dict[str, list[str]] = {}
+        for name, each in self.metrics.items():
+            if each.group:
+                found.setdefault(each.group, []).append(name)
+        return found
+
+    def score(self, record: Any) -> float | None:
+        """The value of the first metric; None: the response is unscored."""
+        return next(iter(self.metrics.values())).of(record)

@@ -234,12 +234,11 @@ def _figures(
     grading: Grading, subject: Subject, rounds: Rounds, by: str, value: str | None
 ) -> Figures:
     responses = [record for records in rounds for record in records]
-    scored = next(iter(grading.metrics.values()))
     instances = {each.instance.key: each.instance for each in rounds[0]}
     clusters = numbered([each.cluster for each in instances.values()])
     metrics = {
-        name: figure_over(rounds, of, grading.kinds.get(name), clusters)
-        for name, of in grading.metrics.items()
+        name: figure_over(rounds, each.of, each.kind, clusters)
+        for name, each in grading.response_metrics.items()
     }
     counts: dict[str, Any] = {
         name: sum(map(wanted, responses)) for name, wanted in grading.counts.items()
@@ -253,7 +252,7 @@ def _figures(
         rounds=len(rounds),
         questions=len({record.instance.key for record in responses}),
         responses=len(responses),
-        unscored=sum(scored(record) is None for record in responses),
+        unscored=sum(grading.score(record) is None for record in responses),
         counts=counts,
         metrics=metrics,
         tokens=mean_tokens([[record.tokens for record in records] for records in rounds]),
@@ -272,10 +271,9 @@ def run_warnings(
         parts: the runs by task, if each is summarized separately; else all, with an empty name.
         tasks: the rounds of each model in these, as by ``rounds_of``.
     """
-    scored = next(iter(grading.metrics.values()))
     yield from differing_settings(runs, grading.settings)
     yield from dict.fromkeys(
-        line for models in tasks.values() for line in same_rounds(models, scored)
+        line for models in tasks.values() for line in same_rounds(models, grading.score)
     )
     for task, models in tasks.items():
         keys = {
@@ -297,9 +295,9 @@ def run_warnings(
 
 
 def _left_out(grading: Grading, run: AnyRun, where: str) -> Iterator[str]:
-    name, scored = next(iter(grading.metrics.items()))
+    name = next(iter(grading.metrics))
     every = len(run.responses)
-    reasons = [record.reason for record in run.responses if scored(record) is None]
+    reasons = [record.reason for record in run.responses if grading.score(record) is None]
     if reasons:
         yield (
             f"{run.label}: {len(reasons)} of {every} responses{where} have no score, and are left "
@@ -368,8 +366,7 @@ def figure_over(
     the sample standard deviation of their means.
 
     Args:
-        kind: ``share``, ``score`` or ``count``, as in `Grading`; None: a share if all values are 0
-            or 1.
+        kind: as of a `Metric`.
         clusters: as for ``estimate_mean``, of the questions in their order.
     """
     means = [

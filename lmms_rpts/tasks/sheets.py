@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from itertools import chain
+from functools import partial
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import columns, printable, shorten
 from lmms_rpts.base.sheet import Best, Sheet
 from lmms_rpts.runs.rounds import NONE, figure_text, token_text
-from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Group
+from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Grading, Group
 from lmms_rpts.tasks.graded import GradeSummary
 
 NOT_GIVEN = "(not given)"
@@ -38,7 +37,7 @@ def summary_sheets(
     further = grading.sheets(summary.models) if grading.sheets else ()
     sets = {"": _chosen(summary, wanted) if wanted else _shown(summary, grading.columns)}
     if every and grading.groups and not wanted:
-        sets = {f": {of}": _shown(summary, columns) for of, columns in grading.groups.items()}
+        sets = {f": {of}": _shown(summary, names) for of, names in grading.groups.items()}
     tables = [(first, summary.overall), *((each, None) for each in others)]
     made = [
         _sheet(summary, columns, table, overall, f"{title}{of}")
@@ -65,11 +64,19 @@ def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None
 
 def explanation(summary: GradeSummary, sheets: Sequence[Sheet] = ()) -> str:
     """What the columns mean that the sheets show; without sheets, those of ``summary_sheets``."""
+    grading = summary.grading
     shown = {head for sheet in sheets or summary_sheets(summary) for head in sheet.heads}
-    hidden = tuple(f"{each.head}: " for each in _known(summary) if each.head not in shown)
-    sentences = re.split(r"(?<=\.) (?=[^.:]{1,40}: )", summary.grading.explained)
-    lower = (f"{name}: lower is better." for name in summary.grading.lower if name in shown)
-    return " ".join([*(each for each in sentences if not each.startswith(hidden)), *lower])
+    known = {each.head: each.words for each in _known(summary)}
+    meant = {"n": grading.questions} | {
+        head: words for head, words in known.items() if words and head in shown
+    }
+    # Marks such as ± and headings of further tables are always explained.
+    meant |= {
+        head: words
+        for head, words in grading.explained.items()
+        if head in shown or head not in known
+    }
+    return " ".join(f"{head}: {words}." for head, words in meant.items())
 
 
 _N = Column("n", lambda each: str(each.questions))
@@ -81,16 +88,23 @@ _UNSCORED = Column("unscored", lambda each: str(each.unscored), lambda each: boo
 
 
 def _known(summary: GradeSummary) -> list[Column]:
-    """All columns that can be shown."""
+    """All columns that can be shown: the benchmark's, then its other metrics."""
     grading = summary.grading
-    metrics = chain.from_iterable(grading.groups.values())
-    return [_N, _ROUNDS, *grading.columns, *metrics, _TOKENS, _UNSCORED]
+    others = [name for name in grading.metrics if name not in grading.columns]
+    return _columns(grading, [*grading.columns, *others])
 
 
-def _shown(summary: GradeSummary, columns: Sequence[Column]) -> list[Column]:
+def _columns(grading: Grading, names: Sequence[str | Column]) -> list[Column]:
+    """These columns, between those that all benchmarks have."""
+    chosen = (metric_column(grading, each) if isinstance(each, str) else each for each in names)
+    return [_N, _ROUNDS, *chosen, _TOKENS, _UNSCORED]
+
+
+def _shown(summary: GradeSummary, names: Sequence[str | Column]) -> list[Column]:
     """The informative columns of a table."""
-    every = (_N, _ROUNDS, *columns, _TOKENS, _UNSCORED)
-    return [each for each in every if any(map(each.speaks, summary.models))]
+    return [
+        each for each in _columns(summary.grading, names) if any(map(each.speaks, summary.models))
+    ]
 
 
 def _chosen(summary: GradeSummary, wanted: Sequence[str]) -> list[Column]:
@@ -139,12 +153,16 @@ def _cell(column: Column, figures: Figures, group: Group) -> str:
     return Best(text) if figures.model in column.best(group.models) else text
 
 
-def metric_column(metric: str, head: str = "") -> Column:
-    """A column of a metric with its interval or deviation, shown if any model has a value."""
+def metric_column(grading: Grading, name: str) -> Column:
+    """The column of a metric, shown if any model has a value."""
+    metric = grading.metrics[name]
+    plain = share_text(name)
     return Column(
-        head or metric,
-        lambda each: figure_text(each.metrics[metric]),
-        lambda each: bool(each.metrics[metric].n),
+        metric.title,
+        (lambda each: figure_text(each.metrics[name])) if metric.interval else plain,
+        lambda each: each.metrics[name].value is not None,
+        partial(grading.best, name) if grading.best else (lambda models: ()),
+        metric.explained,
     )
 
 

@@ -16,6 +16,7 @@ from lmms_rpts.filters import response_reading
 from lmms_rpts.filters import score as scoring
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.isolation import Isolation
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import Question, RptsRecord
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
@@ -30,7 +31,7 @@ from lmms_rpts.tasks.rome import verifier as rome_verifier
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
 from lmms_rpts.tasks.rome.record import process_results as process_rome
-from lmms_rpts.tasks.rpts_eval.results import METRICS, process_results
+from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.support.cmmath import make_doc as make_problem
 from tests.support.instances import make_doc
 from tests.support.rome import make_doc as make_question

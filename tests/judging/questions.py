@@ -1,21 +1,64 @@
-"""Small requests and dialogues for judging tests."""
+"""Small requests, scripted judges and a virtual clock for judging tests."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging import JudgeRequest, Reply, Verdict
+from lmms_rpts.judging import Budget, JudgeRequest, Member, Reply, Verdict
 from lmms_rpts.judging.backends.openai import OpenAIJudge
+from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.client import JudgeClient
+from lmms_rpts.judging.concurrency import StopSignal
 from tests.support.judge_server import Answer, Body, ServerReply
 from tests.support.waiting import LONGEST
 
+T = TypeVar("T")
 REMINDER = "One line only, please."
 
 Said = str | Reply | Exception
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """An event loop that skips waiting times when all tasks wait; waiting forever is an error."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        super().__init__()
+        select = self._selector.select
+
+        def skip(timeout: float | None = None) -> Any:
+            assert timeout is not None, "all tasks wait for an event that never happens"
+            self.now += timeout and max(timeout, 1e-6)
+            return select(0)
+
+        self._selector.select = skip  # type: ignore[method-assign]
+
+    def time(self) -> float:
+        return self.now
+
+    def end(self) -> None:
+        """Cancel all tasks, and close the loop."""
+        for task in asyncio.all_tasks(self):
+            task.cancel()
+        self.run_until_complete(asyncio.sleep(0))
+        self.close()
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, run on a loop that skips waiting times."""
+    loop = SkippingLoop()
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        loop.end()
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def openai_judge(
@@ -37,6 +80,18 @@ def question(text: str, **options: Any) -> JudgeRequest:
 def questions(count: int) -> list[JudgeRequest]:
     """``count`` different requests."""
     return [question(f"question {number}") for number in range(count)]
+
+
+def client_of(
+    judge: Any,
+    most: int = 1,
+    stop_signal: StopSignal | None = None,
+    budget: Budget | None = None,
+    cache: AnswerCache | None = None,
+) -> JudgeClient:
+    """A client without an engine; only with a budget or a cache, its replies count and are kept."""
+    member = Member("m", judge, kept=bool(budget or cache))
+    return JudgeClient(member, most, budget or Budget(), stop_signal or StopSignal(), cache)
 
 
 class ScriptedJudge:
@@ -114,29 +169,6 @@ def in_turn(*replies: str | ServerReply) -> Answer:
             return waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
     return answer
-
-
-class Held:
-    """For a server: an answer that is held back while the ``with`` block lasts.
-
-    Attributes:
-        answered: number of answers given; 0 inside the block, unless a caller waits for minutes.
-    """
-
-    def __init__(self, said: str | ServerReply) -> None:
-        self.said, self.answered = said, 0
-        self._over = threading.Event()
-
-    def __call__(self, body: Body) -> str | ServerReply:
-        self._over.wait(LONGEST)
-        self.answered += 1
-        return self.said
-
-    def __enter__(self) -> Held:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
 
 
 class AfterAllTasks(threading.Thread):

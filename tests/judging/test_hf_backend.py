@@ -1,17 +1,15 @@
-"""The local judge, with real models of a few thousand parameters on the CPU."""
+"""The local judge, with real models of a few thousand parameters on the CPU, one with vision."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import gc
+import io
 import json
 import shutil
-import subprocess
-import sys
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +18,9 @@ from typing import Any
 import pytest
 import torch
 import transformers as typed_transformers
+from PIL import Image
 
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging import (
     FatalJudgeError,
     JudgeEngine,
@@ -28,32 +28,24 @@ from lmms_rpts.judging import (
     RefusedError,
     Reply,
     Usage,
-    Verdict,
+    find_judges,
 )
 from lmms_rpts.judging.backends import hf
-from lmms_rpts.judging.backends.hf import HFJudge, check_hf
+from lmms_rpts.judging.backends.hf import BACKEND, HFJudge, check_hf
+from lmms_rpts.judging.backends.transformers_model import Chat
+from lmms_rpts.judging.images import JudgeImage
 from tests.judging.questions import AfterAllTasks, question, questions
 from tests.support.tables import table
-from tests.support.tiny_lm import CHATML, END, EOS, EOT, START, build_tiny_lm, tiny_tokenizer
+from tests.support.tiny_llava import build_tiny_llava
+from tests.support.tiny_lm import CHATML, END, EOS, EOT, build_tiny_lm, tiny_tokenizer
 from tests.support.waiting import LONGEST
 
 transformers: Any = typed_transformers
 """Untyped, because the library's own types are too narrow."""
 
-_KINDS = ("image", "inference", "transform", "answer")
-LIMITS = {
-    "image": 24,
-    "image_seen": 24,
-    "inference": 24,
-    "answer": 6,
-    "transform": 64,
-    "grade": 9,
-    "consistency": 10,
-    "compare": 20,
-    "mistake": 18,
-    "solution": 60,
-}
-ENDS = {EOS, END}
+LIMITS = {"image": 24, "image_seen": 12, "inference": 24, "answer": 6, "transform": 64}
+PATCHES = 4
+"""Tokens of an image: 28 pixels of 14 a patch, squared."""
 ENGLISH = "The man in the picture wears a helmet, so he may be a fireman. "
 CHINESE = "图中的人戴着头盔，所以他可能是消防员。"
 
@@ -61,31 +53,34 @@ Asked = list[Reply | BaseException]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model whose config recommends sampling and lists more end tokens than its tokenizer."""
-    return build_tiny_lm(
-        tmp_path_factory.mktemp("lm"),
-        do_sample=True,
-        temperature=0.6,
-        top_p=0.9,
-        top_k=20,
-        repetition_penalty=1.8,
-    )
+    sampling = {"do_sample": True, "temperature": 0.6, "top_p": 0.9, "repetition_penalty": 1.8}
+    return build_tiny_lm(tmp_path_factory.mktemp("lm"), **sampling)
+
+
+@pytest.fixture(scope="module")
+def vision(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny_llava(tmp_path_factory.mktemp("llava"), spread=0.5)
 
 
 @pytest.fixture(autouse=True)
 def _small_and_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Short replies, one thread; requests made together are in one batch on any machine."""
     monkeypatch.setattr(JudgeRequest, "most_tokens", property(lambda it: LIMITS[it.kind]))
-    hf._LOADED.clear()
+    monkeypatch.setattr(hf, "threading", SimpleNamespace(Lock=threading.Lock, Thread=AfterAllTasks))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    hf._LOADED.clear()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+    hf._chat.cache_clear()
 
 
-def ask(judge: HFJudge, requests: Sequence[JudgeRequest]) -> Asked:
+def ask(judge: HFJudge | Path, requests: Sequence[JudgeRequest]) -> Asked:
     """All replies or failures of simultaneous requests; closes the judge."""
+    judge = HFJudge(str(judge), device="cpu") if isinstance(judge, Path) else judge
 
     async def together() -> Asked:
         answers = await asyncio.gather(*map(judge.ask, requests), return_exceptions=True)
@@ -95,87 +90,276 @@ def ask(judge: HFJudge, requests: Sequence[JudgeRequest]) -> Asked:
     return asyncio.run(asyncio.wait_for(together(), LONGEST))
 
 
-def replies(judge: HFJudge, requests: Sequence[JudgeRequest]) -> list[Reply]:
+def replies(judge: HFJudge | Path, requests: Sequence[JudgeRequest]) -> list[Reply]:
     """The replies to all ``requests``."""
     answers = ask(judge, requests)
     assert all(isinstance(answer, Reply) for answer in answers), answers
     return [answer for answer in answers if isinstance(answer, Reply)]
 
 
-def mixed(count: int = 32) -> list[JudgeRequest]:
-    """Requests of all kinds, in two languages, of 20 to 500 tokens, in mixed order."""
+def tokens_of(reply: object) -> int:
+    """The output tokens of a reply."""
+    assert isinstance(reply, Reply)
+    assert reply.usage
+    return reply.usage.output_tokens
+
+
+def refused(answer: object) -> str:
+    assert isinstance(answer, RefusedError), answer
+    return str(answer)
+
+
+def image(number: int, name: str = "Image 0") -> JudgeImage:
+    def load() -> Any:
+        colours = ("red", "green", "blue", "white", "black", "yellow")
+        drawn = Image.new("RGB", (40, 40), colours[number % 6])
+        drawn.paste(colours[number // 6 % 6], (0, 0, 20, 20))
+        return drawn
+
+    return JudgeImage(name, load)
+
+
+def about(text: str, *images: JudgeImage, system: str = "", kind: str = "image") -> JudgeRequest:
+    chat = [{"role": "system", "content": system}] if system else []
+    chat.append({"role": "user", "content": text})
+    return JudgeRequest("image_seen" if images else kind, chat, images=images)
+
+
+def mixed(count: int, images: bool = False) -> list[JudgeRequest]:
+    """Requests of many lengths and kinds, in two languages, with up to two images."""
     requests = []
     for number in range(count):
-        words = (ENGLISH, CHINESE)[number % 2] * (number * 7 % 9)
-        system = [{"role": "system", "content": "你是评审。"}] * (number % 3 == 0)
-        user = {"role": "user", "content": f"{words}{number}?"}
-        requests.append(JudgeRequest(_KINDS[number % 4], [*system, user]))
+        text = f"{(ENGLISH, CHINESE)[number % 2] * (number * 7 % 5)}{number}?"
+        shown = [image(number + at, f"Image {at}") for at in range(number % 3 * images)]
+        system = "你是评审。" * (number % 4 == 0)
+        requests.append(about(text, *shown, system=system, kind=list(LIMITS)[number % 4]))
     return requests
 
 
-def plain_ids(messages: Sequence[dict[str, str]]) -> list[int]:
-    """The tokens of a CHATML prompt, built manually: one per byte, plus control tokens."""
-    ids: list[int] = []
-    for message in [*messages, None]:
-        ids.append(START)
-        if message:
-            ids += letters(f"{message['role']}\n{message['content']}")
-            ids += [END, *letters("\n")]
-        else:
-            ids += letters("assistant\n")
-    return ids
-
-
-_TOKENIZER = tiny_tokenizer()
-
-
-def letters(text: str) -> list[int]:
-    ids: list[int] = _TOKENIZER(text, add_special_tokens=False)["input_ids"]
-    assert len(ids) == len(text.encode()), text
-    return ids
-
-
-def decoded_by_hand(folder: Path, request: JudgeRequest, ends: set[int] = ENDS) -> Reply:
-    """The reply by greedy decoding, without batches, padding, caches and ``generate``."""
-    return _decoded(folder, request.kind, tuple(plain_ids(request.messages)), frozenset(ends))
+# ---- replies
 
 
 @functools.cache
-def _decoded(folder: Path, kind: str, prompt: tuple[int, ...], ends: frozenset[int]) -> Reply:
-    model = loaded(folder)
-    ids = list(prompt)
+def loaded(folder: Path) -> tuple[Any, Any]:
+    """The model and its processor or tokenizer."""
+    kind = json.loads((folder / "config.json").read_text())["architectures"][0]
+    model = getattr(transformers, kind).from_pretrained(folder).eval()
+    return model, transformers.AutoProcessor.from_pretrained(folder)
+
+
+def written(request: JudgeRequest, chatml: bool) -> str:
+    """The prompt that the template gives, built manually; Jinja drops the newline after a block."""
+    if chatml:
+        turns = (
+            f"<|im_start|>{it['role']}\n{it['content']}<|im_end|>\n" for it in request.messages
+        )
+        return f"{''.join(turns)}<|im_start|>assistant\n"
+    *system, user = request.messages
+    before = "".join(f"system: {message['content']}" for message in system)
+    shown = "".join(f"{each.name}:\n<image>\n" for each in request.images)
+    return f"{before}user: {shown}{user['content']}assistant:"
+
+
+def decoded_by_hand(folder: Path, request: JudgeRequest, ends: Sequence[int] = ()) -> Reply:
+    """The reply by greedy decoding, without batches, padding and ``generate``."""
+    model, processor = loaded(folder)
+    tokenizer = getattr(processor, "tokenizer", processor)
+    ends = ends or ((EOS, END) if tokenizer is processor else (tokenizer.eos_token_id,))
+    text = written(request, chatml=tokenizer is processor)
+    if tokenizer is processor:
+        inputs = tokenizer(text, add_special_tokens=False, return_tensors="pt")
+    else:
+        files = [Image.open(io.BytesIO(each.encoded())) for each in request.images]
+        inputs = processor(text=text, images=files or None, return_tensors="pt")
+    inputs.pop("token_type_ids", None)
+    read, made = inputs["input_ids"].shape[1], list[int]()
     with torch.inference_mode():
-        while len(ids) - len(prompt) < LIMITS[kind]:
-            ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
-            if ids[-1] in ends:
-                break
-    made = ids[len(prompt) :]
-    text = _TOKENIZER.decode(made, skip_special_tokens=True)
-    return Reply(text, Usage(len(prompt), len(made)), complete=made[-1] in ends)
+        while len(made) < LIMITS[request.kind] and not (made and made[-1] in ends):
+            seen = model(**inputs, use_cache=True)
+            made.append(int(seen.logits[0, -1].argmax()))
+            # After the first pass images are in the cache; image tokens in the output mean nothing.
+            past = seen.past_key_values
+            inputs = {"input_ids": torch.tensor([made[-1:]]), "past_key_values": past}
+    shown = tokenizer.decode(made, skip_special_tokens=True)
+    return Reply(str(shown), Usage(read, len(made)), complete=made[-1] in ends)
 
 
-@functools.cache
-def loaded(folder: Path) -> Any:
-    return transformers.LlamaForCausalLM.from_pretrained(folder).eval()
+@table("seeing", False, True)
+def test_replies_are_greedy_decoding_whatever_the_batch(
+    words: Path, vision: Path, seeing: bool
+) -> None:
+    folder, requests = (vision if seeing else words), mixed(24, images=seeing)
+    expected = [decoded_by_hand(folder, request) for request in requests]
+    shown = [
+        it.text for it, each in zip(expected, requests, strict=True) if each.images or not seeing
+    ]
+    assert len(set(shown)) > 12, "the replies must differ enough to detect a wrong implementation"
+    for size in (1, 3, 8):
+        assert replies(HFJudge(str(folder), batch_size=size, device="cpu"), requests) == expected
+
+
+@table("listed", (EOS,), (END,), (EOS, END, EOT))
+def test_every_end_ends_a_reply(tmp_path: Path, listed: tuple[int, ...]) -> None:
+    """The tokenizer's EOS and the template's END end a reply, whatever the config lists."""
+    folder = build_tiny_lm(tmp_path, ends=listed, eagerness=1.5)
+    tiny_tokenizer(pad_token=None).save_pretrained(folder)
+    requests = mixed(6)
+    expected = [decoded_by_hand(folder, request, (EOS, END, *listed)) for request in requests]
+    assert replies(folder, requests) == expected
+    assert expected != [decoded_by_hand(folder, request, (EOS,)) for request in requests]
+
+
+@table("hint", "", "{# <think> #}", "{% if enable_thinking %}x{% endif %}", "{# <|channel|>x #}")
+def test_replies_are_cut_at_their_kinds_limit_with_room_for_thinking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hint: str
+) -> None:
+    monkeypatch.setattr(hf, "_THINKING", 50)
+    folder = build_tiny_lm(tmp_path, template=CHATML + hint, eagerness=0.0)
+    requests = [question("q", kind=kind) for kind in LIMITS]
+    made = replies(folder, requests)
+    assert not any(reply.complete for reply in made)
+    assert [tokens_of(it) for it in made] == [limit + 50 * bool(hint) for limit in LIMITS.values()]
+    if not hint:  # a reply that thinks gets more room when it is asked again
+        monkeypatch.setattr(hf, "THOUGHT", made[3].text[:2])
+        again = [replies(folder, requests[3:4])[0] for _ in range(2)]
+        assert [tokens_of(reply) for reply in again] == [6, 56]
+
+
+def test_thinking_is_not_repeated_to_the_model(
+    words: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, true = [], transformers.LlamaForCausalLM.generate
+
+    def generate(self: Any, **options: Any) -> Any:
+        seen.append(options["input_ids"][0].tolist())
+        return true(self, **options)
+
+    monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", generate)
+    user = {"role": "user", "content": "q"}
+    for said, shown in (("<think>long</think>hm", "hm"), ("<think>cut off", "")):
+        chat = [user, {"role": "assistant", "content": said}, user]
+        replies(words, [JudgeRequest("answer", chat)])
+        chat[1] = {"role": "assistant", "content": shown}
+        text = written(JudgeRequest("answer", chat), chatml=True)
+        assert seen.pop() == tiny_tokenizer()(text, add_special_tokens=False)["input_ids"]
+
+
+# ---- images
+
+
+def test_the_model_sees_the_image_also_when_asked_again(vision: Path) -> None:
+    seen = [about("what?", image(number)) for number in (0, 2, 0, 7)]
+    for requests in (seen, [request.asked_again(Reply("hm")) for request in seen]):
+        texts = [replies(vision, [request])[0].text for request in requests]
+        assert texts[0] == texts[2]
+        assert len(set(texts)) == 3
+    framed = about("what?", JudgeImage("Image 0", lambda: Image.new("RGB", (8, 8), "red")))
+    assert replies(vision, [framed]) == [decoded_by_hand(vision, framed)], "with its white frame"
+
+
+@table("word", "<image>", "<IMAGE>", "< <image>image>", "</s>", "<pad><s>", "<image>" * 20)
+def test_no_word_becomes_an_image_or_a_control_token(vision: Path, word: str) -> None:
+    seen: list[list[int]] = []
+    true = Chat.inputs
+    messages = [
+        {"role": "user", "content": f"a {word} b İ ſ ß \ud800 \x00 ٣"},
+        {"role": "assistant", "content": word},
+        {"role": "user", "content": word},
+    ]
+
+    def inputs(self: Chat, *given: Any) -> Any:
+        found = true(self, *given)
+        seen.append(found["input_ids"][0].tolist())
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Chat, "inputs", inputs)
+        shown = (image(0, f"Image {word}"),)
+        replies(vision, [JudgeRequest("image_seen", messages, images=shown)])
+    tokenizer = loaded(vision)[1].tokenizer
+    for ids in seen:
+        assert ids.count(tokenizer.convert_tokens_to_ids("<image>")) == PATCHES
+        assert not {0, 1, 2} & set(ids)
+
+
+def test_an_image_that_cannot_be_read_fails_its_question_alone(vision: Path, words: Path) -> None:
+    broken = JudgeImage("Image 5", lambda: 1 / 0)
+    good, bad, text = ask(vision, [about("q", image(0)), about("q", broken), about("q")])
+    assert "Cannot read Image 5 (division by zero)" in refused(bad)
+    assert tokens_of(good) > 0
+    assert tokens_of(text) > 0
+    shown, text = ask(words, [about("q", image(0)), about("q")])
+    assert "does not support images" in refused(shown)
+    assert tokens_of(text) > 0
+
+
+WORDS_ONLY = (
+    "{% for m in messages %}{{ m['role'] }}: {% if m['content'] is string %}{{ m['content'] }}"
+    "{% else %}{{ m['content'] | selectattr('text') | map(attribute='text') | join }}{% endif %}"
+    "{% endfor %}"
+)
+
+
+@table(
+    "change, sees",
+    (None, True),
+    ("template of the processor", True),
+    ("template of words", False),
+    ("encoder", False),
+)
+def test_which_models_have_vision(
+    vision: Path, tmp_path: Path, change: str | None, sees: bool
+) -> None:
+    folder = shutil.copytree(vision, tmp_path / "copy")
+    template, config = folder / "chat_template.jinja", folder / "config.json"
+    if change == "encoder":
+        config.write_text(
+            json.dumps({**json.loads(config.read_text()), "is_encoder_decoder": True})
+        )
+    elif change == "template of words":
+        template.write_text(WORDS_ONLY)
+    elif change:
+        text = {"chat_template": template.read_text()}
+        (folder / "chat_template.json").write_text(json.dumps(text))
+        template.unlink()
+    assert check_hf(str(folder)) is None
+    assert BACKEND.sees(str(folder), Settings()) is sees
+    (chosen,) = find_judges(f"hf:{folder}", load_settings())
+    assert chosen.sees is sees
+    if change != "encoder":
+        text, shown = ask(folder, [about("q"), about("q", image(3))])
+        assert tokens_of(text) > 0
+        assert isinstance(shown, Reply if sees else RefusedError)
+
+
+def test_a_system_message_that_the_template_does_not_take(tmp_path: Path) -> None:
+    strict = (
+        "{% for m in messages %}{% if m['role'] == 'system' %}{{ raise_exception('no') }}"
+        "{% endif %}{{ m['role'] }}:{% for part in m['content'] %}{% if part['type'] == 'image' %}"
+        "<image>{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endfor %}"
+    )
+    folder = build_tiny_llava(tmp_path / "llava", template=strict)
+    (reply,) = replies(folder, [about("q", image(0), system="Judge.")])
+    assert reply.usage
+    letters = len("user:Image 0:\n\nJudge.\n\nq")
+    assert reply.usage.input_tokens == letters + PATCHES
+
+
+# ---- how requests are batched
 
 
 @pytest.fixture
-def generated(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
+def batches(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
     """The attention masks of all batches, in order."""
     masks: list[torch.Tensor] = []
-    wrap_generate(monkeypatch, lambda mask: masks.append(mask))
+    before_each_batch(monkeypatch, lambda mask: masks.append(mask))
     return masks
 
 
-def wrap_generate(
+def before_each_batch(
     monkeypatch: pytest.MonkeyPatch, before: Callable[[torch.Tensor], object]
 ) -> None:
-    """Calls ``before`` with each batch's attention mask; it may raise.
-
-    Requests that are made together are in one batch, on a slow machine as well.
-    """
-    threads = SimpleNamespace(Lock=threading.Lock, Thread=AfterAllTasks)
-    monkeypatch.setattr(hf, "threading", threads)
+    """Calls ``before`` with each batch's attention mask; it may raise."""
     true = transformers.LlamaForCausalLM.generate
 
     def generate(self: Any, *args: Any, **options: Any) -> Any:
@@ -185,219 +369,112 @@ def wrap_generate(
     monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", generate)
 
 
-# ---- replies
-
-
-def test_replies_are_greedy_decoding_whatever_the_batch(folder: Path) -> None:
-    requests = mixed()
-    expected = [decoded_by_hand(folder, request) for request in requests]
-    # The expected replies must differ enough to detect a wrong implementation.
-    assert len({reply.text for reply in expected}) > 26
-    assert 10 < sum(reply.complete for reply in expected) < 30
-    assert any(
-        reply.complete and reply.usage.output_tokens > 6 for reply in expected if reply.usage
-    )
-    for size in (1, 3, 8):
-        assert replies(HFJudge(str(folder), batch_size=size, device="cpu"), requests) == expected
-
-
-@table("listed", (EOS,), (END,), (EOT,), (EOS, END, EOT))
-def test_every_end_ends_a_reply(tmp_path: Path, listed: tuple[int, ...]) -> None:
-    # The tokenizer's EOS and the template's END end a reply, whatever the config lists.
-    folder = build_tiny_lm(tmp_path, ends=listed, eagerness=1.5)
-    requests = mixed(6)
-    by_hand = [decoded_by_hand(folder, request, ENDS | set(listed)) for request in requests]
-    assert replies(HFJudge(str(folder)), requests) == by_hand
-    others = [decoded_by_hand(folder, request, {EOS}) for request in requests]
-    assert by_hand != others
-
-
-def test_a_reply_without_an_end_is_cut_at_its_kinds_limit(tmp_path: Path) -> None:
-    folder = build_tiny_lm(tmp_path, eagerness=0.0)
-    requests = [question("q", kind=kind) for kind in _KINDS]
-    for reply, request in zip(replies(HFJudge(str(folder)), requests), requests, strict=True):
-        assert not reply.complete
-        assert reply.usage
-        assert reply.usage.output_tokens == LIMITS[request.kind]
-
-
-@table("hint", "{# <think> #}", "{% if enable_thinking %}x{% endif %}", "{# <|channel|>analysis #}")
-def test_models_that_think_have_room_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hint: str
-) -> None:
-    monkeypatch.setattr(hf, "_THINKING", 50)
-    folder = build_tiny_lm(tmp_path, template=CHATML + hint, eagerness=0.0)
-    (reply,) = replies(HFJudge(str(folder)), [question("q", kind="answer")])
-    assert reply.usage
-    assert reply.usage.output_tokens == 56
-
-
-def test_a_missing_pad_token_is_no_matter(tmp_path: Path, folder: Path) -> None:
-    shutil.copytree(folder, tmp_path / "lm")
-    tiny_tokenizer(pad_token=None).save_pretrained(tmp_path / "lm")
-    requests = mixed(8)
-    expected = [decoded_by_hand(folder, request) for request in requests]
-    assert replies(HFJudge(str(tmp_path / "lm")), requests) == expected
-
-
-# ---- how requests are batched
-
-
-def test_asks_made_together_are_answered_together(
-    folder: Path, generated: list[torch.Tensor]
-) -> None:
-    replies(HFJudge(str(folder), batch_size=8), questions(24))
-    assert [len(mask) for mask in generated] == [8, 8, 8]
-
-
-def test_a_batch_is_of_one_kind_and_of_like_lengths(
-    folder: Path, generated: list[torch.Tensor]
+def test_a_batch_is_of_one_kind_and_of_similar_lengths(
+    words: Path, batches: list[torch.Tensor]
 ) -> None:
     texts = [question("x" * (20 if number % 2 else 400 + number)) for number in range(16)]
-    kinds = [question("x" * 20 + str(n), kind="transform") for n in range(8)]
-    requests = [request for pair in zip(texts, texts[::-1], strict=True) for request in pair]
-    replies(HFJudge(str(folder), batch_size=8), [*requests[::2], *kinds])
-    assert [len(mask) for mask in generated] == [8, 8, 8]
-    for mask in generated:
+    kinds = [question("x" * 20 + str(number), kind="transform") for number in range(8)]
+    replies(words, [*texts, *kinds])
+    assert [len(mask) for mask in batches] == [8, 8, 8]
+    for mask in batches:
         assert mask.sum() > 0.9 * mask.numel()
-    for mask in generated:
-        assert bool((mask[:, -1] == 1).all()), "padded on the right"
-
-
-def test_a_batch_size_is_positive() -> None:
+        assert bool((mask[:, -1] == 1).all()), "padded on the left"
     with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
         HFJudge("m", batch_size=0)
+
+
+@table("images", 0, 1)
+def test_a_prompt_that_exceeds_the_context_is_refused(tmp_path: Path, images: int) -> None:
+    context = 100
+    build = build_tiny_llava if images else build_tiny_lm
+    options: Any = {} if images else {"eagerness": 0.0}
+    folder = build(tmp_path / "m", context=context, **options)
+    shown = [image(0)] * images
+    text = written(about("", *shown), chatml=not images)
+    empty = tiny_tokenizer()(text, add_special_tokens=False)["input_ids"]
+    frame = len(text) - len("<image>") + PATCHES if images else len(empty)
+    room = context - frame
+    lengths = (room + 5, room, room - 1, room - 10)
+    long, full, one, ten = ask(folder, [about("x" * length, *shown) for length in lengths])
+    assert f"has {context + 5} tokens, but the judge's model takes {context}" in refused(long)
+    refused(full)
+    assert (tokens_of(one), tokens_of(ten) <= 10) == (1, True)
+
+
+def test_padding_takes_no_context(tmp_path: Path, batches: list[torch.Tensor]) -> None:
+    """Requests whose padding would exceed the context run apart: 80 and 24 tokens exceed 100."""
+    folder = build_tiny_lm(tmp_path, context=100)
+    text = written(about(""), chatml=True)
+    frame = len(tiny_tokenizer()(text, add_special_tokens=False)["input_ids"])
+    requests = [question("x" * (length - frame)) for length in (30, 76, 31, 80, 60)]
+    expected = [decoded_by_hand(folder, request) for request in requests]
+    made = replies(folder, requests)
+    assert [len(mask) for mask in batches] == [4, 1]
+    assert (made[:3], made[4]) == (expected[:3], expected[4])
+
+
+@table("fault", "padding", "failure")
+def test_requests_that_cannot_be_batched_run_alone(
+    vision: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    requests = [about("q" * number, image(number)) for number in range(1, 8)]
+    expected, sizes, true = ask(vision, requests), list[int](), Chat.inputs
+
+    def inputs(self: Any, prompts: Any, *more: Any) -> Any:
+        sizes.append(len(prompts))
+        if len(prompts) > 1 and fault == "failure":
+            raise ValueError("one at a time, please")
+        return true(self, prompts, *more)
+
+    monkeypatch.setattr(Chat, "inputs", inputs)
+    if fault == "padding":
+        kind = type(loaded(vision)[1].tokenizer)
+        ignored = property(lambda it: "right", lambda it, side: None)
+        monkeypatch.setattr(kind, "padding_side", ignored, raising=False)
+    assert ask(vision, requests) == expected
+    assert [size for size in sizes if size > 1] == [7]
 
 
 # ---- one model at a time
 
 
-@pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Weak references to all loaded models."""
-    found: list[Any] = []
+def test_engines_share_a_model_until_another_is_named(
+    words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models: list[Any] = []
     true = transformers.AutoModelForCausalLM.from_pretrained
 
     def load(*args: Any, **options: Any) -> Any:
         model = true(*args, **options)
-        found.append(weakref.ref(model))
+        models.append(weakref.ref(model))
         return model
 
     monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", load)
-    return found
-
-
-def test_several_engines_share_one_model(folder: Path, loads: list[Any]) -> None:
-    verdicts: list[list[Verdict]] = []
-    for _ in range(3):
-        with JudgeEngine(HFJudge(str(folder)), progress=False) as engine:
-            verdicts.append(engine.run([question("q", kind="transform")]))
-    assert verdicts[0] == verdicts[1] == verdicts[2]
-    assert len(loads) == 1
-
-
-def test_another_name_frees_the_former_model(
-    folder: Path, tmp_path: Path, loads: list[Any]
-) -> None:
+    first = [replies(words, mixed(3)) for _ in range(2)]
     other = build_tiny_lm(tmp_path, seed=1)
-    first = replies(HFJudge(str(folder)), mixed(3))
-    second = replies(HFJudge(str(other)), mixed(3))
+    second = replies(other, mixed(3))
     gc.collect()
-    assert first != second
-    assert [model() is None for model in loads] == [True, False]
+    assert first[0] == first[1] != second
+    assert [model() is None for model in models] == [True, False]
     assert second == [decoded_by_hand(other, request) for request in mixed(3)]
 
 
-def test_the_identity_changes_with_the_weights(folder: Path, tmp_path: Path) -> None:
-    identity = HFJudge(str(folder), device="cpu").identity
-    assert identity["backend"] == "hf"
-    assert identity["model"] == str(folder)
-    assert identity["dtype"] == "float32"
-    assert json.dumps(identity)
-    assert identity == HFJudge(str(folder), device="cpu", batch_size=3).identity
-    assert identity["dtype"] != HFJudge(str(folder), device="cuda:0").identity["dtype"]
-    other = tmp_path / "lm"
-    build_tiny_lm(other)
-    before = HFJudge(str(other)).identity
-    build_tiny_lm(other, seed=1)
-    assert HFJudge(str(other)).identity != before
-
-
-# ---- model input
-
-
-def read_by_model(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, messages: Sequence[dict[str, str]]
-) -> list[int]:
-    """The prompt's token ids as ``generate`` receives them."""
-    true, seen = transformers.LlamaForCausalLM.generate, []
-
-    def generate(self: Any, **options: Any) -> Any:
-        seen.append(options["input_ids"][0].tolist())
-        return true(self, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(transformers.LlamaForCausalLM, "generate", generate)
-        replies(HFJudge(str(folder)), [JudgeRequest("answer", messages)])
-    (ids,) = seen
-    return list(ids)
-
-
-def test_thoughts_are_not_said_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    user = {"role": "user", "content": "q"}
-    chat = [user, {"role": "assistant", "content": "<think>long</think>hm"}, user]
-    expected = plain_ids([user, {"role": "assistant", "content": "hm"}, user])
-    assert read_by_model(folder, monkeypatch, chat) == expected
-    chat[1]["content"] = "<think>long and cut off"
-    expected = plain_ids([user, {"role": "assistant", "content": ""}, user])
-    assert read_by_model(folder, monkeypatch, chat) == expected
-
-
-def test_a_reply_that_thinks_is_given_room_when_it_is_asked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = build_tiny_lm(tmp_path, eagerness=0.0)
-    monkeypatch.setattr(hf, "_THINKING", 50)
-    (reply,) = replies(HFJudge(str(folder)), [question("q", kind="answer")])
-    monkeypatch.setattr(hf, "THOUGHT", reply.text[:2])
-    made = []
-    for _ in range(2):
-        (reply,) = replies(HFJudge(str(folder)), [question("q", kind="answer")])
-        assert reply.usage
-        made.append(reply.usage.output_tokens)
-    assert made == [6, 56]
+def test_the_identity_changes_with_the_weights(tmp_path: Path) -> None:
+    folder, found = tmp_path / "lm", []
+    for seed in (0, 1):
+        build_tiny_lm(folder, seed=seed)
+        for size in (1, 8):
+            found.append(HFJudge(str(folder), device="cpu", batch_size=size).identity)
+    assert {key: found[0][key] for key in ("backend", "model", "dtype")} == {
+        "backend": "hf",
+        "model": str(folder),
+        "dtype": "float32",
+    }
+    assert found[0] == found[1] != found[2] == found[3]
+    assert HFJudge(str(folder), device="cuda:0").identity["dtype"] != "float32"
 
 
 # ---- failures
-
-
-def test_a_prompt_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    folder = build_tiny_lm(tmp_path, context=100, eagerness=0.0)
-    frame = len(plain_ids([{"role": "user", "content": ""}]))
-    lengths = [100 - frame + 5, 100 - frame, 100 - frame - 1, 100 - frame - 10, 1]
-    long, full, one, ten, short = ask(
-        HFJudge(str(folder)), [question("x" * length) for length in lengths]
-    )
-    assert isinstance(long, RefusedError)
-    assert "105 tokens" in str(long)
-    assert "100" in str(long)
-    assert isinstance(full, RefusedError)
-    for reply, room in ((one, 1), (ten, 10), (short, LIMITS["image"])):
-        assert isinstance(reply, Reply)
-        assert reply.usage
-        assert reply.usage.output_tokens == room
-
-
-def test_padding_takes_no_context(tmp_path: Path, generated: list[torch.Tensor]) -> None:
-    """Requests whose padding would exceed the context run apart: 80 and 24 tokens exceed 100."""
-    folder = build_tiny_lm(tmp_path, context=100)
-    frame = len(plain_ids([{"role": "user", "content": ""}]))
-    requests = [question("x" * (length - frame)) for length in (30, 76, 31, 80, 60)]
-    expected = [decoded_by_hand(folder, request) for request in requests]
-    made = replies(HFJudge(str(folder)), requests)
-    assert [len(mask) for mask in generated] == [4, 1]
-    assert made[:3] == expected[:3]
-    assert made[4] == expected[4]
 
 
 def test_a_template_that_fails_refuses_that_request_alone(tmp_path: Path) -> None:
@@ -406,42 +483,34 @@ def test_a_template_that_fails_refuses_that_request_alone(tmp_path: Path) -> Non
         "{% endif %}{% endfor %}"
     )
     folder = build_tiny_lm(tmp_path, template=strict + CHATML)
-    good, bad = ask(HFJudge(str(folder)), [question("good"), question("bad")])
-    assert isinstance(good, Reply)
-    assert isinstance(bad, RefusedError)
-    assert "no bad" in str(bad)
+    good, bad = ask(folder, [question("good"), question("bad")])
+    assert tokens_of(good) > 0
+    assert "no bad" in refused(bad)
 
 
-@table("broken", "weights", "missing")
-def test_a_model_that_cannot_be_loaded_is_fatal(folder: Path, tmp_path: Path, broken: str) -> None:
-    copy = tmp_path / "lm"
-    shutil.copytree(folder, copy)
-    (copy / "model.safetensors").write_bytes(b"broken")
-    if broken == "missing":
-        (copy / "model.safetensors").unlink()
-    answers = ask(HFJudge(str(copy), device="cpu"), questions(12))
-    assert all(isinstance(answer, FatalJudgeError) for answer in answers)
-    assert f"the judge's model '{copy}' cannot be loaded onto cpu: " in str(answers[0])
-    assert "check that its files are complete" in str(answers[0])
-    with JudgeEngine(HFJudge(str(copy)), progress=False) as engine:
-        verdicts = engine.run(questions(40))
-        assert engine.fatal
-    assert all(verdict.error == engine.fatal for verdict in verdicts)
-
-
-def test_no_memory_to_load_the_model_is_fatal(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@table("broken", "weights", "missing", "memory")
+def test_a_model_that_cannot_be_loaded_is_fatal(
+    words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    def load(*args: Any, **options: Any) -> Any:
+    def no_memory(*args: Any, **options: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB\nhelp")
 
-    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", load)
-    (answer,) = ask(HFJudge(str(folder)), questions(1))
-    assert isinstance(answer, FatalJudgeError)
-    assert "Tried to allocate 2 GiB; choose a smaller model" in str(answer)
+    folder = shutil.copytree(words, tmp_path / "lm")
+    weights, hint = folder / "model.safetensors", "check that its files are complete"
+    weights.write_bytes(b"broken")
+    if broken == "missing":
+        weights.unlink()
+    elif broken == "memory":
+        monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", no_memory)
+        hint = "Tried to allocate 2 GiB; choose a smaller model"
+    with JudgeEngine(HFJudge(str(folder), device="cpu"), progress=False) as engine:
+        verdicts = engine.run(questions(40))
+        assert f"the judge's model '{folder}' cannot be loaded onto cpu: " in str(engine.fatal)
+        assert hint in str(engine.fatal)
+    assert {verdict.error for verdict in verdicts} == {engine.fatal}
 
 
-OUT_OF_MEMORY = [
+OUT_OF_MEMORY: list[Exception] = [
     torch.cuda.OutOfMemoryError("CUDA out of memory"),
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     RuntimeError("MPS backend out of memory"),
@@ -449,10 +518,11 @@ OUT_OF_MEMORY = [
 ]
 
 
-@pytest.mark.parametrize("error", OUT_OF_MEMORY)
+@table("error", *OUT_OF_MEMORY)
 def test_short_memory_halves_the_batch_for_good(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    words: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
+    hf._LOADED.clear()
     sizes: list[int] = []
 
     def short(mask: torch.Tensor) -> None:
@@ -460,75 +530,67 @@ def test_short_memory_halves_the_batch_for_good(
         if len(mask) > 2:
             raise error
 
-    wrap_generate(monkeypatch, short)
-    requests = questions(16)
-    expected = [decoded_by_hand(folder, request) for request in requests]
-    assert replies(HFJudge(str(folder), batch_size=8), requests) == expected
-    assert sizes == [8, 4, 2, 2, 2, 2, 2, 2, 2, 2]
+    before_each_batch(monkeypatch, short)
+    requests = questions(5)
+    assert replies(words, requests) == [decoded_by_hand(words, request) for request in requests]
+    assert sizes == [5, 2, 2, 1]
     sizes.clear()
-    replies(HFJudge(str(folder), batch_size=8), requests[:4])  # the next engine knows the size
-    assert sizes == [2, 2]
+    replies(words, requests[:3])  # the next engine knows the size
+    assert sizes == [2, 1]
 
 
-def test_one_request_that_does_not_fit_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def short(mask: torch.Tensor) -> None:
-        if mask.shape[1] > 300:
-            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
-
-    wrap_generate(monkeypatch, short)
-    requests = [question("x" * length) for length in (10, 500, 11, 12)]
-    answers = ask(HFJudge(str(folder)), requests)
-    assert isinstance(answers[1], RefusedError)
-    assert "tokens does not fit in memory" in str(answers[1])
-    for place in (0, 2, 3):
-        assert answers[place] == decoded_by_hand(folder, requests[place])
+NAN = "probability tensor contains nan"
 
 
+@table(
+    "error, said, sizes",
+    (OUT_OF_MEMORY[0], "tokens does not fit in memory", None),
+    # It was not caused by memory: later batches are as large.
+    (RuntimeError(f"{NAN}\nand a trace"), f"failed: RuntimeError: {NAN}", [4, 1, 1, 1, 1, 4]),
+)
 def test_a_failing_request_does_not_fail_its_batch(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    words: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str, sizes: Any
 ) -> None:
-    sizes: list[int] = []
+    hf._LOADED.clear()
+    found: list[int] = []
 
     def fail(mask: torch.Tensor) -> None:
-        sizes.append(len(mask))
+        found.append(len(mask))
         if mask.shape[1] > 300:
-            raise RuntimeError("probability tensor contains nan\nand a trace")
+            raise error
 
-    wrap_generate(monkeypatch, fail)
+    before_each_batch(monkeypatch, fail)
     requests = [question("x" * length) for length in (10, 500, 11, 12)]
-    answers = ask(HFJudge(str(folder)), requests)
-    reason = "the judge's model failed: RuntimeError: probability tensor contains nan"
-    assert isinstance(answers[1], RefusedError)
-    assert str(answers[1]) == reason
+    answers = ask(words, requests)
+    assert refused(answers[1]).endswith(said)
     for place in (0, 2, 3):
-        assert answers[place] == decoded_by_hand(folder, requests[place])
-    assert sizes == [4, 1, 1, 1, 1]
-    replies(HFJudge(str(folder)), questions(4))
-    assert sizes[5:] == [4]  # it was not caused by memory
+        assert answers[place] == decoded_by_hand(words, requests[place])
+    replies(words, questions(4))
+    assert found == sizes or sizes is None
 
 
-def test_a_broken_gpu_is_fatal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(mask: torch.Tensor) -> None:
-        raise RuntimeError("CUDA error: device-side assert triggered\nCompile with ...")
-
-    wrap_generate(monkeypatch, fail)
-    answers = ask(HFJudge(str(folder), batch_size=2), questions(5))
-    assert all(isinstance(answer, FatalJudgeError) for answer in answers)
-    assert "device-side assert triggered): run the same command" in str(answers[0])
-
-
+@table(
+    "error, said",
+    (
+        RuntimeError("CUDA error: device-side assert triggered\nCompile with ..."),
+        "the judge's GPU failed (RuntimeError: CUDA error: device-side assert triggered): run the "
+        "same command again",
+    ),
+    (SystemError("a fault of ours"), None),
+)
 def test_whatever_fails_nobody_waits_for_ever(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    words: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str | None
 ) -> None:
-    def broken(*_: object) -> None:
-        raise ZeroDivisionError("a fault of ours")
+    def fail(*_: object) -> None:
+        raise error
 
-    monkeypatch.setattr(hf, "_batch", broken)
-    answers = ask(HFJudge(str(folder)), questions(3))
-    assert [str(answer) for answer in answers] == ["ZeroDivisionError: a fault of ours"] * 3
-    assert all(isinstance(answer, FatalJudgeError) for answer in answers)
+    if said:
+        before_each_batch(monkeypatch, fail)
+    else:
+        monkeypatch.setattr(hf, "_batch", fail)
+    answers = ask(words, questions(9))
+    assert {type(answer) for answer in answers} == {FatalJudgeError}
+    assert {str(answer) for answer in answers} == {said or "SystemError: a fault of ours"}
 
 
 # ---- cancelling and closing
@@ -556,7 +618,7 @@ def held(
             sizes.append(len(mask))
             loop.call_soon_threadsafe(begun.set)
 
-        wrap_generate(monkeypatch, note)
+        before_each_batch(monkeypatch, note)
         tasks = [asyncio.create_task(judge.ask(request)) for request in requests]
         await begun.wait()
         try:
@@ -576,31 +638,33 @@ def endless(tmp_path: Path) -> Path:
 def test_closing_fails_all_that_wait_at_once(
     endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hf, "_GOODBYE", LONGEST)
-    steps, forward = Counter[str](), transformers.LlamaForCausalLM.forward
+    monkeypatch.setattr(hf, "_CLOSING_TIME", LONGEST)
+    forward, steps = transformers.LlamaForCausalLM.forward, list[int]()
 
     @functools.wraps(forward)
     def counted(*args: Any, **options: Any) -> Any:
-        steps["taken"] += 1
+        steps.append(1)
         return forward(*args, **options)
 
     monkeypatch.setattr(transformers.LlamaForCausalLM, "forward", counted)
 
     async def close(judge: HFJudge, tasks: list[asyncio.Task[Reply]]) -> Asked:
-        before = steps["taken"]
+        before = len(steps)
         await judge.aclose()
-        assert steps["taken"] - before < 1_000, "the model went on: it would generate 20,000 tokens"
-        assert not judge._busy
+        assert len(steps) - before < 1_000, "the model went on: it would generate 20,000 tokens"
+        tasks.append(asyncio.ensure_future(judge.ask(question("later"))))
         answers: Asked = await asyncio.gather(*tasks, return_exceptions=True)
         return answers
 
     answers, sizes = held(endless, monkeypatch, close)
-    assert all(isinstance(answer, RefusedError) for answer in answers)
-    assert {str(answer) for answer in answers} == {"the judge was closed during the request"}
+    assert {refused(answer) for answer in answers[:-1]} == {
+        "the judge was closed during the request"
+    }
+    assert "closed" in refused(answers[-1])
     assert sizes == [4]
 
 
-def test_cancelled_asks_end_and_leave_the_others_alone(
+def test_cancelled_requests_end_and_leave_the_others_alone(
     endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def cancel(judge: HFJudge, tasks: list[asyncio.Task[Reply]]) -> Asked:
@@ -617,95 +681,75 @@ def test_cancelled_asks_end_and_leave_the_others_alone(
     assert sizes == [4, 4, 3]
 
 
-def test_a_closed_judge_refuses(folder: Path) -> None:
-    judge = HFJudge(str(folder))
-    replies(judge, questions(1))
-    (answer,) = ask(judge, questions(1))
-    assert isinstance(answer, RefusedError)
-    assert "closed" in str(answer)
-
-
 # ---- checks before a run
 
 
-def with_config(folder: Path, to: Path, **changes: object) -> Path:
-    """A copy with a changed config."""
-    shutil.copytree(folder, to)
-    config = json.loads((to / "config.json").read_text())
-    (to / "config.json").write_text(json.dumps({**config, **changes}))
-    return to
-
-
-def without(folder: Path, pattern: str) -> None:
-    for path in folder.glob(pattern):
-        path.unlink()
-
-
-def bert(to: Path, folder: Path, kind: Any) -> Path:
-    """A BERT model whose tokenizer has a chat template."""
-    shutil.copytree(folder, to)
+def bert(words: Path, to: Path) -> None:
+    """A model without a head for text, whose tokenizer has a chat template."""
+    shutil.copytree(words, to)
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    kind(transformers.BertConfig(**sizes, intermediate_size=16)).save_pretrained(to)
-    return to
+    config = transformers.BertConfig(**sizes, intermediate_size=16)
+    transformers.BertForMaskedLM(config).save_pretrained(to)
 
 
-def test_a_home_folder_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(folder.parent))
-    assert check_hf(f"~/{folder.name}") is None
-    replies(HFJudge(f"~/{folder.name}"), questions(1))
+def written_to(file: str, folder: Path, to: Path, **changes: object) -> None:
+    """A copy with changed fields in one of its files; without changes, the file is broken."""
+    path = shutil.copytree(folder, to) / file
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}) if changes else "{")
+
+
+CONFIG, CLASSIFIER = "config.json", "LlamaForSequenceClassification"
+OWN = {"model_type": "own", "auto_map": {"AutoConfig": "own.OwnConfig"}}
+Make = Callable[[Path, Path, Path], object]
 
 
 @table(
-    "name, said",
-    ("", ["add a model", "hf:"]),
-    ("  ", ["add a model", "hf:"]),
-    ("./nowhere", ["no such folder:", "nowhere"]),
-    ("/nowhere/at/all", ["no such folder: '/nowhere/at/all'"]),
-    ("~/nowhere-at-all", ["no such folder:", "nowhere-at-all"]),
-    ("some-org/no-such-model", ["'some-org/no-such-model' cannot be loaded", "check the name"]),
-    ("not a name!", ["'not a name!' cannot be loaded", "check the name"]),
-    ("{tmp}/strange", ["cannot be loaded", "strange"]),
-    ("{tmp}/broken", ["cannot be loaded", "check the name"]),
-    ("{tmp}/mute", ["no chat template", "choose an instruction-tuned model"]),
-    ("{tmp}/wordless", ["cannot be loaded", "tokenizer"]),
-    ("{tmp}/silent", ["its chat template shows no user message"]),
-    ("{tmp}/several", ["no chat template"]),
-    ("{tmp}/encoder", ["BertModel generates no text", "choose an instruction-tuned"]),
-    ("{tmp}/masked", ["BertForMaskedLM generates no text", "choose an instruction-tuned"]),
-    ("{tmp}/classifier", ["LlamaForSequenceClassification generates no text"]),
-    ("{tmp}/own-code", ["custom code", "choose another model"]),
+    "name, make, said",
+    ("  ", None, "add a model, such as hf:"),
+    ("./nowhere", None, "no such folder: './nowhere'"),
+    ("~/nowhere-at-all", None, "nowhere-at-all"),
+    ("some-org/no-such-model", None, "'some-org/no-such-model' cannot be loaded"),
+    ("not a name!", None, "check the name"),
+    ("{tmp}", lambda w, v, to: written_to(CONFIG, w, to, model_type="strange"), "strange"),
+    ("{tmp}", lambda w, v, to: written_to(CONFIG, w, to), "check the name"),
+    ("{tmp}", lambda w, v, to: written_to("processor_config.json", v, to), "cannot be loaded"),
+    ("{tmp}", lambda w, v, to: written_to("tokenizer.json", w, to), "cannot be loaded"),
+    (
+        *("{tmp}", lambda w, v, to: build_tiny_lm(to, template=None)),
+        "no chat template: choose an instruction-tuned model",
+    ),
+    (
+        *("{tmp}", lambda w, v, to: build_tiny_lm(to, template={"a": CHATML, "b": CHATML})),
+        "no chat template",
+    ),
+    (
+        *("{tmp}", lambda w, v, to: build_tiny_lm(to, template="hello")),
+        "its chat template shows no user message",
+    ),
+    (
+        *("{tmp}", lambda w, v, to: bert(w, to)),
+        "BertForMaskedLM generates no text: choose an instruction-tuned",
+    ),
+    (
+        *("{tmp}", lambda w, v, to: written_to(CONFIG, w, to, architectures=[CLASSIFIER])),
+        f"{CLASSIFIER} generates no text",
+    ),
+    (
+        *("{tmp}", lambda w, v, to: written_to(CONFIG, w, to, **OWN)),
+        "needs custom code, which lmms-rpts never runs: choose another model",
+    ),
 )
-def test_what_is_wrong_is_said_before_a_run(
-    folder: Path, tmp_path: Path, name: str, said: list[str]
+def test_an_unusable_model_is_refused_before_a_run(
+    words: Path, vision: Path, tmp_path: Path, name: str, make: Make | None, said: str
 ) -> None:
-    make: dict[str, Callable[[Path], object]] = {
-        "strange": lambda to: with_config(folder, to, model_type="strange-model"),
-        "broken": lambda to: (with_config(folder, to) / "config.json").write_text("{"),
-        "mute": lambda to: build_tiny_lm(to, template=None),
-        "wordless": lambda to: without(with_config(folder, to), "*token*"),
-        "silent": lambda to: build_tiny_lm(to, template="hello"),
-        "encoder": lambda to: bert(to, folder, transformers.BertModel),
-        "masked": lambda to: bert(to, folder, transformers.BertForMaskedLM),
-        "classifier": lambda to: with_config(
-            folder, to, architectures=["LlamaForSequenceClassification"]
-        ),
-        "own-code": lambda to: with_config(
-            folder, to, model_type="own", auto_map={"AutoConfig": "own.OwnConfig"}
-        ),
-        "several": lambda to: build_tiny_lm(to, template={"a": CHATML, "b": CHATML}),
-    }
-    if "/" in name and (built := make.get(name.rpartition("/")[2])):
-        built(tmp_path / name.rpartition("/")[2])
-    message = check_hf(name.format(tmp=tmp_path))
-    assert message
+    if make is not None:
+        make(words, vision, tmp_path / "m")
+    message = str(check_hf(name.format(tmp=tmp_path / "m")))
+    assert said in message
     assert "\n" not in message
-    for part in said:
-        assert part.format(tmp=tmp_path) in message, message
 
 
-def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
-    program = (
-        "import sys; import lmms_rpts.judging.backends.hf as hf; hf.HFJudge('m'); hf.check_hf('');"
-        "assert not {'torch', 'transformers'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=LONGEST)
+def test_a_home_folder_is_found(words: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(words.parent))
+    assert check_hf(f"~/{words.name}") is None
+    replies(HFJudge(f"~/{words.name}"), questions(1))

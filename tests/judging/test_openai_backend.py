@@ -1,20 +1,30 @@
-"""The OpenAI backend against a real server: its requests, and how it handles every reply."""
+"""The OpenAI backend: its requests, what each reply of a server means, and servers with faults."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import gzip
+import json
+import math
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
+import openai as openai_library
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lmms_rpts.judging import (
+    FatalJudgeError,
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
+    RefusedError,
+    Reply,
     TransientError,
     Usage,
     Verdict,
@@ -22,225 +32,271 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.backends import openai
-from lmms_rpts.judging.backends.openai import OpenAIJudge
-from lmms_rpts.judging.concurrency import StopSignal
-from tests.judging.conftest import Serve
-from tests.judging.questions import (
-    REMINDER,
-    Held,
-    in_turn,
-    openai_judge,
-    question,
-    questions,
-    values,
+from lmms_rpts.judging.backends.openai import (
+    LONGEST_BODY,
+    MOST_COUNTED,
+    Fault,
+    OpenAIJudge,
+    read_completion,
+    read_fault,
+    shown,
 )
+from tests.judging.conftest import Serve
+from tests.judging.questions import REMINDER, in_turn, openai_judge, question, questions, values
 from tests.support.environment import configure
 from tests.support.judge_server import (
+    DROPPED,
     Answer,
     Body,
     JudgeServer,
     ServerReply,
     constant,
     form_of,
+    response,
     text_of,
 )
 from tests.support.tables import table
-from tests.support.waiting import LONGEST
+from tests.support.waiting import LONGEST, wait_until
 
-KEY = "sk-very-secret-0123456789"
+KEY = "sk-proj-T3BlbkFJ0aZ9yX8wV7uT6sR5qP4"
 GOOD = "Score: 0.7"
+DONE = Verdict(GOOD, 0.7, usage=Usage(10, 5))
 
 
 def asked(server: JudgeServer, *requests: JudgeRequest, timeout: float = LONGEST) -> list[Verdict]:
-    """The verdicts on ``requests``, or on a single question."""
-    judge = openai_judge(server.url, KEY, timeout)
-    with JudgeEngine(judge, progress=False) as engine:
-        return engine.run(requests or [question("q")])
+    """The verdicts on ``requests``, or on a single question; one call at a time."""
+    judge = openai_judge(server.url, KEY, timeout, headers={"OpenAI-Organization": "org-Qx71c"})
+    with JudgeEngine(judge, concurrency=1, progress=False) as engine:
+        verdicts = engine.run(requests or [question("q")])
+    values(verdicts)
+    for error in filter(None, (verdict.error for verdict in verdicts)):
+        assert error.isprintable()
+        assert len(error) < 800
+        assert KEY not in error
+    return verdicts
 
 
-# ---- requests, and a valid answer
+def raised(url: str, timeout: float = LONGEST) -> Exception:
+    """The exception of one call."""
 
-
-def test_a_question_is_sent_as_it_is(serve: Serve) -> None:
-    server = serve(constant(GOOD))
-    messages = [
-        {"role": "system", "content": "你是评审"},
-        {"role": "user", "content": "a \x00 “b” \N{FIRE}\n"},
-    ]
-    (verdict,) = asked(server, JudgeRequest("inference", messages))
-    assert verdict == Verdict(GOOD, 0.7, usage=Usage(10, 5))
-    (body,) = server.requests
-    assert body["model"] == "m"
-    assert body["messages"] == messages
-    assert body["temperature"] == 0
-    assert body["max_tokens"] >= 256
-    assert body.get("stream") in (None, False)
-    assert set(body) <= {"model", "messages", "temperature", "max_tokens", "response_format"}
-
-
-@table("kind", "image", "inference", "transform", "answer")
-def test_each_kind_has_room_for_its_reply(serve: Serve, kind: str) -> None:
-    server = serve(constant(GOOD))
-    asked(server, question("q", kind=kind))
-    assert server.requests[0]["max_tokens"] >= {"transform": 2048, "answer": 16}.get(kind, 256)
-
-
-def test_connections_are_reused_and_answers_belong_to_questions(serve: Serve) -> None:
-    server = serve(lambda body: f"Score: 0.{int(body['messages'][0]['content'][-2:]):02}")
-    verdicts = asked(server, *(question(f"number {number:02}") for number in range(100)))
-    assert values(verdicts) == [number / 100 for number in range(100)]
-    assert server.calls == 100
-
-
-def test_a_server_need_not_count_tokens(serve: Serve) -> None:
-    (verdict,) = asked(serve(constant_reply(ServerReply(GOOD, usage=None))))
-    assert verdict == Verdict(GOOD, 0.7)
-
-
-def constant_reply(reply: ServerReply) -> Any:
-    return lambda body: reply
-
-
-# ---- transient failures
-
-
-def test_rate_limit_is_waited_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
-    limit = ServerReply("slow down", status=429, headers={"Retry-After": "1"})
-    server = serve(in_turn(limit, GOOD))
-    started = time.perf_counter()
-    (verdict,) = asked(server)
-    assert time.perf_counter() - started >= 1.0
-    assert verdict == Verdict(GOOD, 0.7, attempts=2, usage=Usage(10, 5))
-    assert server.calls == 2
-
-
-@table("wait", "86400", "1e9", "inf", "nan", "-5", "soon", "")
-def test_no_server_makes_us_wait_for_ever(
-    serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch, wait: str
-) -> None:
-    limit = ServerReply("slow down", status=429, headers={"Retry-After": wait})
-    pauses, pause = [], StopSignal.pause
-
-    async def short(stop_signal: StopSignal, seconds: float) -> None:
-        pauses.append(seconds)
-        await pause(stop_signal, min(seconds, 0.1))
-
-    monkeypatch.setattr(StopSignal, "pause", short)
-    assert values(asked(serve(in_turn(limit, GOOD)))) == [0.7]
-    assert len(pauses) == 1
-    assert pauses[0] <= client.LONGEST_PAUSE
-
-
-EMPTY = ServerReply(body={"id": "1", "object": "chat.completion", "choices": []})
-
-
-@table(
-    "trouble",
-    ServerReply("try later", status=503),  # the other statuses: test_server_replies.py
-    ServerReply(drop=True),
-    ServerReply(body='{"choices": ['),
-    EMPTY,
-    ServerReply("Score: 0.", finish_reason="abort"),
-    ServerReply("Score: 0.", finish_reason="error"),
-)
-def test_what_passes_is_retried(serve: Serve, short_pauses: None, trouble: ServerReply) -> None:
-    server = serve(in_turn(trouble, trouble, GOOD))
-    (verdict,) = asked(server)
-    assert verdict == Verdict(GOOD, 0.7, attempts=3, usage=Usage(10, 5))
-    assert server.calls == 3
-
-
-def test_a_slow_server_times_out(serve: Serve, short_pauses: None) -> None:
-    with Held(GOOD) as late:
-        first = iter([late])
-        server = serve(lambda body: next(first, constant("Score: 0.6"))(body))
-        (verdict,) = asked(server, timeout=1.0)
-        assert late.answered == 0
-    assert verdict.value == 0.6
-    assert verdict.attempts >= 2
-
-
-def test_a_server_that_keeps_the_line_open_times_out(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client, "MOST_CALLS", dict.fromkeys(client.MOST_CALLS, 1))
-    server = serve(constant_reply(ServerReply(GOOD, drip=2.5)))
-    (verdict,) = asked(server, timeout=0.5)  # the reply comes after 2.5 s
-    assert "too long" in str(verdict.error)
-
-
-@contextlib.contextmanager
-def deaf_address() -> Iterator[str]:
-    """A port that accepts no more connections but does not refuse them."""
-    with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(socket.socket())
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        for _ in range(4):
-            waiting = stack.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex(listener.getsockname())
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-
-
-def raised_by(judge: OpenAIJudge) -> BaseException:
-    """The exception of one call; closes the judge, so that no later test is told about it."""
-
-    async def once() -> None:
+    async def once(judge: OpenAIJudge) -> None:
         try:
             await judge.ask(question("q"))
         finally:
             await judge.aclose()
 
     with pytest.raises(Exception) as caught:  # noqa: PT011 - the caller looks at it
-        asyncio.run(once())
+        asyncio.run(once(openai_judge(url, KEY, timeout)))
     return caught.value
 
 
-def test_no_server_at_all_is_unreachable(closed_port: int) -> None:
-    error = raised_by(openai_judge(f"http://127.0.0.1:{closed_port}/v1", KEY, LONGEST))
-    assert isinstance(error, TransientError)
-    assert error.kind == "unreachable"
-    assert "127.0.0.1" in str(error)
+# ---- status x body -> error
+
+ERRORS: dict[str, type[Exception]] = {
+    "fatal": FatalJudgeError,
+    **dict.fromkeys(("throttled", "starting", "transient"), TransientError),
+}
 
 
-def test_a_host_that_never_connects_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client's own timeout says so, unless the limit of the whole call ends it before."""
-    monkeypatch.setattr(openai, "GRACE", LONGEST)
-    with deaf_address() as address:
-        error = raised_by(openai_judge(address, KEY, 0.5))
-    assert isinstance(error, TransientError)
-    assert error.kind == "unreachable"
+def fault(status: int, body: object, **headers: str) -> Fault:
+    content = body if isinstance(body, str) else json.dumps(body)
+    return read_fault(status, headers, content.encode(), f"sk-secret-0123456789 {KEY}")
 
 
-# ---- permanent failures
+def message(said: str, code: object = None) -> dict[str, Any]:
+    return {"error": {"message": said, "type": "x", "code": code}}
 
 
-@table("text", "", "I will not say.")
-def test_a_reply_without_a_score_is_no_score(serve: Serve, text: str) -> None:
-    server = serve(constant(text))
-    (verdict,) = asked(server)
-    assert verdict.value is None
-    assert verdict.text == text
-    assert verdict.attempts == server.calls == 1 + client.ASKED_AGAIN
+@table("row", *Path(__file__).with_name("server_errors.jsonl").read_text("utf-8").splitlines())
+def test_what_an_error_means_by_status_and_body(row: str) -> None:
+    """``server_errors.jsonl``: errors of many servers; ``images``: of a question with images."""
+    case = json.loads(row)
+    status, images, kind = case["status"], case.get("images", False), case["kind"]
+    found = fault(status, case["body"])
+    assert found.kind(images, model="m-vision") == kind
+    error = found.error(kind)
+    assert type(error) is ERRORS.get(kind, RefusedError)
+    assert f"({status})" in str(error)
+    assert case["said"] in str(error)
+    if isinstance(error, TransientError):
+        assert error.kind == {"transient": ""}.get(kind, kind)
+    if images:
+        assert found.kind() not in ("no vision", "image", "large image")
 
 
-def test_a_schema_that_others_got_through_with_is_kept(serve: Serve) -> None:
-    """A request is refused while another call with a schema is in progress."""
+@table(
+    "value, seconds",
+    ("7", 7.0),
+    ("0.5", 0.5),
+    ("-5", 0.0),
+    ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+    ("21 Oct 2015 07:28:00", 0.0),
+    ("Wed, 99 Oct 2015 07:28:00 GMT", None),
+    ("Wed, 21 Oct 99999 07:28:00 GMT", None),
+    *((odd, None) for odd in ("nan", "inf", "1e400", "3,5", "", "soon", "0x10", "\x00")),
+)
+def test_retry_after(value: str, seconds: float | None) -> None:
+    for name in ("Retry-After", "retry-after"):
+        error = fault(429, "slow", **{name: value}).error("throttled")
+        assert isinstance(error, TransientError)
+        assert error.retry_after == seconds
 
-    def answer(body: Body) -> str | ServerReply:
-        bad = body["messages"][0]["content"].startswith("bad")
-        return ServerReply("no", status=400) if bad else ServerReply(GOOD, delay=0.2)
 
-    server = serve(answer)
-    with open_engine("openai:m", concurrency=4, progress=False) as judge:
-        assert values(judge.run([question("good"), question("bad")])) == [0.7, None]
-        judge.run([question("later")])
-    assert "response_format" in server.requests[-1]
+# ---- completions
 
 
-# ---- models with other parameters
+def completion(message: object = None, finish: str | None = "stop", **more: object) -> bytes:
+    return json.dumps({"choices": [{"message": message, "finish_reason": finish}], **more}).encode()
+
+
+SAID = {"role": "assistant", "content": GOOD}
+
+
+@table(
+    "message, finish, reply, thought_too_long",
+    (SAID, "stop", Reply(GOOD), False),
+    (SAID, None, Reply(GOOD), False),
+    (SAID, "length", Reply(GOOD, complete=False), False),
+    ({"content": None}, "stop", Reply(""), False),
+    ({"content": 1}, "stop", Reply("1"), False),
+    ({"content": [{"type": "text", "text": "Score:"}, " 1", 7]}, "stop", Reply("Score: 1"), False),
+    ({"content": ""}, "length", Reply("", complete=False), True),
+    ({"content": "<think>so"}, "length", Reply("<think>so", complete=False), True),
+    ({"content": "<think>so"}, "stop", Reply("<think>so"), False),
+    ({"content": "<think>a</think> b"}, "length", Reply("<think>a</think> b", None, False), False),
+    ({"content": "b", "reasoning": "so"}, "length", Reply("b", complete=False), True),
+    ({"content": " " * 200}, "length", Reply(" " * 200, None, False), False),  # stuck in a schema
+)
+def test_completions_are_read(
+    message: object, finish: str | None, reply: Reply, thought_too_long: bool
+) -> None:
+    assert read_completion(completion(message, finish))[:2] == (reply, thought_too_long)
+
+
+@table(
+    "content, kind, said",
+    (completion(SAID, "content_filter"), RefusedError, "content filter"),
+    (completion({"refusal": "I can't help with that"}), RefusedError, "I can't help"),
+    (completion(SAID, "abort"), TransientError, "stopped early: abort"),
+    (completion(SAID, "error"), TransientError, "stopped early: error"),
+    (completion(None), TransientError, "no chat completion"),
+    (b'{"choices": []}', TransientError, "no choice"),
+    (b'{"choices": [1]}', TransientError, "no chat completion"),
+    (b'{"error": {"message": "asleep"}}', TransientError, "but asleep"),
+    *(
+        (body, TransientError, "no chat completion")
+        for body in (b"", b"<html>", b'"hi"', b"[]", b"null", b"\xff", b"[" * 100_000, b"1e999")
+    ),
+)
+@pytest.mark.usefixtures("no_garbage_collection")
+def test_what_is_no_completion_is_an_error(
+    content: bytes, kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        read_completion(content)
+
+
+COUNTED = {"prompt_tokens": 10, "completion_tokens": 5}
+
+
+@table(
+    "counted, usage",
+    (COUNTED, Usage(10, 5)),
+    ({**COUNTED, "completion_tokens_details": {"reasoning_tokens": 3}}, Usage(10, 5, 3)),
+    *(
+        ({**COUNTED, "prompt_tokens": odd}, None)
+        for odd in (-1, True, "12", MOST_COUNTED + 1, [1], 1.5, math.inf)
+    ),
+    *((odd, None) for odd in (None, {}, [], 7, {"prompt_tokens": 0, "completion_tokens": 0})),
+)
+def test_only_plausible_counts_of_tokens_are_taken(counted: object, usage: Usage | None) -> None:
+    assert read_completion(completion(SAID, usage=counted))[0].usage == usage
+
+
+@given(st.text(max_size=2000))
+def test_a_servers_text_is_shown_as_one_printable_line(text: str) -> None:
+    said = shown(text, "")
+    assert said.isprintable()
+    assert len(said) <= 500
+    assert "  " not in said
+
+
+# ---- requests
+
+
+def test_a_question_is_sent_unchanged(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve(constant(GOOD))
+    messages = [
+        {"role": "system", "content": "你是评审"},
+        {"role": "user", "content": "a \x00 “b” \N{FIRE}\n"},
+    ]
+    assert asked(server, JudgeRequest("inference", messages)) == [DONE]
+    (body,) = server.requests
+    assert list(body) == ["model", "messages", "max_tokens", "temperature", "response_format"]
+    assert (body["model"], body["messages"], body["temperature"]) == ("m", messages, 0)
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(body)
+    for variable in ("OPENAI_API_URL", "OPENAI_BASE_URL"):
+        for ending in ("", "/", "/chat/completions", "/chat/completions/"):
+            with monkeypatch.context() as patch:
+                patch.delenv("OPENAI_BASE_URL")
+                patch.setenv(variable, server.url + ending)
+                with open_engine("openai:org/m:7b", progress=False) as engine:
+                    assert values(engine.run([question("q")])) == [0.7]
+    assert server.requests[-1]["model"] == "org/m:7b"
+
+
+REASON = {"type": "string", "maxLength": 300}
+SCORE = {
+    "reason": REASON,
+    "score": {"type": "number", "enum": [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]},
+}
+MATCH = {
+    "reason": {"type": "string", "maxLength": 800},
+    "verdict": {"type": "string", "enum": ["<Yes>", "<No>"]},
+}
+ANSWERS = ["agree", "disagree", "undetermined", "同意", "不同意", "无法判断"]
+
+
+@table(
+    "kind, most_tokens, properties",
+    ("image", 512, SCORE),
+    ("root", 512, SCORE),
+    ("match", 512, MATCH),
+    ("answer", 64, {"verdict": {"type": "string", "enum": ANSWERS}}),
+    ("transform", 4096, None),
+    ("question_steps", 4096, None),
+)
+def test_a_score_or_a_word_is_requested_with_a_schema(
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    most_tokens: int,
+    properties: dict[str, Any] | None,
+) -> None:
+    server = serve(constant(GOOD))
+    asked(server, question("q", kind=kind))
+    assert server.requests[-1]["max_tokens"] == most_tokens
+    sent = server.requests[-1].get("response_format")
+    if properties is None:
+        assert sent is None
+        return
+    schema = sent["json_schema"]["schema"]
+    assert sent["json_schema"]["strict"] is True
+    assert schema == {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    assert list(schema["properties"]) == list(properties), "reason first"
+    configure(monkeypatch, structured=False)
+    with open_engine("openai:m", progress=False) as engine:
+        engine.run([question("q", kind=kind)])
+    assert form_of(server.requests[-1]) == "text"
+
+
+# ---- what the backend learns from complaints
 
 NO_MAX_TOKENS = (
     "Unsupported parameter: 'max_tokens' is not supported with this model. "
@@ -252,29 +308,22 @@ NO_TEMPERATURE = (
 )
 
 
-def reasoning_model(body: Body) -> str | ServerReply:
-    if "max_tokens" in body:
-        return ServerReply(NO_MAX_TOKENS, status=400)
-    if "temperature" in body:
-        return ServerReply(NO_TEMPERATURE, status=400)
-    return GOOD
-
-
 def test_reasoning_models_get_what_they_take(serve: Serve) -> None:
+    def reasoning_model(body: Body) -> str | ServerReply:
+        if "max_tokens" in body:
+            return ServerReply(NO_MAX_TOKENS, status=400)
+        return ServerReply(NO_TEMPERATURE, status=400) if "temperature" in body else GOOD
+
     server = serve(reasoning_model)
-    with open_engine("openai:m", concurrency=1, progress=False) as judge:
-        verdicts = judge.run(questions(5))
-    assert values(verdicts) == [0.7] * 5
-    assert server.calls == 2 + 5  # it learns only once
-    last = server.requests[-1]
-    assert "max_tokens" not in last
-    assert "temperature" not in last
-    assert last["max_completion_tokens"] > 4096, "thinking counts against this limit"
+    assert values(asked(server, *questions(5))) == [0.7] * 5
+    assert server.calls == 2 + 5, "it learns only once"
+    assert not {"max_tokens", "temperature"} & set(server.requests[-1])
+    assert server.requests[-1]["max_completion_tokens"] > 4096, "thinking counts, too"
 
 
 @table("complaint", NO_MAX_TOKENS, NO_TEMPERATURE)
 def test_a_server_that_always_complains_is_no_endless_loop(serve: Serve, complaint: str) -> None:
-    server = serve(constant_reply(ServerReply(complaint, status=400)))
+    server = serve(lambda body: ServerReply(complaint, status=400))
     (verdict,) = asked(server)
     assert complaint in str(verdict.error)
     assert server.calls <= 5
@@ -297,99 +346,38 @@ def takes(*forms: str, complaint: str = "Bad Request", status: int = 400) -> Ans
     ("guided decoding is off", 422),
     ("Bad Request", 400),
 )
-def test_a_server_is_asked_in_the_strictest_form_that_it_takes(
+def test_the_strictest_form_that_a_server_takes_is_used(
     serve: Serve, form: str, complaint: str, status: int
 ) -> None:
     server = serve(takes(form, "text", complaint=complaint, status=status))
-    with open_engine("openai:m", concurrency=1, progress=False) as judge:
-        assert values(judge.run(questions(4))) == [0.7] * 4
+    assert values(asked(server, *questions(4))) == [0.7] * 4
     steps = FORMS.index(form)
     found = [form_of(body) for body in server.requests]
     assert found == [*FORMS[:steps], *[form] * 4], "it learns only once"
+    together = serve(takes(form, "text"), latency=0.1)
+    with open_engine("openai:m", concurrency=8, progress=False) as engine:
+        assert values(engine.run(questions(8))) == [0.7] * 8
+        engine.run([question("later")])
+    assert form_of(together.requests[-1]) == form, "calls refused together change the form once"
 
 
-@table("form", *FORMS)
-def test_calls_that_are_refused_together_change_the_form_once(serve: Serve, form: str) -> None:
-    server = serve(takes(form, "text"), latency=0.1)
-    with open_engine("openai:m", concurrency=8, progress=False) as judge:
-        assert values(judge.run(questions(8))) == [0.7] * 8
-        judge.run([question("later")])
-    assert form_of(server.requests[-1]) == form
-
-
-def test_a_refusal_is_not_laid_on_a_schema_that_was_taken_before(serve: Serve) -> None:
+def test_refusals_of_one_question_change_no_form(serve: Serve) -> None:
+    """Before and after another reply with a schema, and while one is in progress."""
     refusal = ServerReply("content management policy", status=400)
-    server = serve(lambda body: refusal if text_of(body).startswith("bad") else GOOD)
-    with open_engine("openai:m", concurrency=1, progress=False) as judge:
-        judge.run([question("one")])
-        (verdict,) = judge.run([question("bad")])
-        judge.run([question("two")])
-    assert verdict.attempts == 1
-    assert all("response_format" in body for body in server.requests)
-
-
-@table(
-    "complaint",
-    "request (9031 tokens) exceeds the available context size (8192 tokens), try increasing it",
-    "This model's maximum context length is 4096 tokens. However, your prompt contains more.",
-)
-def test_a_question_beyond_the_context_is_not_asked_in_other_forms(
-    serve: Serve, complaint: str
-) -> None:
-    server = serve(constant_reply(ServerReply(complaint, status=400)))
-    (verdict,) = asked(server)
-    assert complaint in str(verdict.error)
-    assert server.calls == 1
-
-
-SCORES = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
-REASON = {"type": "string", "maxLength": 300}
-
-
-@table(
-    "kind, properties",
-    ("image", {"reason": REASON, "score": {"type": "number", "enum": SCORES}}),
-    ("root", {"reason": REASON, "score": {"type": "number", "enum": SCORES}}),
-    (
-        "match",
-        {
-            "reason": {"type": "string", "maxLength": 800},
-            "verdict": {"type": "string", "enum": ["<Yes>", "<No>"]},
-        },
-    ),
-    (
-        "answer",
-        {
-            "verdict": {
-                "type": "string",
-                "enum": ["agree", "disagree", "undetermined", "同意", "不同意", "无法判断"],
-            }
-        },
-    ),
-    ("transform", None),
-    ("question_steps", None),
-)
-def test_a_score_or_a_word_is_asked_for_with_a_schema(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, kind: str, properties: dict[str, Any] | None
-) -> None:
-    server = serve(constant(GOOD))
-    asked(server, question("q", kind=kind))
-    sent = server.requests[-1].get("response_format")
-    if properties is None:
-        assert sent is None
-        return
-    assert sent["json_schema"]["strict"] is True
-    assert sent["json_schema"]["schema"] == {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    assert list(sent["json_schema"]["schema"]["properties"]) == list(properties), "reason first"
-    configure(monkeypatch, structured=False)
-    with open_engine("openai:m", progress=False) as judge:
-        judge.run([question("q", kind=kind)])
-    assert form_of(server.requests[-1]) == "text"
+    server = serve(lambda body: refusal if text_of(body) == "bad" else GOOD)
+    verdicts = asked(server, *(question(text) for text in ("one", "bad", "two")))
+    assert values(verdicts) == [0.7, None, 0.7]
+    assert server.calls == 3, "after a reply with a schema, a refusal is not blamed on it"
+    filtered = ServerReply(status=400, body=message("filtered", "content_filter"))
+    first = serve(lambda body: filtered if text_of(body) == "bad" else GOOD)
+    assert values(asked(first, question("bad"), *questions(2))) == [None, 0.7, 0.7]
+    late = ServerReply(GOOD, delay=0.2)
+    busy = serve(lambda body: ServerReply("no", status=400) if text_of(body) == "bad" else late)
+    with open_engine("openai:m", concurrency=4, progress=False) as engine:
+        assert values(engine.run([question("good"), question("bad")])) == [0.7, None]
+        engine.run([question("later")])
+    for each in (server, first, busy):
+        assert "response_format" in each.requests[-1]
 
 
 # ---- after a reply that cannot be parsed
@@ -404,123 +392,245 @@ def fields_of(body: Body) -> list[str]:
 CUT = ServerReply('{"reason": "' + "1.1" * 300, finish_reason="length", usage=(10, 512))
 BLANK = ServerReply("{\n" + " \n" * 500, finish_reason="length", usage=(10, 512))
 BRIEF = ServerReply("It is a step of", finish_reason="length", usage=(10, 64))
+FIRST = (["reason", "score"], 512, 1)
 
 
 @table(
     "replies, calls",
     # (fields, maximum tokens, number of messages) of each call
-    ((CUT, GOOD), [(["reason", "score"], 512, 1), (["score"], 64, 1)]),
-    ((CUT, BRIEF, GOOD), [(["reason", "score"], 512, 1), (["score"], 64, 1), ([], 64, 3)]),
-    ((BLANK, GOOD), [(["reason", "score"], 512, 1), ([], 64, 1)]),
-    (("Well.", "Hm.", GOOD), [(["reason", "score"], 512, 1), (["score"], 512, 3), ([], 512, 3)]),
-    (("no " * 2000, GOOD), [(["reason", "score"], 512, 1), (["score"], 512, 1)]),
+    ((CUT, GOOD), [FIRST, (["score"], 64, 1)]),
+    ((CUT, BRIEF, GOOD), [FIRST, (["score"], 64, 1), ([], 64, 3)]),
+    ((BLANK, GOOD), [FIRST, ([], 64, 1)]),
+    ((ServerReply(" \n" * 500, finish_reason="length"), GOOD), [FIRST, ([], 64, 1)]),
+    (("Well.", "Hm.", GOOD), [FIRST, (["score"], 512, 3), ([], 512, 3)]),
+    (("no " * 2000, GOOD), [FIRST, (["score"], 512, 1)]),
 )
 def test_a_question_is_never_repeated_unchanged(
     serve: Serve, replies: Any, calls: list[tuple[list[str], int, int]]
 ) -> None:
     """After a reply that was cut off, only the score is wanted, in few tokens."""
     server = serve(in_turn(*replies))
-    (verdict,) = asked(server)
-    assert verdict.value == 0.7
-    assert [
+    assert values(asked(server)) == [0.7]
+    sent = [
         (fields_of(body), body["max_tokens"], len(body["messages"])) for body in server.requests
-    ] == calls
+    ]
+    assert sent == calls
     assert all(REMINDER in body["messages"][-1]["content"] for body in server.requests[1:])
 
 
-def test_steps_that_were_cut_off_are_asked_for_once_more_in_full(serve: Serve) -> None:
+def test_steps_that_were_cut_off_are_requested_once_more_in_full(serve: Serve) -> None:
     endless = ServerReply("Image0 -> " * 2000, finish_reason="length", usage=(10, 4096))
-    server = serve(constant_reply(endless))
+    server = serve(lambda body: endless)
     (verdict,) = asked(server, question("q", kind="transform"))
     assert [body["max_tokens"] for body in server.requests] == [4096, 4096]
     assert [message["role"] for message in server.requests[1]["messages"]] == ["user"]
     assert "after 4,096 tokens, the limit for this request" in str(verdict.error)
 
 
-def test_white_space_without_end_is_not_taken_for_thinking(serve: Serve) -> None:
-    server = serve(in_turn(ServerReply(" \n" * 500, finish_reason="length"), GOOD))
-    assert values(asked(server)) == [0.7]
-    assert [body["max_tokens"] for body in server.requests] == [512, 64]
+@table("cut", "<think>Let me see", "", "<think>a</think>")
+def test_a_judge_that_thinks_aloud_gets_more_room(serve: Serve, cut: str) -> None:
+    too_long = ServerReply(cut, finish_reason="length", usage=(100, 512))
+    spoken = "<think>0.1? no.</think>\nScore: 0.6"
+    serve(lambda body: too_long if body["max_tokens"] < 4096 else spoken)
+    with open_engine("openai:m", concurrency=1, progress=False) as engine:
+        first, second = engine.run(questions(2))
+        assert engine.budget.usage == Usage(120, 522)
+    assert (first.value, first.attempts, second.attempts) == (0.6, 1, 1)
+    assert first.usage == Usage(110, 517), "the truncated call used tokens, too"
+    endless = serve(lambda body: too_long)
+    (verdict,) = asked(endless)
+    assert "cut off" in str(verdict.error)
+    assert endless.calls == 2 + client.ASKED_AGAIN
 
 
-THOUGHT = ServerReply("<think>Let me see", finish_reason="length", usage=(100, 512))
+# ---- servers with faults; with both HTTP clients that the judge may use
+
+BODY = ServerReply(GOOD).payload("m")
+CHUNKED = "Transfer-Encoding: chunked"
+PASSING = {
+    "status 503": ServerReply("try later", status=503),
+    "dropped": DROPPED,
+    "truncated JSON": ServerReply(body='{"choices": ['),
+    "no choice": ServerReply(body={"choices": []}),
+    "redirect, once": ServerReply(status=307, headers={"Location": "/elsewhere"}),
+    **{
+        name: ServerReply(raw=raw)
+        for name, raw in {
+            "corrupt gzip": response(b"this is no gzip", "200 OK", "Content-Encoding: gzip"),
+            "empty gzip": response(b"", "200 OK", "Content-Encoding: gzip"),
+            "invalid chunk": response(b"zzz\r\nabc\r\n0\r\n\r\n", "200 OK", CHUNKED),
+            "truncated chunk": response(b"ff\r\n{", "200 OK", CHUNKED),
+            "truncated body": response(BODY[:-5], "200 OK", f"Content-Length: {len(BODY)}"),
+            "invalid utf-8": response(BODY.replace(b"Score", b"\xff\xfe\x80 Score")),
+            "longer than its length": response(BODY, "200 OK", "Content-Length: 5"),
+            "nothing": response(b"", "204 No Content"),
+            "garbage": bytes(range(256)) * 40,
+            "other protocol": b"SSH-2.0-OpenSSH_9.6\r\n",
+            "truncated head": b"HTTP/1.1 200 OK\r\nContent-",
+            "status in words": b"HTTP/1.1 two hundred\r\n\r\n",
+        }.items()
+    },
+}
+ENDLESS = {
+    "silence": ServerReply(raw=b"", endless=b""),
+    "endless head": ServerReply(raw=b"HTTP/1.1 200 OK\r\nX: ", endless=b"x"),
+    "endless body": ServerReply(raw=response(b"", "200 OK", "Content-Length: 99999"), endless=b" "),
+    "empty blocks": ServerReply(
+        raw=response(b"", "200 OK", "Content-Encoding: gzip", "Content-Length: 99999999")
+        + gzip.compress(b"")[:10],
+        endless=b"\0\0\0\xff\xff",
+    ),
+}
+
+
+@pytest.fixture(params=["aiohttp", "httpx"])
+def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "httpx":
+        monkeypatch.setattr(openai_library, "DefaultAioHttpClient", None, raising=False)
+    return str(request.param)
+
+
+@table("name", *PASSING)
+def test_what_passes_is_retried(
+    serve: Serve, short_pauses: None, transport: str, name: str
+) -> None:
+    server = serve(in_turn(GOOD, PASSING[name], GOOD))
+    verdicts = asked(server, *questions(2))
+    assert values(verdicts) == [0.7, 0.7]
+    assert ([verdict.attempts for verdict in verdicts], server.calls) == ([1, 2], 3)
+
+
+@table("name", *ENDLESS)
+def test_what_never_ends_fails_that_call(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, transport: str, name: str
+) -> None:
+    monkeypatch.setattr(client, "MOST_CALLS", dict.fromkeys(client.MOST_CALLS, 1))
+    server = serve(lambda body: ENDLESS[name])
+    (verdict,) = asked(server, timeout=0.5)
+    wait_until(lambda: server.calls)  # a slow server reads the request after its time
+    assert verdict.attempts == server.calls == 1
+    assert "too long" in str(verdict.error)
+
+
+@table("coding, body", ("gzip", gzip.compress(BODY)), ("identity", BODY), ("", BODY))
+def test_packed_replies_are_read(serve: Serve, transport: str, coding: str, body: bytes) -> None:
+    packed = ServerReply(raw=response(body, "200 OK", f"Content-Encoding: {coding}"))
+    assert values(asked(serve(lambda _: packed))) == [0.7]
+
+
+@table("status, kind", ("200 OK", RefusedError), ("401 No", FatalJudgeError))
+def test_a_reply_without_end_is_cut_off_and_known_by_its_status(
+    serve: Serve, transport: str, status: str, kind: type[Exception]
+) -> None:
+    long = ServerReply(raw=response(b" " * LONGEST_BODY + BODY, status))
+    error = raised(serve(lambda body: long).url)
+    assert type(error) is kind
+    assert ("4 MiB" if status == "200 OK" else "401") in str(error)
 
 
 @table(
-    "cut",
-    THOUGHT,
-    ServerReply("", finish_reason="length", usage=(100, 512)),
-    ServerReply("<think>a</think>", finish_reason="length", usage=(100, 512)),
+    "place, told",
+    ("/v1/chat/completions/", "(307) to /v1/chat/completions/;"),
+    (f"https://user:{KEY}@there.example:99/a?key={KEY}#x", "there.example:99/a;"),
+    ("http://[::1", "(307) to http://[::1;"),
+    ("", "(307)"),
 )
-def test_a_judge_that_thinks_aloud_gets_more_room(serve: Serve, cut: ServerReply) -> None:
-    def answer(body: Body) -> str | ServerReply:
-        return cut if body["max_tokens"] < 4096 else "<think>0.1? no.</think>\nScore: 0.6"
-
-    serve(answer)
-    with open_engine("openai:m", concurrency=1, progress=False) as judge:
-        first, second = judge.run(questions(2))
-    assert (first.value, first.attempts, second.attempts) == (0.6, 1, 1)
-    assert first.usage == Usage(110, 517), "the truncated call used tokens, too"
-    assert judge.budget.usage == Usage(120, 522)
-
-
-def test_a_judge_that_thinks_for_ever_is_an_error(serve: Serve) -> None:
-    server = serve(constant_reply(THOUGHT))
-    (verdict,) = asked(server)
-    assert verdict.value is None
-    assert "cut off" in str(verdict.error)
-    assert server.calls == 2 + client.ASKED_AGAIN
-
-
-# ---- the key
-
-
-def test_the_key_is_sent_as_a_bearer(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    server = serve(constant(GOOD))
-    with open_engine("openai:m", progress=False) as judge:
-        judge.run([question("q")])
-    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
-    assert KEY not in str(server.requests)
-
-
-TROUBLE = [ServerReply("trouble", status=status) for status in (400, 401, 404, 429, 500)]
-
-
-@table("reply", *TROUBLE, ServerReply(drop=True), ServerReply("no score"))
-def test_the_key_is_in_no_error(
-    serve: Serve, short_pauses: None, monkeypatch: pytest.MonkeyPatch, reply: ServerReply
+def test_redirects_end_the_run_and_are_not_followed(
+    serve: Serve, transport: str, place: str, told: str
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    serve(constant_reply(reply))
-    with open_engine("openai:m", progress=False) as judge:
-        (verdict,) = judge.run([question("q")])
-        shown = [verdict, verdict.error, judge, judge.fatal, judge.name]
-    assert verdict.error
-    assert KEY not in "".join(f"{one!r} {one}" for one in shown)
+    """Prompts are not sent to another host, nor is a key shown that stands in the address."""
+    server = serve(lambda body: ServerReply(raw=response(b"", "307 x", f"Location: {place}")))
+    verdicts = asked(server, *questions(2))
+    assert server.calls == 1
+    for verdict in verdicts:
+        assert told in str(verdict.error)
+        assert "OPENAI_BASE_URL" in str(verdict.error)
+        assert not any(secret in str(verdict.error) for secret in (KEY[-10:], "user"))
+
+
+def test_a_proxy_of_the_environment_is_used(
+    serve: Serve, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = serve(constant(GOOD))
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+    with JudgeEngine(openai_judge("http://judge.example/v1"), progress=False) as engine:
+        assert values(engine.run([question("q")])) == [0.7]
+    assert proxy.paths == ["http://judge.example/v1/chat/completions"]
+
+
+@contextmanager
+def deaf_address() -> Iterator[str]:
+    """A port that accepts no more connections but does not refuse them."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+def test_no_connection_is_unreachable(closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's own timeout says so, unless the limit of the whole call ends it before."""
+    closed = raised(f"http://127.0.0.1:{closed_port}/v1")
+    monkeypatch.setattr(openai, "GRACE", LONGEST)
+    with deaf_address() as address:
+        deaf = raised(address, 0.5)
+    for error in (closed, deaf):
+        assert isinstance(error, TransientError)
+        assert error.kind == "unreachable"
+    assert "127.0.0.1" in str(closed)
+
+
+def test_retry_after_is_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
+    limit = ServerReply("slow down", status=429, headers={"Retry-After": "1"})
+    server = serve(in_turn(limit, GOOD))
+    started = time.perf_counter()
+    assert asked(server) == [Verdict(GOOD, 0.7, attempts=2, usage=Usage(10, 5))]
+    assert time.perf_counter() - started >= 1.0
+
+
+# ---- secrets
+
+ESCAPES = "red \x1b \r\n\n a\u202eb\u200b\u2028c \x9b5mx \x00 \ud800"
+
+
+@table("status", 200, 400, 500)
+def test_an_error_is_one_printable_line(serve: Serve, short_pauses: None, status: int) -> None:
+    told = json.dumps({"error": {"message": f"so {ESCAPES} it is {'yy ' * 1700}"}})
+    (verdict,) = asked(serve(lambda _: ServerReply(status=status, body=told)))
+    assert "so red" in str(verdict.error)
+    assert "it is yy" in str(verdict.error)
+
+
+@table(
+    "said, text",
+    (f"The {KEY[:15]} of \x1b[31m {KEY[8:20]}\n\nScore: 0.7", None),
+    (f"a {KEY} b\nScore: 0.7", "a *** b\nScore: 0.7"),
+)
+def test_only_the_key_is_masked_in_a_judges_words(
+    serve: Serve, said: str, text: str | None
+) -> None:
+    (verdict,) = asked(serve(constant(said)))
+    assert (verdict.text, verdict.value) == (text or said, 0.7)
+
+
+def test_the_organisation_is_masked(serve: Serve) -> None:
+    said = ServerReply("Rate limit of organization org-Qx71c", status=400)
+    (verdict,) = asked(serve(lambda _: said))
+    assert "organization ***" in str(verdict.error)
 
 
 @table("key", "sk-“pasted”", "sk-a\nb", "sk a")
-def test_a_key_that_can_not_be_sent_is_told_at_once(
+def test_a_key_that_cannot_be_sent_is_refused_before_a_run(
     monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(JudgeConfigurationError, match="OPENAI_API_KEY") as caught:
         open_engine("openai:m", progress=False)
     assert key not in str(caught.value)
-
-
-# ---- addresses
-
-
-@table("name", "OPENAI_API_URL", "OPENAI_BASE_URL")
-@table("ending", "", "/", "/chat/completions", "/chat/completions/")
-def test_addresses(monkeypatch: pytest.MonkeyPatch, name: str, ending: str) -> None:
-    with JudgeServer(constant(GOOD)) as server:
-        monkeypatch.setenv(name, server.url + ending)
-        with open_engine("openai:m", progress=False) as judge:
-            assert values(judge.run([question("q")])) == [0.7]
-        assert server.calls == 1
-
-
-# ---- the test server as a process

@@ -26,6 +26,11 @@ def chain(*steps: str, language: Language = "en") -> ReasoningChain:
     return ReasoningChain(tuple(step(short) for short in steps), language)
 
 
+def chain_of(short: str) -> ReasoningChain:
+    """The chain of steps separated by semicolons."""
+    return chain(*filter(str.strip, short.split(";")))
+
+
 def stripped(read: ReasoningChain) -> ReasoningChain:
     """The chain without the spaces around its conclusions."""
     steps = tuple(Step(step.premises, step.conclusion.strip()) for step in read.steps)

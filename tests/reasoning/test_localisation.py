@@ -22,8 +22,8 @@ def scores(**wrong: float) -> list[float]:
     return [wrong.get(f"s{at}", RIGHT) for at in range(len(STEPS))]
 
 
-LOCATED = [
-    # wrong steps -> the reported one, its height, its modality, its path to the root
+@table(
+    "wrong, at, height, kind, path",
     ({"s0": 0.3}, 0, 1, "visual", (0, 2, 5)),
     ({"s1": 0.0}, 1, 1, "textual", (1, 2, 5)),
     ({"s2": 0.4}, 2, 2, "inference", (2, 5)),
@@ -31,32 +31,26 @@ LOCATED = [
     ({"s5": 0.49}, 5, 4, "inference", (5,)),
     ({"s1": 0.4, "s5": 0.0}, 1, 1, "textual", (1, 2, 5)),  # the first, not the worst
     ({"s3": 0.0, "s4": 0.2}, 4, 3, "inference", (4, 5)),  # the stray remark does not count
-]
-
-
-@table("wrong, at, height, kind, path", *LOCATED)
-def test_the_first_wrong_step(wrong, at: int, height: int, kind: str, path: tuple) -> None:
+)
+def test_the_first_wrong_step(
+    wrong: dict[str, float], at: int, height: int, kind: str, path: tuple[int, ...]
+) -> None:
     found = locate_error(TREE, scores(**wrong))
     assert found is not None
     assert (found.step, found.height, found.modality, found.path) == (at, height, kind, path)
-    assert found.score == wrong[f"s{at}"]
-    assert found.invalid == ()
+    assert (found.score, found.invalid) == (wrong[f"s{at}"], ())
 
 
-@table("wrong", {}, {"s3": 0.0}, {"s0": 0.5, "s5": 0.5})
+@table("wrong", {}, {"s3": 0.0}, {"s0": 0.5, "s5": 0.5}, {"s2": 0.6})
 def test_no_error(wrong: dict[str, float]) -> None:
     assert locate_error(TREE, scores(**wrong)) is None
+    assert locate_error(build_tree(chain(), 1, 1), []) is None
 
 
 def test_the_threshold_can_be_given() -> None:
-    assert locate_error(TREE, scores(s2=0.6)) is None
     found = locate_error(TREE, scores(s2=0.6), wrong_below=0.7)
     assert found is not None
     assert found.step == 2
-
-
-def test_an_empty_chain_has_no_error() -> None:
-    assert locate_error(build_tree(chain(), 1, 1), []) is None
 
 
 def test_a_wrong_number_of_scores_is_refused() -> None:
@@ -74,21 +68,11 @@ def test_invalid_references_of_the_wrong_step_are_named() -> None:
 
 @table(
     "premises, kind",
-    ("i0", "visual"),
-    ("i0 i1", "visual"),
-    ("i", "visual"),
-    ("t0", "textual"),
-    ("t0 t1", "textual"),
-    ("t", "textual"),
-    ("x", "textual"),
-    ("x t0", "textual"),
-    ("i0 t0", "mixed"),
-    ("i0 x", "mixed"),
-    ("i0 t0 x", "mixed"),
-    ("c0", "inference"),
-    ("c0 i0", "inference"),
+    ("i0", "visual"), ("i0 i1", "visual"), ("i", "visual"), ("t0", "textual"), ("t", "textual"),
+    ("t0 t1", "textual"), ("x", "textual"), ("x t0", "textual"), ("i0 t0", "mixed"),
+    ("i0 x", "mixed"), ("i0 t0 x", "mixed"), ("c0", "inference"), ("c0 i0", "inference"),
     ("c0 t0 i0 x", "inference"),
-)
+)  # fmt: skip
 def test_modality(premises: str, kind: str) -> None:
     assert modality(step(f"{premises} > A")) == kind
 

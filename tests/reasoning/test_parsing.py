@@ -12,82 +12,55 @@ from tests.reasoning.short import chain, stripped
 from tests.reasoning.strategies import any_chains, texts
 from tests.support.tables import table
 
-ONE_LINE = [
+
+@table(
+    "line, expected",
     # arrows
-    ("Image0 -> A", "i0 > A"),
-    ("Image0 --> A", "i0 > A"),
-    ("Image0→A", "i0 > A"),
-    ("Image 0 => A", "i0 > A"),
-    ("Image 0 ⇒ A", "i0 > A"),
+    ("Image0 -> A", "i0 > A"), ("Image0 --> A", "i0 > A"), ("Image0→A", "i0 > A"),
+    ("Image 0 => A", "i0 > A"), ("Image 0 ⇒ A", "i0 > A"), ("图片0－＞A", "i0 > A"),
     ("图片0 － > A", None),  # an arrow in two pieces is not an arrow
-    ("图片0－＞A", "i0 > A"),
     ("Image0 -> A -> B", "i0 > A -> B"),  # only the first arrow belongs to the step
     # white space, or none
     ("   Image   0+Text  1   ->   Conclusion  0  :   A  ", "i0 t1 > A"),
     ("image0+text1->conclusion0:A", "i0 t1 > A"),
-    ("\tImage\t0 -> A", "i0 > A"),
-    ("图片\u30000 -> A", "i0 > A"),
+    ("\tImage\t0 -> A", "i0 > A"), ("图片\u30000 -> A", "i0 > A"),
     # letters of either case, full-width letters, digits and colons
     ("IMAGE 0 + TEXT 1 -> CONCLUSION 0: A", "i0 t1 > A"),
     ("Image０ + Text１２ -> Conclusion０：A", "i0 t12 > A"),
     ("图片０ ＋ 文本１ -> 结论０：A", "i0 t1 > A"),
     # labels of the conclusion: with a number, without a number, none; English and Chinese words
-    ("Image0 -> Conclusion: A", "i0 > A"),
-    ("图片0 -> 结论：A", "i0 > A"),
-    ("图片0 -> 结论 0 ： A", "i0 > A"),
-    ("Image0 -> Step 3: A", "i0 > A"),
+    ("Image0 -> Conclusion: A", "i0 > A"), ("图片0 -> 结论：A", "i0 > A"),
+    ("图片0 -> 结论 0 ： A", "i0 > A"), ("Image0 -> Step 3: A", "i0 > A"),
     ("Conclusion 0: Image0 -> A", "i0 > A"),
     # text that looks like a label
     ("Image0 -> Conclusion 5 is what one expects", "i0 > Conclusion 5 is what one expects"),
     ("Image0 -> Conclusions: A", "i0 > Conclusions: A"),
     ("Image0 -> time: 12:30", "i0 > time: 12:30"),
     # separators
-    ("Image0, Text1 -> A", "i0 t1 > A"),
-    ("Image0 and Text1 -> A", "i0 t1 > A"),
-    ("Image0 & Text1 -> A", "i0 t1 > A"),
-    ("Image 0 / Text 1 -> A", "i0 t1 > A"),
-    ("图片0、文本1 -> A", "i0 t1 > A"),
-    ("图片0和文本1 -> A", "i0 t1 > A"),
-    ("(Image 0) + [Text 1] -> A", "i0 t1 > A"),
-    ("Image #0 -> A", "i0 > A"),
+    ("Image0, Text1 -> A", "i0 t1 > A"), ("Image0 and Text1 -> A", "i0 t1 > A"),
+    ("Image0 & Text1 -> A", "i0 t1 > A"), ("Image 0 / Text 1 -> A", "i0 t1 > A"),
+    ("图片0、文本1 -> A", "i0 t1 > A"), ("图片0和文本1 -> A", "i0 t1 > A"),
+    ("(Image 0) + [Text 1] -> A", "i0 t1 > A"), ("Image #0 -> A", "i0 > A"),
     ("from Image 0 and Text 1 -> A", "i0 t1 > A"),
     # lists and ranges
-    ("Images 0 and 1 -> A", "i0 i1 > A"),
-    ("Images 0, 1 and 2 -> A", "i0 i1 i2 > A"),
-    ("Images 0, 1, and 2 + Text 0 -> A", "i0 i1 i2 t0 > A"),
-    ("Text 0-2 -> A", "t0 t1 t2 > A"),
-    ("Texts 1 to 3 -> A", "t1 t2 t3 > A"),
-    ("文本0至2 -> A", "t0 t1 t2 > A"),
-    ("文本0、1和2 -> A", "t0 t1 t2 > A"),
-    ("图片0和1 + 文本2 -> A", "i0 i1 t2 > A"),
+    ("Images 0 and 1 -> A", "i0 i1 > A"), ("Images 0, 1 and 2 -> A", "i0 i1 i2 > A"),
+    ("Images 0, 1, and 2 + Text 0 -> A", "i0 i1 i2 t0 > A"), ("Text 0-2 -> A", "t0 t1 t2 > A"),
+    ("Texts 1 to 3 -> A", "t1 t2 t3 > A"), ("文本0至2 -> A", "t0 t1 t2 > A"),
+    ("文本0、1和2 -> A", "t0 t1 t2 > A"), ("图片0和1 + 文本2 -> A", "i0 i1 t2 > A"),
     # the context, clues without a number, no premise at all, the same premise twice
-    ("Context -> A", "x > A"),
-    ("上下文 + 图片0 -> A", "x i0 > A"),
-    ("背景 + 图片0 -> A", "x i0 > A"),
-    ("Image + Text -> A", "i t > A"),
-    ("图片 + 文本0 -> A", "i t0 > A"),
-    (" -> A", "> A"),
-    ("-> Conclusion0: A", "> A"),
-    ("Text0 + Text0 -> A", "t0 t0 > A"),
+    ("Context -> A", "x > A"), ("上下文 + 图片0 -> A", "x i0 > A"), ("背景 -> A", "x > A"),
+    ("Image + Text -> A", "i t > A"), ("图片 + 文本0 -> A", "i t0 > A"), (" -> A", "> A"),
+    ("-> Conclusion0: A", "> A"), ("Text0 + Text0 -> A", "t0 t0 > A"),
     # enumerated lines and list marks
-    ("1. Image0 -> A", "i0 > A"),
-    ("2) Image0 + Text1 -> A", "i0 t1 > A"),
-    ("(3) 图片0 -> A", "i0 > A"),
-    ("- Image0 -> A", "i0 > A"),
-    ("* **Image0** -> A", "i0 > A"),
+    ("1. Image0 -> A", "i0 > A"), ("2) Image0 + Text1 -> A", "i0 t1 > A"),
+    ("(3) 图片0 -> A", "i0 > A"), ("- Image0 -> A", "i0 > A"), ("* **Image0** -> A", "i0 > A"),
     ("Step 1: Image0 -> A", "i0 > A"),
     # other words for the clues
-    ("Picture 0 + Textual clue 1 -> A", "i0 t1 > A"),
+    ("Picture 0 + Textual clue 1 -> A", "i0 t1 > A"), ("图像0 + 文本线索1 -> A", "i0 t1 > A"),
     ("Visual clue 0 + Figure 1 -> A", "i0 i1 > A"),
-    ("图像0 + 文本线索1 -> A", "i0 t1 > A"),
     # not a step
-    ("", None),
-    ("Nothing is inferred here.", None),
-    ("a - b > c", None),
-]
-
-
-@table("line, expected", *ONE_LINE)
+    ("", None), ("Nothing is inferred here.", None), ("a - b > c", None),
+)  # fmt: skip
 def test_one_line(line: str, expected: str | None) -> None:
     steps = stripped(parse_chain([line])).steps
     assert steps == (chain(expected).steps if expected is not None else ())
@@ -95,75 +68,47 @@ def test_one_line(line: str, expected: str | None) -> None:
 
 @table(
     "lines, expected",
-    # labels from 0
-    (
-        ["Image0 -> Conclusion0: A", "Conclusion0 + Text0 -> Conclusion1: B"],
-        ("i0 > A", "c0 t0 > B"),
-    ),
-    # labels from 1
-    (
-        ["Image0 -> Conclusion1: A", "Conclusion1 + Text0 -> Conclusion2: B", "Conclusion2 -> C"],
-        ("i0 > A", "c0 t0 > B", "c1 > C"),
-    ),
-    # no labels: counted from 0
-    (
-        ["Image0 -> A", "Conclusion0 -> B", "Conclusions 0 and 1 -> C"],
-        ("i0 > A", "c0 > B", "c0 c1 > C"),
-    ),
+    # labels from 0, from 1, none
+    ("Image0 -> Conclusion0: A; Conclusion0 + Text0 -> Conclusion1: B", "i0 > A; c0 t0 > B"),
+    ("Image0 -> Conclusion1: A; Conclusion1 + Text0 -> Conclusion2: B; Conclusion2 -> C",
+     "i0 > A; c0 t0 > B; c1 > C"),
+    ("Image0 -> A; Conclusion0 -> B; Conclusions 0 and 1 -> C", "i0 > A; c0 > B; c0 c1 > C"),
     # a step without a label continues the numbering
-    (
-        ["Image0 -> Conclusion4: A", "Text0 -> B", "Conclusion4 + Conclusion5 -> C"],
-        ("i0 > A", "t0 > B", "c0 c1 > C"),
-    ),
+    ("Image0 -> Conclusion4: A; Text0 -> B; Conclusion4 + Conclusion5 -> C",
+     "i0 > A; t0 > B; c0 c1 > C"),
     # labels in any order
-    (
-        ["Image0 -> Conclusion7: A", "Text0 -> Conclusion3: B", "Conclusion7 + Conclusion3 -> C"],
-        ("i0 > A", "t0 > B", "c0 c1 > C"),
-    ),
+    ("Image0 -> Conclusion7: A; Text0 -> Conclusion3: B; Conclusion7 + Conclusion3 -> C",
+     "i0 > A; t0 > B; c0 c1 > C"),
     # a duplicate label: the nearest one before the reference counts
-    (
-        [
-            "Image0 -> Conclusion0: A",
-            "Conclusion0 -> Conclusion0: B",
-            "Conclusion0 -> Conclusion1: C",
-        ],
-        ("i0 > A", "c0 > B", "c1 > C"),
-    ),
+    ("Image0 -> Conclusion0: A; Conclusion0 -> Conclusion0: B; Conclusion0 -> Conclusion1: C",
+     "i0 > A; c0 > B; c1 > C"),
     # "Step" as a label
-    (
-        ["Image0 -> Step 3: A", "Text0 -> Step 7: B", "Conclusion3 + Conclusion7 -> Step 8: C"],
-        ("i0 > A", "t0 > B", "c0 c1 > C"),
-    ),
-    # a label before the premises
-    (
-        ["Conclusion 3: Image0 -> A", "Conclusion 7: Text0 -> B", "Conclusion3 -> C"],
-        ("i0 > A", "t0 > B", "c0 > C"),
-    ),
-    # a label in a list is not a premise
-    (
-        [
-            "1. Conclusion 3: Image0 -> A",
-            "(2) **Conclusion 7**: Text0 -> B",
-            "- Step 8: Step 3 -> C",
-        ],
-        ("i0 > A", "t0 > B", "c0 > C"),
-    ),
+    ("Image0 -> Step 3: A; Text0 -> Step 7: B; Conclusion3 + Conclusion7 -> Step 8: C",
+     "i0 > A; t0 > B; c0 c1 > C"),
+    # a label before the premises; in a list it is not a premise
+    ("Conclusion 3: Image0 -> A; Conclusion 7: Text0 -> B; Conclusion3 -> C",
+     "i0 > A; t0 > B; c0 > C"),
+    ("1. Conclusion 3: Image0 -> A; (2) **Conclusion 7**: Text0 -> B; - Step 8: Step 3 -> C",
+     "i0 > A; t0 > B; c0 > C"),
     # of two labels the one at the conclusion counts
-    (["Conclusion 3: Image0 -> Conclusion 5: A", "Conclusion5 -> C"], ("i0 > A", "c0 > C")),
-    # a forward reference is kept
-    (["Conclusion1 -> Conclusion0: A", "Image0 -> Conclusion1: B"], ("c1 > A", "i0 > B")),
-    # a step that cites itself
-    (["Conclusion0 + Image0 -> Conclusion0: A"], ("c0 i0 > A",)),
+    ("Conclusion 3: Image0 -> Conclusion 5: A; Conclusion5 -> C", "i0 > A; c0 > C"),
+    # a forward reference is kept, and so is a step that cites itself
+    ("Conclusion1 -> Conclusion0: A; Image0 -> Conclusion1: B", "c1 > A; i0 > B"),
+    ("Conclusion0 + Image0 -> Conclusion0: A", "c0 i0 > A"),
+    # a label that only later steps have means the first of them
+    ("Conclusion5 -> a; Image0 -> Conclusion5: b; Text0 -> Conclusion5: c",
+     "c1 > a; i0 > b; t0 > c"),
+    # a dangling label that hits no step stays as it is
+    ("Image0 -> a; Conclusion2 -> b", "i0 > a; c2 > b"),
+    ("Image0 -> a; Conclusion3 -> b", "i0 > a; c3 > b"),
     # lines between steps are not steps and do not count
-    (["", "Image0 -> A", "   ", "thus", "Conclusion0 -> B"], ("i0 > A", "c0 > B")),
-    # one string, any line endings
-    (
-        "1. Image0 -> A\r\n2. Text0 -> B\n\n3. Conclusion0 + Conclusion1 -> C\r",
-        ("i0 > A", "t0 > B", "c0 c1 > C"),
-    ),
-)
-def test_chains(lines: list[str] | str, expected: tuple[str, ...]) -> None:
-    assert stripped(parse_chain(lines)) == chain(*expected)
+    ("; Image0 -> A;   ; thus; Conclusion0 -> B", "i0 > A; c0 > B"),
+)  # fmt: skip
+def test_chains(lines: str, expected: str) -> None:
+    wanted = chain(*expected.split(";"))
+    assert stripped(parse_chain(lines.split("; "))).steps == wanted.steps
+    for end in ("\n", "\r\n", "\n\n", "\r"):
+        assert stripped(parse_chain(lines.replace("; ", end))).steps == wanted.steps
 
 
 @table("cited", 2, 5, 10**20)
@@ -174,17 +119,6 @@ def test_a_label_that_no_step_has_hits_no_step(cited: int) -> None:
     assert premise.index is not None
     assert premise.index >= 2
     assert any(f"{cited}" in problem for problem in read.problems)
-
-
-def test_a_label_that_only_later_steps_have_means_the_first_of_them() -> None:
-    read = parse_chain(["Conclusion5 -> a", "Image0 -> Conclusion5: b", "Text0 -> Conclusion5: c"])
-    assert read.steps[0].premises == (Clue("conclusion", 1),)
-
-
-def test_a_dangling_label_that_hits_no_step_stays_as_it_is() -> None:
-    for cited in (2, 3):
-        read = parse_chain(["Image0 -> a", f"Conclusion{cited} -> b"])
-        assert read.steps[1].premises == (Clue("conclusion", cited),)
 
 
 @table(
@@ -224,30 +158,19 @@ def test_the_language_can_be_given(language: str) -> None:
         assert parse_chain([line], language).language == language
 
 
-PROBLEMS = [
-    (["Image0 -> A", "just a remark"], "line 1", "just a remark"),
-    (["Image0 + the weather -> A"], "line 0", "theweather"),
-    (["Image0 -> Conclusion0: A", "Text0 -> Conclusion0: B"], "step 1", "0"),
-    (["Image0 -> A", "Conclusion9 -> B"], "step 1", "9"),
-]
-
-
-@table("lines, where, what", *PROBLEMS)
-def test_what_can_not_be_read_is_reported(lines: list[str], where: str, what: str) -> None:
-    (problem,) = parse_chain(lines).problems
-    assert where in problem
-    assert what in problem.replace(" ", "") or what in problem
-
-
 @table(
-    "lines, problems",
-    (["Image0 -> A", "  just a remark "], ("line 1: no arrow in 'just a remark'",)),
-    (["", "Image0 -> A", "   "], ()),  # an empty line is not a fault
-    (["q + Image0 -> A"], ("line 0: could not read 'q' among the premises",)),
-    (["Image0 r -> A"], ("line 0: could not read 'r' among the premises",)),
+    "lines, problem",
+    (["Image0 -> A", "  just a remark "], "line 1: no arrow in 'just a remark'"),
+    (["Image0 + the weather -> A"], "line 0: could not read 'theweather' among the premises"),
+    (["q + Image0 -> A"], "line 0: could not read 'q' among the premises"),
+    (["Image0 r -> A"], "line 0: could not read 'r' among the premises"),
+    (["Image0 -> Conclusion0: A", "Text0 -> Conclusion0: B"], "step 1"),
+    (["Image0 -> A", "Conclusion9 -> B"], "step 1"),
 )
-def test_what_problems_say(lines: list[str], problems: tuple[str, ...]) -> None:
-    assert parse_chain(lines).problems == problems
+def test_what_can_not_be_read_is_reported(lines: list[str], problem: str) -> None:
+    (found,) = parse_chain(lines).problems
+    assert found.startswith(problem)
+    assert parse_chain(["", "Image0 -> A", "   "]).problems == ()  # an empty line is not a fault
 
 
 def test_problems_stay_short_for_long_lines() -> None:

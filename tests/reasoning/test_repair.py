@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import ReasoningChain, build_tree, repair_chain
-from tests.reasoning.short import chain
+from tests.reasoning.short import chain, chain_of
 from tests.reasoning.strategies import any_chains, sound_chains
 from tests.support.tables import table
 
@@ -17,70 +17,53 @@ def restates(conclusion: str, clue: str) -> bool:
     return conclusion == clue
 
 
-# rule, steps before, steps after; there are two images and the three CLUES
-RULES = [
-    ("nothing to do", ["i0 > A", "t0 > B", "c0 c1 > C"], ["i0 > A", "t0 > B", "c0 c1 > C"]),
-    # an unnumbered premise becomes all of its kind
-    ("all images", ["i t0 > A"], ["i0 i1 t0 > A"]),
-    ("all texts", ["t > A"], ["t0 t1 t2 > A"]),
-    (
-        "all earlier conclusions",
-        ["t0 > A", "t1 > B", "c > C", "c > D"],
-        ["t0 > A", "t1 > B", "c0 c1 > C", "c0 c1 c2 > D"],
-    ),
-    (
-        "all images are replaced by their conclusions",
-        ["i1 > A", "i > B", "i t0 > C"],
-        ["i1 > A", "i0 c0 > B", "i0 c0 t0 > C"],
-    ),
-    ("the context is kept", ["x > A", "x i0 > B"], ["x > A", "x i0 > B"]),
-    # image-only steps of the same image are merged into the first
-    ("merge", ["i0 > A", "i0 > B"], ["i0 > A;B"]),
-    ("merge three", ["i0 > A", "i1 > P", "i0 > B", "i0 > C"], ["i0 > A;B;C", "i1 > P"]),
-    (
-        "references follow the merge",
-        ["i0 > A", "i0 > B", "t0 > C", "c1 c2 > D"],
-        ["i0 > A;B", "t0 > C", "c0 c1 > D"],
-    ),
-    ("two images alone are not merged", ["i0 i1 > A", "i0 i1 > B"], ["i0 i1 > A", "i0 i1 > B"]),
-    ("several images are not image-only", ["i0 i1 > A", "i0 > B"], ["i0 i1 > A", "i0 > B"]),
+# there are two images and the three CLUES
+@table(
+    "before, after",
+    ("", ""),
+    ("i0 > A; t0 > B; c0 c1 > C", "i0 > A; t0 > B; c0 c1 > C"),
+    # an unnumbered premise becomes all of its kind; the context is kept
+    ("i t0 > A", "i0 i1 t0 > A"),
+    ("t > A", "t0 t1 t2 > A"),
+    ("t0 > A; t1 > B; c > C; c > D", "t0 > A; t1 > B; c0 c1 > C; c0 c1 c2 > D"),
+    ("i1 > A; i > B; i t0 > C", "i1 > A; i0 c0 > B; i0 c0 t0 > C"),
+    ("x > A; x i0 > B", "x > A; x i0 > B"),
+    # image-only steps of the same image are merged into the first, references follow
+    ("i0 > A; i0 > B", "i0 > A;B"),
+    ("i0 > A; i1 > P; i0 > B; i0 > C", "i0 > A;B;C; i1 > P"),
+    ("i0 > A; i0 > B; t0 > C; c1 c2 > D", "i0 > A;B; t0 > C; c0 c1 > D"),
+    ("i0 i1 > A; i0 i1 > B", "i0 i1 > A; i0 i1 > B"),
+    ("i0 i1 > A; i0 > B", "i0 i1 > A; i0 > B"),
     # an image among other premises is replaced by its conclusion
-    ("replace", ["i0 > A", "i0 t0 > B"], ["i0 > A", "c0 t0 > B"]),
-    ("no conclusion yet", ["i0 t0 > A", "i0 > B"], ["i0 t0 > A", "i0 > B"]),
-    ("doubled", ["i0 > A", "c0 i0 > B"], ["i0 > A", "c0 c0 > B"]),
-    ("the conclusion of another image", ["i1 > A", "i0 t0 > B"], ["i1 > A", "i0 t0 > B"]),
+    ("i0 > A; i0 t0 > B", "i0 > A; c0 t0 > B"),
+    ("i0 t0 > A; i0 > B", "i0 t0 > A; i0 > B"),
+    ("i0 > A; c0 i0 > B", "i0 > A; c0 c0 > B"),
+    ("i1 > A; i0 t0 > B", "i1 > A; i0 t0 > B"),
     # a step that only restates its clue is dropped, references go to the clue
-    ("restated", ["t1 > two", "c0 i0 > A"], ["t1 i0 > A"]),
-    ("more than a restatement", ["t1 > two and more", "c0 > A"], ["t1 > two and more", "c0 > A"]),
-    ("a text of another clue is no restatement", ["t0 > two"], ["t0 > two"]),
-    ("two clues are kept", ["t0 t1 > two"], ["t0 t1 > two"]),
-    ("a clue that does not exist", ["t7 > two"], ["t7 > two"]),
-    ("the first clue number that does not exist", ["t3 > two"], ["t3 > two"]),
-    ("the same clue twice", ["t1 > two", "t1 > two", "c0 c1 > A"], ["t1 t1 > A"]),
+    ("t1 > two; c0 i0 > A", "t1 i0 > A"),
+    ("t1 > two and more; c0 > A", "t1 > two and more; c0 > A"),
+    ("t0 > two", "t0 > two"),  # the text of another clue
+    ("t0 t1 > two", "t0 t1 > two"),
+    ("t7 > two", "t7 > two"),
+    ("t3 > two", "t3 > two"),  # the first clue number that does not exist
+    ("t1 > two; t1 > two; c0 c1 > A", "t1 t1 > A"),
     # a step without premises is dropped
-    ("no premises", ["> A", "i0 > B", "c1 > C"], ["i0 > B", "c0 > C"]),
-    ("references to a dropped step", ["> A", "c0 t0 > B"], ["t0 > B"]),
+    ("> A; i0 > B; c1 > C", "i0 > B; c0 > C"),
+    ("> A; c0 t0 > B", "t0 > B"),
     # cascades
-    ("no premises, repeatedly", ["> A", "c0 > B", "c1 > C", "i0 > D"], ["i0 > D"]),
-    ("restated, repeatedly", ["t1 > two", "c0 > two", "c1 i0 > A"], ["t1 i0 > A"]),
-    ("the rest of a step may restate", ["> A", "t1 c0 > two", "c1 i0 > B"], ["t1 i0 > B"]),
+    ("> A; c0 > B; c1 > C; i0 > D", "i0 > D"),
+    ("t1 > two; c0 > two; c1 i0 > A", "t1 i0 > A"),
+    ("> A; t1 c0 > two; c1 i0 > B", "t1 i0 > B"),
+    ("i0 > A; > B; i0 c1 > C; c2 > D", "i0 > A;C; c0 > D"),
+    ("> A; c > B; i0 > C", "i0 > C"),
     (
-        "the rest of a step may be image-only",
-        ["i0 > A", "> B", "i0 c1 > C", "c2 > D"],
-        ["i0 > A;C", "c0 > D"],
+        "t0 > one; > A; i0 > B; i0 > C; t1 > D; c0 c1 c2 c3 c4 > E",
+        "i0 > B;C; t1 > D; t0 c0 c0 c1 > E",
     ),
-    ("all earlier conclusions, all of them dropped", ["> A", "c > B", "i0 > C"], ["i0 > C"]),
-    (
-        "numbers skip all dropped steps",
-        ["t0 > one", "> A", "i0 > B", "i0 > C", "t1 > D", "c0 c1 c2 c3 c4 > E"],
-        ["i0 > B;C", "t1 > D", "t0 c0 c0 c1 > E"],
-    ),
-]
-
-
-@table("rule, before, after", *RULES)
-def test_rules(rule: str, before: list[str], after: list[str]) -> None:
-    assert repair_chain(chain(*before), CLUES, restates, n_images=2) == chain(*after)
+)
+def test_rules(before: str, after: str) -> None:
+    found = repair_chain(chain_of(before), CLUES, restates, n_images=2)
+    assert found.steps == chain(*filter(None, after.split("; "))).steps
 
 
 @table("premise", "c1", "c2", "c9")
@@ -106,10 +89,6 @@ def test_without_a_number_of_images_those_named_count() -> None:
         "i0 i1 i2 t0 > A", "i2 > B"
     )
     assert repair_chain(chain("i > A"), CLUES, restates) == chain("i0 > A")
-
-
-def test_an_empty_chain_stays_empty() -> None:
-    assert repair_chain(chain(), CLUES, restates) == chain()
 
 
 def test_restates_is_asked_for_single_clues_only() -> None:

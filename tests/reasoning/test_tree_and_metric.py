@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, build_tree, rpts_score
 from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
-from tests.reasoning.short import chain, clue
+from tests.reasoning.short import chain, chain_of, clue
 from tests.reasoning.strategies import any_chains, sound_chains
 from tests.support.tables import table
 
@@ -32,35 +32,26 @@ def test_heights_parents_and_uses() -> None:
     assert shared.invalid == ()
 
 
-HEIGHTS = [
-    (("i0 > A",), (1,)),
-    (("i0 > A", "c0 > B", "c1 > C"), (1, 2, 3)),
-    (("i0 > A", "c0 > B", "t0 > C", "c1 c2 > D"), (1, 2, 1, 3)),  # the highest premise counts
-    (("> A", "c0 > B"), (1, 2)),  # no premise counts as height 0
-    (("x > A", "c0 x > B"), (1, 2)),
-    (("c5 > A", "c0 > B"), (1, 2)),  # an invalid reference is a leaf
-    (("c1 > A", "i0 > B"), (1, 1)),  # so is a forward one
-]
+@table(
+    "steps, heights, uses",
+    ("", (), ()),
+    ("i0 > A", (1,), (1,)),
+    ("i0 > A; c0 > B; c1 > C", (1, 2, 3), (1, 1, 1)),
+    ("i0 > A; c0 > B; t0 > C; c1 c2 > D", (1, 2, 1, 3), (1,) * 4),  # the highest premise counts
+    ("> A; c0 > B", (1, 2), (1, 1)),  # no premise counts as height 0
+    ("x > A; c0 x > B", (1, 2), (1, 1)),
+    ("c5 > A; c0 > B", (1, 2), (1, 1)),  # an invalid reference is a leaf
+    ("c1 > A; i0 > B", (1, 1), (0, 1)),  # so is a forward one
+    ("i0 > A; c0 c0 > B; c1 c1 > C", (1, 2, 3), (4, 2, 1)),  # cited twice in one step
+)
+def test_heights_and_uses(steps: str, heights: tuple[int, ...], uses: tuple[int, ...]) -> None:
+    found = build_tree(chain_of(steps), 1, 2)
+    assert (found.heights, found.uses) == (heights, uses)
+    assert found.root == (len(heights) - 1 if heights else None)
 
 
-@table("steps, heights", *HEIGHTS)
-def test_heights(steps: tuple[str, ...], heights: tuple[int, ...]) -> None:
-    assert tree(*steps).heights == heights
-
-
-def test_a_conclusion_that_is_cited_twice_in_one_step_is_used_twice() -> None:
-    twice = tree("i0 > A", "c0 c0 > B", "c1 c1 > C")
-    assert twice.parents == ((1, 1), (2, 2), ())
-    assert twice.uses == (4, 2, 1)
-
-
-def test_an_empty_chain_has_no_root() -> None:
-    empty = tree()
-    assert empty.root is None
-    assert (empty.heights, empty.uses, empty.invalid) == ((), (), ())
-
-
-INVALID = [
+@table(
+    "premise, reason",
     ("i1", "there is only 1 image, numbered from 0"),
     ("t2", "there are only 2 texts, numbered from 0"),
     ("i", "the image has no number"),
@@ -70,15 +61,12 @@ INVALID = [
     ("c3", "no step has this number"),  # there are three: 0, 1 and 2
     ("c1", "the step cites itself"),
     ("c2", "the step comes later"),
-]
-
-
-@table("premise, reason", *INVALID)
+)
 def test_invalid_references_are_named(premise: str, reason: str) -> None:
     (fault,) = tree("i0 > A", f"{premise} t1 > B", "c0 c1 > C").invalid
-    assert fault.step == 1
-    assert fault.clue == clue(premise)
-    assert fault.reason == reason
+    assert (fault.step, fault.clue, fault.reason) == (1, clue(premise), reason)
+    (fault,) = build_tree(chain("i0 t0 > A"), 0, 1).invalid
+    assert fault.reason == "there are no images"
 
 
 @table("premise", "i0", "t0", "t1", "c0", "x")
@@ -86,56 +74,34 @@ def test_valid_references_are_not(premise: str) -> None:
     assert tree("i0 > A", f"{premise} > B").invalid == ()
 
 
+# SHARED, unrolled: A (height 1) twice, B and C (height 2), D (height 3); the stray does not count.
 SCORES = (0.3, 0.8, 0.6, 0.4, 1.0)
 
 
-def test_a_score_worked_by_hand() -> None:
-    # SHARED, unrolled: A (height 1) twice, B and C (height 2), D (height 3); the stray does not
-    # count. Weights 0.9 ** |1 - h|: 1, 1, 0.9, 0.9, 0.81.
+@table(
+    "decay, focus, expected",
+    # Weights 0.9 ** |1 - h|: 1, 1, 0.9, 0.9, 0.81.
     # (2 * 1 * 0.8 + 0.9 * 0.6 + 0.9 * 0.4 + 0.81 * 1.0) / (2 + 0.9 + 0.9 + 0.81)
-    # = (1.6 + 0.54 + 0.36 + 0.81) / 4.61 = 3.31 / 4.61
-    assert rpts_score(build_tree(SHARED, 1, 2), SCORES) == pytest.approx(3.31 / 4.61, abs=1e-12)
-
-
-def test_another_focus_and_decay_worked_by_hand() -> None:
-    # decay 0.5, focus 2: A 0.5 twice, B and C 1, D 0.5.
-    # (2 * 0.5 * 0.8 + 0.6 + 0.4 + 0.5 * 1.0) / (1 + 1 + 1 + 0.5) = 2.3 / 3.5
-    score = rpts_score(build_tree(SHARED, 1, 2), SCORES, decay=0.5, focus_height=2)
-    assert score == pytest.approx(2.3 / 3.5, abs=1e-12)
+    (0.9, 1, 3.31 / 4.61),
+    # A 0.5 twice, B and C 1, D 0.5: (2 * 0.5 * 0.8 + 0.6 + 0.4 + 0.5) / (1 + 1 + 1 + 0.5)
+    (0.5, 2, 2.3 / 3.5),
+    (1.0, 7, 0.72),  # the plain mean over uses: (2 * 0.8 + 0.6 + 0.4 + 1.0) / 5
+    # One height alone: A, then B and C, then D.
+    (0.0, 1, 0.8), (0.0, 2, 0.5), (0.0, 3, 1.0),
+    # No step has that height: the published code gives 1.
+    (0.0, 4, 1.0), (0.0, 0, 1.0),
+)  # fmt: skip
+def test_scores_worked_by_hand(decay: float, focus: int, expected: float) -> None:
+    assert rpts_score(build_tree(SHARED, 1, 2), SCORES, decay, focus) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_the_defaults_are_the_published_ones() -> None:
     assert (DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT) == (0.9, 1)
     shared = build_tree(SHARED, 1, 2)
     assert rpts_score(shared, SCORES) == rpts_score(shared, SCORES, decay=0.9, focus_height=1)
-
-
-def test_decay_one_is_the_plain_mean_over_uses() -> None:
-    # (2 * 0.8 + 0.6 + 0.4 + 1.0) / 5 = 3.6 / 5
-    score = rpts_score(build_tree(SHARED, 1, 2), SCORES, decay=1.0, focus_height=7)
-    assert score == pytest.approx(0.72, abs=1e-12)
-
-
-@table(
-    "focus, expected",
-    (1, 0.8),  # A alone
-    (2, 0.5),  # B and C
-    (3, 1.0),  # D
-    (4, 1.0),  # no step has that height: the published code gives 1
-    (0, 1.0),
-)
-def test_decay_zero_looks_at_one_height(focus: int, expected: float) -> None:
-    score = rpts_score(build_tree(SHARED, 1, 2), SCORES, decay=0.0, focus_height=focus)
-    assert score == pytest.approx(expected, abs=1e-12)
-
-
-def test_an_empty_chain_scores_zero() -> None:
     assert rpts_score(tree(), []) == 0.0
-
-
-@table("score", 0.0, 0.1, 0.3, 0.7, 1.0)
-def test_a_single_step_scores_its_score(score: float) -> None:
-    assert rpts_score(tree("i0 > A"), [score]) == pytest.approx(score, abs=1e-15)
 
 
 @table(
@@ -236,8 +202,3 @@ def test_any_chain_forms_a_tree(drawn: ReasoningChain) -> None:
         assert built.uses[-1] == 1
     leaves = {Clue("image", 0), Clue("text", 1), Clue("context")}
     assert not any(fault.clue in leaves for fault in built.invalid)
-
-
-def test_no_evidence_of_a_kind() -> None:
-    found = build_tree(chain("i0 t0 > A"), 0, 1)
-    assert [fault.reason for fault in found.invalid] == ["there are no images"]

@@ -19,6 +19,7 @@ from lmms_rpts.report.entries import MOST_ANSWERS, MOST_IMAGES, GradedView
 from lmms_rpts.report.pages import bounded, cell_parts
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.logged import read_logged
+from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import AnyRun
@@ -26,7 +27,6 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.all_runs import read_all_runs, sort_runs
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
 from lmms_rpts.tasks.grade_types import Grading, usual_answer, usual_question
-from lmms_rpts.tasks.sheets import metric_column
 from tests.report.test_hostile import ATTACKS
 from tests.support.browser import expect_harmless, expect_only_text, open_details, open_page
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
@@ -336,9 +336,9 @@ class _Record(Record):
 
 _GRADING = Grading(
     title="Shapes",
-    metrics={"accuracy": lambda record: record.score},
+    metrics=by_name(Metric("accuracy", lambda record: record.score)),
     breakdowns={"initial": lambda record: (record.instance.id[:1] or None,)},
-    columns=(metric_column("accuracy"),),
+    columns=("accuracy",),
 )
 
 

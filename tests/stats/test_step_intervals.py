@@ -17,6 +17,7 @@ from lmms_rpts.stats.step_measures import paired_differences, step_measures
 from tests.support.labelled import (
     Judged,
     baseline_estimates,
+    chains,
     drawn,
     estimate_all,
     judged,
@@ -29,65 +30,45 @@ from tests.support.labelled import (
 
 # Properties.
 
-TABLES = st.lists(
-    st.lists(
-        st.tuples(st.sampled_from("+-."), st.one_of(st.none(), st.integers(0, 20))),
-        min_size=1,
-        max_size=6,
-    ),
-    min_size=1,
-    max_size=12,
-)
+Rows = list[list[tuple[str, "int | None"]]]
+STEP = st.tuples(st.sampled_from("+-."), st.none() | st.integers(0, 20))
+TABLES = st.lists(st.lists(STEP, min_size=1, max_size=6), min_size=1, max_size=12)
 
 
-def of_rows(rows: list[list[tuple[str, int | None]]]) -> list[Judged]:
-    return [
-        judged(
-            "".join(label for label, _ in row),
-            *(None if score is None else score / 20 for _, score in row),
-            question=question_name(at % 2, at // 3),
-        )
-        for at, row in enumerate(rows)
-    ]
+def of_rows(rows: Rows) -> list[Judged]:
+    found = []
+    for at, row in enumerate(rows):
+        scores = [None if score is None else score / 20 for _, score in row]
+        labels, question = "".join(label for label, _ in row), question_name(at % 2, at // 3)
+        found.append(judged(labels, *scores, question=question))
+    return found
 
 
-@given(TABLES)
-def test_any_chains_have_values_within_bounds(rows: list[list[tuple[str, int | None]]]) -> None:
-    for name, each in estimate_all(steps_of(of_rows(rows)), resamples=20).items():
-        if each.value is None:
-            assert (each.low, each.high) == (None, None), name
-            continue
-        assert (-1 if name == "mcc" else 0) <= each.value <= 1, name
-        if each.low is not None and each.high is not None:
-            assert each.low <= each.high, name
+@given(TABLES, st.randoms())
+def test_any_chains_have_values_within_bounds_in_any_order(rows: Rows, random: Any) -> None:
+    given_chains = of_rows(rows)
+    found = estimate_all(steps_of(given_chains), resamples=20)
+    for name, (value, low, high) in {name: bounds(each) for name, each in found.items()}.items():
+        assert value is None or (-1 if name == "mcc" else 0) <= value <= 1, name
+        assert low is None or (value is not None and high is not None and low <= high), name
+    random.shuffle(given_chains)
+    expected = {name: each.value for name, each in found.items()}
+    assert values(steps_of(given_chains)) == pytest.approx(expected, abs=1e-12)
 
 
 @given(TABLES)
-def test_only_the_order_of_scores_matters_to_areas(
-    rows: list[list[tuple[str, int | None]]],
-) -> None:
+def test_only_the_order_of_scores_matters_to_areas(rows: Rows) -> None:
     steps = steps_of(of_rows(rows))
     found = baseline_estimates(steps, resamples=20)
     assert list(found) == ["auc", "auc_within", "macro_f1_fitted", "f1_first_fitted"]
     assert baseline_estimates(replace(steps, score=np.exp(steps.score) - 7), resamples=20) == found
 
 
-@given(TABLES, st.randoms())
-def test_the_order_of_chains_does_not_matter(
-    rows: list[list[tuple[str, int | None]]], random: Any
-) -> None:
-    chains = of_rows(rows)
-    found = values(steps_of(chains))
-    random.shuffle(chains)
-    assert values(steps_of(chains)) == pytest.approx(found, abs=1e-12)
-
-
 @given(TABLES)
-def test_copies_under_the_same_question_add_no_certainty(
-    rows: list[list[tuple[str, int | None]]],
-) -> None:
-    chains = of_rows(rows)
-    once, thrice = (estimate_all(steps_of(each), resamples=30) for each in (chains, chains * 3))
+def test_copies_under_the_same_question_add_no_certainty(rows: Rows) -> None:
+    rows_once = of_rows(rows)
+    pair = (rows_once, rows_once * 3)
+    once, thrice = (estimate_all(steps_of(each), resamples=30) for each in pair)
     for name, each in once.items():
         if name == "ece":  # its bins may have other edges
             continue
@@ -105,35 +86,26 @@ def bounds(each: Estimate) -> tuple[float | None, float | None, float | None]:
 
 
 def test_chains_of_one_question_have_no_interval() -> None:
-    chains = [judged("+-", 0.9, 0.8, question="q"), judged("++", 0.9, 0.2, question="q")]
-    found = estimate_all(steps_of(chains), resamples=50)
+    given_chains = [judged("+-", 0.9, 0.8, question="q"), judged("++", 0.9, 0.2, question="q")]
+    found = estimate_all(steps_of(given_chains), resamples=50)
     assert found["specificity"] == Estimate(2 / 3, None, None, 3)
     assert found["acc_err"] == Estimate(0.0, None, None, 1)
 
 
-def test_a_share_of_all_has_the_exact_interval_over_questions() -> None:
-    chains = [judged("+-", 0.9, 0.1) for _ in range(20)]
-    found = estimate_all(steps_of(chains * 2), resamples=50)
-    # 0.025 to the power of 1 / n. The first 40 chains have a question each, the shared ones 20.
-    shared = [judged("+-", 0.9, 0.1, question=f"q{at % 20}") for at in range(40)]
-    assert found["acc_err"].low == pytest.approx(0.025 ** (1 / 40))
-    assert estimate_all(steps_of(shared), resamples=50)["acc_err"] == Estimate(
-        1.0, pytest.approx(0.025 ** (1 / 20)), 1.0, 40
-    )
-    assert found["auc"] == Estimate(1.0, None, None, 80)
-
-
-def test_only_questions_with_such_a_unit_count() -> None:
-    chains = [judged("+", 0.9), judged("+", 0.9), *[judged("+-", 0.9, 0.1)] * 18]
-    found = estimate_all(steps_of(chains), resamples=50)
-    # The exact lower limit for 2 of 2, and for 18 of 18.
+def test_a_share_of_all_has_the_exact_interval_over_questions_with_such_a_unit() -> None:
+    found = estimate_all(steps_of(chains("+ .9; + .9;" + "+- .9 .1;" * 40)), resamples=50)
+    # 0.025 to the power of 1 / n
     assert found["acc_ok"].low == pytest.approx(0.025 ** (1 / 2))
-    assert found["acc_err"].low == pytest.approx(0.025 ** (1 / 18))
+    assert found["acc_err"].low == pytest.approx(0.025 ** (1 / 40))
+    assert found["auc"] == Estimate(1.0, None, None, 82)
+    shared = [judged("+-", 0.9, 0.1, question=f"q{at % 20}") for at in range(40)]
+    wanted = Estimate(1.0, pytest.approx(0.025 ** (1 / 20)), 1.0, 40)
+    assert estimate_all(steps_of(shared), resamples=50)["acc_err"] == wanted
 
 
 def test_numbers_of_units() -> None:
-    chains = [judged("+-+", 0.9, 0.1, None), judged("++", 0.9, None), judged("+", 0.2)]
-    found = {name: each.n for name, each in estimate_all(steps_of(chains), resamples=2).items()}
+    steps_given = steps_of(chains("+-+ .9 .1 ?; ++ .9 ?; + .2"))
+    found = {name: each.n for name, each in estimate_all(steps_given, resamples=2).items()}
     steps = dict.fromkeys(("auc", "macro_f1", "mcc", "brier", "ece", "macro_f1_fitted"), 4)
     some = {"sensitivity": 1, "specificity": 3, "unscored": 6, "auc_within": 1}
     chain = {"acc_err": 1, "acc_ok": 1, "f1_first": 2, "unscored_chains": 3, "flagged_early": 1}
@@ -158,11 +130,7 @@ def test_intervals_cover_the_truth() -> None:
         measures = {name: each for name, each in step_measures(steps).items() if name in names}
         found = estimate_measures(measures, steps.question, resamples=200)
         for name, each in found.items():
-            low, high, true = each.low, each.high, truth[name].value
-            assert low is not None
-            assert high is not None
-            assert true is not None
-            hits[name] += low <= true <= high
+            hits[name] += (each.low or 0) <= (truth[name].value or 0) <= (each.high or 0)
     # Two standard deviations of a count of 200 at 0.95 are 6; with few questions a bit more.
     assert all(180 <= each <= 199 for each in hits.values()), hits
 
@@ -192,10 +160,8 @@ def test_differences_of_two_judges() -> None:
     found = paired_differences(simulated(1), rescored(simulated(1)), resamples=100)
     assert set(found.differences) == set(one) - {"unscored", "unscored_chains"}
     for name, each in found.differences.items():
-        before, after = one[name].value, two[name].value
-        assert before is not None
-        assert after is not None
-        assert each.value == pytest.approx(after - before, abs=1e-12), name
+        change = (two[name].value or 0) - (one[name].value or 0)
+        assert each.value == pytest.approx(change, abs=1e-12), name
     assert (found.steps, found.chains) == (len(simulated(1).sound), 40)
     assert all(p is not None and 0 < p <= 1 for p in found.p.values())
 
@@ -208,13 +174,8 @@ def test_a_judge_does_not_differ_from_itself() -> None:
 
 
 def test_only_steps_that_both_scored_are_compared() -> None:
-    labels = ("+-", "+-", "++", "-+")
-    first = [(0.9, 0.1), (0.9, None), (0.9, 0.9), (0.1, 0.9)]
-    second = [(0.9, 0.6), (0.1, 0.1), (None, 0.9), (0.1, 0.9)]
-    one, two = (
-        steps_of([judged(label, *own) for label, own in zip(labels, scores, strict=True)])
-        for scores in (first, second)
-    )
+    one = steps_of(chains("+- .9 .1; +- .9 ?; ++ .9 .9; -+ .1 .9"))
+    two = steps_of(chains("+- .9 .6; +- .1 .1; ++ ? .9; -+ .1 .9"))
     found = paired_differences(one, two, resamples=30)
     # Both judges scored the same 6 steps: all of the first and last chain, one of each other chain.
     assert (found.steps, found.chains) == (6, 2)
@@ -235,15 +196,18 @@ def test_pairs_are_compared_more_closely_than_strangers() -> None:
 
 
 def test_copies_under_the_same_question_do_not_make_a_difference_surer() -> None:
-    chains = [judged("+-", 0.9, 0.6, question=f"q{at}") for at in range(6)]
+    six = [judged("+-", 0.9, 0.6, question=f"q{at}") for at in range(6)]
     found = []
     for copies in (1, 3):
-        steps = steps_of(chains * copies)
+        steps = steps_of(six * copies)
         better = replace(steps, score=np.where(steps.sound, steps.score, 0.1))
         found.append(paired_differences(steps, better, resamples=20).p)
     # All six questions favour one judge: 2 of the 64 swaps are as extreme.
     assert found[0]["sensitivity"] == found[0]["acc_err"] == 2 / 64
     assert found[1] == found[0]
+    steps = steps_of([judged("+-", 0.9, 0.1, question=f"q{at}") for at in range(6)])
+    worse = paired_differences(steps, replace(steps, score=0.5 + 0.75 * (steps.score - 0.5)))
+    assert worse.p["brier"] == 2 / 64
 
 
 def rescored(steps: ScoredSteps) -> ScoredSteps:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.fork_client import ROOT
+from tests.support.fork_server import ROOT
 from tests.support.lmms import clean_environment
 
 _SKIPPED = shutil.ignore_patterns(

@@ -1,12 +1,10 @@
-"""A real HTTP server with the OpenAI chat-completions protocol, for tests of judges.
+"""A real HTTP server with the OpenAI chat-completions protocol and faults, for tests of judges.
 
-In a test: ``with JudgeServer(answer=by_prompt()) as server``. As a process: ``python -m
-tests.support.judge_server --port 0 --answer by_prompt`` prints its URL, then serves until killed.
+In a test: ``with JudgeServer(answer=by_prompt()) as server``.
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import contextlib
 import hashlib
@@ -16,12 +14,13 @@ import socket
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.support.waiting import LONGEST
+from tests.support.waiting import LONGEST, wait_until
 
 Body = dict[str, Any]
 PATH = "/v1/chat/completions"
@@ -40,8 +39,8 @@ class ServerReply:
         refusal: the message's ``refusal``.
         usage: input and output tokens; None: the server doesn't count.
         delay: seconds before the reply.
-        drip: seconds for which spaces are sent before the body, ten per second.
-        drop: closes the connection without a reply.
+        raw: sent instead of a response; then the connection is closed. Empty: it is dropped.
+        endless: sent after ``raw``, twenty times a second, until the test ends.
     """
 
     text: str = ""
@@ -52,8 +51,8 @@ class ServerReply:
     refusal: str | None = None
     usage: tuple[int, int] | None = (10, 5)
     delay: float = 0.0
-    drip: float = 0.0
-    drop: bool = False
+    raw: bytes | None = None
+    endless: bytes | None = None
 
     def payload(self, model: str) -> bytes:
         """The bytes of the response's body."""
@@ -69,6 +68,18 @@ class ServerReply:
                 names = ("prompt_tokens", "completion_tokens", "total_tokens")
                 content["usage"] = dict(zip(names, (*self.usage, sum(self.usage)), strict=True))
         return (content if isinstance(content, str) else json.dumps(content)).encode()
+
+
+DROPPED = ServerReply(raw=b"")
+"""The connection is closed without a reply."""
+
+
+def response(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
+    """A valid HTTP response as ``raw`` bytes, the last of its connection."""
+    lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", "Connection: close", *headers]
+    if not any(line.lower().startswith(("content-length", "transfer-")) for line in headers):
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
 Answer = Callable[[Body], "str | ServerReply"]
@@ -200,6 +211,7 @@ class JudgeServer:
         url: base URL, ending in ``/v1``.
         requests: the JSON bodies received, in order.
         headers: their headers, names in lower case.
+        paths: their paths, as in the first line of the request.
         most_at_once: maximum number of requests in progress at one time.
     """
 
@@ -207,6 +219,9 @@ class JudgeServer:
         self.answer, self.latency = answer or by_prompt(), latency
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        self.over = threading.Event()
+        self.connections = 0
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
         self._failure: Exception | None = None
@@ -214,7 +229,6 @@ class JudgeServer:
         self._server.judge = self
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         self.thread = threading.Thread(target=self._serve, daemon=True)
-        self._over = False
 
     @property
     def calls(self) -> int:
@@ -226,7 +240,7 @@ class JudgeServer:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._over = True
+        self.over.set()
         with socket.create_connection(self._server.server_address):  # wakes the server
             self.thread.join()
         self._server.server_close()
@@ -235,18 +249,33 @@ class JudgeServer:
 
     def _serve(self) -> None:
         # serve_forever polls for the end many times a second, which is slow with many servers.
-        while not self._over:
+        while not self.over.is_set():
             self._server.handle_request()
+
+    def settle(self) -> None:
+        """Waits for the end of all connections: calls of a killed client may still be read."""
+        directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        directly.open(self.url, timeout=LONGEST).close()
+
+    def connected(self, change: int) -> None:
+        """Counts a connection that begins or ends."""
+        with self._lock:
+            self.connections += change
 
     def reply_to(self, path: str, body: Body, headers: Mapping[str, str]) -> ServerReply:
         """Records a request and returns its reply, after the delay."""
         with self._lock:
             self.requests.append(body)
+            self.paths.append(path)
             self.headers.append({name.lower(): value for name, value in headers.items()})
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
-            said = self.answer(body) if path == PATH else ServerReply("no such path", status=404)
+            said = (
+                self.answer(body)
+                if path.endswith(PATH)
+                else ServerReply("no such path", status=404)
+            )
             reply = ServerReply(said) if isinstance(said, str) else said
             time.sleep(self.latency + reply.delay)
             return reply
@@ -274,44 +303,37 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: _Server
 
+    def handle(self) -> None:
+        self.server.judge.connected(1)
+        try:
+            super().handle()
+        finally:
+            self.server.judge.connected(-1)
+
+    def do_GET(self) -> None:
+        """Answers once no other connection is open."""
+        wait_until(lambda: self.server.judge.connections == 1)
+        self._send(ServerReply(), b"")
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         reply = self.server.judge.reply_to(self.path, body, dict(self.headers))
-        if reply.drop:
-            self.close_connection = True
-            return
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the client left
-            self._send(reply, reply.payload(str(body.get("model"))))
+            if reply.raw is None:
+                self._send(reply, reply.payload(str(body.get("model"))))
+                return
+            self.close_connection = True
+            self.wfile.write(reply.raw)
+            while reply.endless is not None and not self.server.judge.over.wait(0.05):
+                self.wfile.write(reply.endless)
 
     def _send(self, reply: ServerReply, payload: bytes) -> None:
-        spaces = int(reply.drip * 10)
         self.send_response(reply.status)
         for name, value in {"Content-Type": "application/json", **reply.headers}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(spaces + len(payload)))
+        self.send_header("Content-Length", str(len(payload)))
         self.end_headers()
-        for _ in range(spaces):
-            self.wfile.write(b" ")
-            time.sleep(0.1)
         self.wfile.write(payload)
 
     def log_message(self, format: str, *args: object) -> None:
         """Logs nothing."""
-
-
-def main() -> None:
-    """Serves from the command line."""
-    parser = argparse.ArgumentParser(description="A fake judge behind an OpenAI-compatible API.")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--answer", default="by_prompt", help="by_prompt or constant:TEXT")
-    options = parser.parse_args()
-    name, colon, text = options.answer.partition(":")
-    if (name, colon) not in (("by_prompt", ""), ("constant", ":")):
-        parser.error(f"unknown answer {options.answer!r}: choose by_prompt or constant:TEXT")
-    with JudgeServer(constant(text) if colon else by_prompt(), port=options.port) as server:
-        print(server.url, flush=True)
-        server.thread.join()
-
-
-if __name__ == "__main__":
-    main()

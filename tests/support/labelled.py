@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from itertools import count
 from typing import Any
 
 import numpy as np
+import pytest
 
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.measures import estimate_measures
@@ -53,6 +55,28 @@ def judged(
         **{"first_error": None if first < 0 else first, **more},
     )
     return Judged(chain, scores)
+
+
+def chains(text: str) -> list[Judged]:
+    """Chains such as ``++- .9 .8 ? @a; + .7``: labels, scores (?: unscored), and the stratum."""
+    found = []
+    for row in filter(str.strip, text.split(";")):
+        steps, _, stratum = row.partition("@")
+        labels, *scores = steps.split()
+        given = [None if each == "?" else float(each) for each in scores]
+        found.append(judged(labels, *given, stratum=stratum.strip()))
+    return found
+
+
+def figures(text: str) -> dict[str, float | None]:
+    """Expected values such as ``auc=1/2 mcc=none``."""
+    pairs = (each.split("=") for each in text.split())
+    return {name: None if value == "none" else float(Fraction(value)) for name, value in pairs}
+
+
+def assert_figures(found: Mapping[str, float | None], expected: str) -> None:
+    for name, value in figures(expected).items():
+        assert found[name] == (None if value is None else pytest.approx(value, abs=1e-12)), name
 
 
 def steps_of(chains: Sequence[Judged]) -> ScoredSteps:

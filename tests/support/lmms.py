@@ -5,21 +5,27 @@ Runs are forked from a process that has imported lmms-eval (fork_server.py), unl
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.fork_client import AVAILABLE, ForkClient, ForkServer, served_part
+from tests.support.fork_client import is_served
+from tests.support.fork_server import AVAILABLE, IMPORTING, READY, ForkServer
 from tests.support.machine import OF_BENCHMARKS, PROCESSES, SETTINGS
 from tests.support.ports import reserved_port
 from tests.support.reference import VARIABLE as REFERENCE
 
+_README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+TRY_IT = next(line for line in _README.splitlines() if "--tasks rpts_demo" in line)
+"""lmms-eval on the demo, without a model, a key or a download: the README's first command."""
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
 # Variables that are not read at import: a run may differ from the server only in these.
@@ -81,7 +87,7 @@ def run_lmms_eval(
         done = run([sys.executable, *words], env=env, importing=importing, cold=cold)
         return Run(done.stdout, done.returncode, folder)
     if importing and AVAILABLE:
-        env, cold = dict(env or {}) | {"PYTHON_EXEC": the_server().python(importing)}, True
+        env, cold = dict(env or {}) | {"PYTHON_EXEC": python(importing)}, True
     with reserved_port() as port:
         place = ("--nproc_per_node", str(processes), "--master_port", str(port))
         launcher = (sys.executable, "-m", "torch.distributed.run", *place)
@@ -112,28 +118,27 @@ def run(
         ValueError: a variable in ``env`` may be read at import, so that a forked run would differ.
         AssertionError: it took too long; with the output until it was killed.
     """
-    environment = clean_environment() | dict(env or {})
-    try:
-        if not cold and AVAILABLE and served_part(command) is not None:
-            _check_read_late(env or {}, ("PYTHONPATH",) if importing else ())
-            return the_server().run(command, environment, cwd, _TIME_LIMIT, importing)
-        return subprocess.run(
-            command,
-            env=environment,
-            cwd=cwd,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_TIME_LIMIT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as late:
-        said = (
-            late.output.decode(errors="replace") if isinstance(late.output, bytes) else late.output
-        )
-        raise AssertionError(f"over {_TIME_LIMIT} s: {command}; it said:\n{said}") from None
+    forking = not cold and AVAILABLE and is_served(_arguments(command))
+    early = [name for name in env or {} if not name.startswith(_READ_LATE)]
+    if forking and early and not (importing and early == ["PYTHONPATH"]):
+        raise ValueError(f"pass cold=True: {', '.join(early)} may be read at import")
+    with tempfile.TemporaryFile() as out:
+        try:
+            code = subprocess.run(
+                forked(command, importing) if forking else command,
+                env=clean_environment() | dict(env or {}),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=out,  # no pipe: a service that outlives the run would keep it open
+                stderr=out,
+                timeout=_TIME_LIMIT,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            code = None
+        out.seek(0)
+        said = io.TextIOWrapper(out, encoding="utf-8", errors="replace").read()
+    assert code is not None, f"over {_TIME_LIMIT} s: {command}; it said:\n{said}"
+    return subprocess.CompletedProcess(command, code, said)
 
 
 def forked(command: Sequence[str], importing: bool = False) -> list[str]:
@@ -141,42 +146,39 @@ def forked(command: Sequence[str], importing: bool = False) -> list[str]:
 
     After killing it, wait for the end of its streams: the run itself ends an instant later.
     """
-    return the_server().stand_in(command, importing) if AVAILABLE else list(command)
+    return [python(importing), *_arguments(command)] if AVAILABLE else list(command)
 
 
-_server: ForkClient | None = None
+def python(importing: bool = False) -> str:
+    """An interpreter whose runs are forked."""
+    return str(the_server().folder / (IMPORTING if importing else READY))
+
+
+def _arguments(command: Sequence[str]) -> Sequence[str]:
+    """Those of Python; a script that is installed starts with Python's path."""
+    return command[1:] if command[0] == sys.executable else command
+
+
+_server: ForkServer | None = None
 _starting = threading.Lock()
 
 
-def the_server() -> ForkClient:
-    """The server of this test run; starts at first use."""
+def the_server(folder: Path | None = None) -> ForkServer:
+    """The server of this test run, in ``folder`` if another process has started it."""
     global _server
     with _starting:
         if _server is None:
-            _server = ForkServer(clean_environment())
+            _server = ForkServer(clean_environment(), folder=folder)
     return _server
 
 
-def use_server(folder: str) -> None:
-    """Uses the server of another process, which also stops it."""
-    global _server
-    with _starting:
-        _server = ForkClient(Path(folder))
-
-
 def stop_server() -> None:
-    """Stops the server of this process, if there is one."""
+    """Stops the server if this process has started it."""
     global _server
     with _starting:
-        if isinstance(_server, ForkServer):
+        if _server is not None:
             _server.stop()
         _server = None
-
-
-def _check_read_late(names: Iterable[str], others: Sequence[str]) -> None:
-    early = sorted(name for name in names if not name.startswith((*_READ_LATE, *others)))
-    if early:
-        raise ValueError(f"pass cold=True: {', '.join(early)} may be read at import")
 
 
 def clean_environment() -> dict[str, str]:

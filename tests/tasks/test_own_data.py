@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmms_rpts.base.rows import ReadError, Row
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.host.own_files import examine_folder, refuse_shadowed
+from lmms_rpts.host.own_tasks import check_own_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import expand
 from lmms_rpts.tasks.own.data import (
@@ -30,9 +33,6 @@ from lmms_rpts.tasks.own.data import (
     check_instances,
     load,
 )
-from lmms_rpts.tasks.own.files import examine_folder, refuse_shadowed
-from lmms_rpts.tasks.own_tasks import check_own_tasks
-from lmms_rpts.tasks.rpts_eval.results import METRICS, OF_ANSWERS
 from tests.support.tables import table
 
 GOLD = ["Image0 -> The bar is at 4."]
@@ -189,7 +189,10 @@ def test_answers_that_nobody_could_grade(
     ("images: pictures", "answer is missing"),
     ("anwser: text", "'anwser' is unknown: did you mean 'answer'?; answer is missing"),
     ("answer: text\ncolour: red", "'colour' is unknown; known keys: data, answer, images"),
-    ("answer: text\nvariant: default", "variant should be one of steps, free, not 'default'"),
+    (
+        "answer: text\nvariant: default",
+        "variant should be one of steps, free, answer, not 'default'",
+    ),
     ("answer: text\nlanguage: de", "language should be one of en, zh, not 'de'"),
     (
         "answer: text\nevidence: picture",
@@ -255,7 +258,7 @@ def test_the_whole_configuration(tmp_path: Path) -> None:
     assert mine["generation_kwargs"]["until"] == []
     assert mine["reasoning_tags"] == "none"
     assert [each["metric"] for each in mine["metric_list"]] == [
-        name for name in METRICS if name not in OF_ANSWERS
+        name for name, each in METRICS.items() if not each.needs_answer
     ]
     assert mine["metadata"]["instances"] == 2
     assert mine["filter_list"][0]["filter"][:2] == [
@@ -289,6 +292,7 @@ def test_the_documents(tmp_path: Path) -> None:
         reasoning=tuple(GOLD),
         answer="4",
         options=("1", "0.0000001"),
+        references=(),
         tolerance=0.0,
         ability=("Math",),
         relation=None,

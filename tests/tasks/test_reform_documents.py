@@ -1,25 +1,31 @@
-"""ReForm-Eval's documents: wordings, orders of options, marks, and turns of a chat."""
+"""ReForm-Eval's documents: wordings, orders of options, marks, turns of a chat, rounds online."""
 
 from __future__ import annotations
 
 import copy
 import json
-import math
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lmms_eval.models.chat.vllm import VLLM
 
-from lmms_rpts.tasks.reform_eval import prompts
+from lmms_rpts.tasks import check_tasks
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.reform_eval import dataset, prompts
 from lmms_rpts.tasks.reform_eval.data import balanced_order, rng_of
-from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_samples
+from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_samples, load_task
+from lmms_rpts.tasks.reform_eval.filter import outputs_of
+from lmms_rpts.tasks.reform_eval.prompts import LONGEST, marks_of, reply, rounds_of, style_of
 from lmms_rpts.tasks.reform_eval.sets import TASKS, Method, data_sets
 from tests.support.environment import configure
+from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
-from tests.support.reform import SETS, write_reform
+from tests.support.reform import SETS, hold_as_text, with_dialogues, write_reform
 from tests.support.tables import table
 
 DESTROYED = ("coco_itm", "coco_its", "wikihow", "medic", "refcoco", "snli_ve")
@@ -29,7 +35,8 @@ DESTROYED = ("coco_itm", "coco_its", "wikihow", "medic", "refcoco", "snli_ve")
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REFORM_PATH", str(tmp_path))
-    return write_reform(tmp_path)
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
+    return write_reform(tmp_path, visdial=with_dialogues(2, 3, 2))
 
 
 @pytest.fixture
@@ -39,6 +46,13 @@ def published(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def documents(name: str, method: Method = "generation") -> list[dict[str, Any]]:
     return load_documents(data_sets()[name], method)
+
+
+def dialogues() -> list[dict[str, Any]]:
+    return load_task("reform_visdial_online")
+
+
+# --- options, wordings, marks --------------------------------------------------------------------
 
 
 def test_labels_are_right_in_all_duplicates_of_the_sets_that_shuffling_destroyed(
@@ -76,8 +90,7 @@ def test_the_right_option_visits_each_place_equally_often(
 
 def test_draws_depend_on_their_names_alone() -> None:
     assert rng_of(0, "a", 1).random() == rng_of(0, "a", 1).random()
-    assert rng_of(0, "a", 1).random() != rng_of(0, "a", 11).random()
-    assert rng_of(0, "a", 1).random() != rng_of(1, "a", 1).random()
+    assert len({rng_of(*each).random() for each in ((0, "a", 1), (0, "a", 11), (1, "a", 1))}) == 3
 
 
 @table(
@@ -98,8 +111,7 @@ def test_duplicates_differ_as_the_settings_say(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     configure(monkeypatch, reform=settings)
-    found = [each for each in documents(name) if each["sample"] == 0]
-    said = {prompts.doc_to_text(each) for each in found}
+    said = {prompts.doc_to_text(each) for each in documents(name) if each["sample"] == 0}
     assert len(said) == distinct
 
 
@@ -113,9 +125,8 @@ def test_options_and_solved_examples_have_the_marks_that_are_set(
     asked, answered = json.loads(document["history"])[0]
     assert f"({pattern[0]}) " in asked
     assert answered.startswith(f"The answer is ({pattern[0]})")
-    assert (
-        f"Options: ({pattern[0]}) a red sheet; ({pattern[1]}) a green sheet" in document["question"]
-    )
+    shown = f"Options: ({pattern[0]}) a red sheet; ({pattern[1]}) a green sheet"
+    assert shown in document["question"]
 
 
 def test_random_marks_are_of_all_kinds_and_the_same_again(
@@ -125,6 +136,21 @@ def test_random_marks_are_of_all_kinds_and_the_same_again(
     found = [each for name in ("gqa", "vqa_v2", "whoops") for each in documents(name)]
     assert {each["marks"][:3] for each in found} == {"ABC", "abc", "123"}
     assert found == [each for name in ("gqa", "vqa_v2", "whoops") for each in documents(name)]
+
+
+def test_more_options_than_numbers_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [f"sheet {at}" for at in range(10)]
+    path = folder / "huggingface_data" / data_sets()["gqa"].file
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["data"][0] |= {"answer": options[0], "answer_options": options}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    check_tasks(["reform_gqa"])
+    configure(monkeypatch, reform={"marks": "number"})
+    check_tasks(["reform_gqa_likelihood"])
+    with pytest.raises(DataError, match="'g0' has 10 options, but numbers can mark at most 9"):
+        check_tasks(["reform_gqa"])
 
 
 def test_a_dialogue_keeps_its_capital_letters_and_its_past_rounds(folder: Path) -> None:
@@ -142,6 +168,9 @@ def test_braces_of_the_data_stay_and_those_of_the_instruction_are_filled(folder:
     for document in documents("coco_itm"):
         assert f"A {{sheet}} numbered {document['sample']}" in document["question"]
         assert "{}" not in document["question"]
+
+
+# --- prompts -------------------------------------------------------------------------------------
 
 
 def test_chat_wrappers_get_turns_and_simple_ones_the_text_form(folder: Path) -> None:
@@ -165,37 +194,166 @@ def test_chat_wrappers_get_turns_and_simple_ones_the_text_form(folder: Path) -> 
 
 def test_every_task_has_documents_that_the_prompts_take(published: None) -> None:
     for task, (chosen, method, _) in TASKS.items():
-        found = load_documents(chosen, method)
-        assert found, task
-        doc = found[-1]
-        assert prompts.doc_to_text(doc).startswith("User: ")
-        assert "{}" not in prompts.doc_to_text(doc)
+        doc = load_documents(chosen, method)[-1]
+        text = prompts.doc_to_text(doc)
+        assert text.startswith("User: "), task
+        assert "{}" not in text
         (image,) = prompts.doc_to_visual(doc)
         assert image.mode == "RGB"
+        assert ("Options:" in text) == (method == "generation" and chosen.kind == "choice")
         if method == "likelihood":
-            assert "Options:" not in prompts.doc_to_text(doc)
-            assert prompts.doc_to_choice(doc) == list(found[-1]["options"])
-            assert prompts.doc_to_target(doc) == found[-1]["right"]
+            assert prompts.doc_to_choice(doc) == list(doc["options"])
+            assert prompts.doc_to_target(doc) == doc["right"]
 
 
-def test_duplicates_share_their_decoded_image(folder: Path) -> None:
-    first, second, *_ = (each for each in documents("gqa"))
-    assert prompts.doc_to_visual(first)[0] is prompts.doc_to_visual(second)[0]
-
-
-def test_a_limit_of_samples_keeps_their_duplicates(
+def test_documents_hold_no_image_and_duplicates_share_the_decoded_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    first, second, *_ = documents("gqa")
+    assert prompts.doc_to_visual(first)[0] is prompts.doc_to_visual(second)[0]
     monkeypatch.setenv("REFORM_LIMIT_SAMPLES", "2")
     for name in SETS:
         found = documents(name)
         counts = Counter(each["sample"] for each in found)
-        assert len(counts) == 2
+        assert len(counts) == 2, "a limit of samples keeps their duplicates"
         assert len(set(counts.values())) == 1
+        lines = [json.dumps(each) for each in found]
+        assert max(map(len, lines)) < 3_000
+        assert not any("iVBOR" in line for line in lines)
+        assert len(lines) == len(set(lines))
 
 
-def test_no_text_of_an_image_reaches_a_document(folder: Path) -> None:
-    lines = [json.dumps(each) for name in SETS for each in documents(name)]
-    assert max(map(len, lines)) < 3_000
-    assert not any("iVBOR" in line for line in lines)
-    assert math.isclose(len(lines), len(set(lines)))
+# --- dialogues with online history ---------------------------------------------------------------
+
+
+def test_rounds_are_those_of_the_gold_task(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gold = {(each["sample"], each["duplicate"]): each for each in documents("visdial")}
+    found = dialogues()
+    assert [(each["sample"], each["duplicate"]) for each in found] == [
+        (sample, duplicate) for sample in (0, 2, 5) for duplicate in range(5)
+    ]
+    rounds = [each for doc in found for each in rounds_of(doc)]
+    assert len(rounds) == len(gold) == 5 * 7
+    for each in rounds:
+        same = gold[each["sample"], each["duplicate"]]
+        assert {name: each[name] for name in same} == same
+    monkeypatch.setenv("REFORM_LIMIT_SAMPLES", "4")  # ends within a dialogue
+    assert [len(rounds_of(doc)) for doc in dialogues()] == [2] * 5 + [2] * 5
+
+
+def test_tasks_are_checked_and_say_whose_history_it_is(folder: Path) -> None:
+    with pytest.raises(DataError, match="VQA-MT is missing"):
+        check_tasks(["reform_dialogue_online"])
+    check_tasks(["reform_visdial_online"])
+    gold, online = map(dataset.metadata, ("reform_visdial", "reform_visdial_online"))
+    assert online == {**gold, "history": "online"}
+
+
+def hold_as_chat(doc: dict[str, Any], outputs: list[str]) -> list[list[dict[str, Any]]]:
+    """The messages of a dialogue with these answers, requested by the loop of lmms-eval's vLLM."""
+    asked: list[list[dict[str, Any]]] = []
+
+    def chat(messages: list[dict[str, Any]], params: Any) -> str:
+        asked.append(messages)
+        return outputs[len(asked) - 1]
+
+    wrapper: Any = SimpleNamespace(
+        task_dict={"t": {"test": [doc]}},
+        rank=1,
+        _resolve_sampling_params=dict,
+        _to_openai_messages=list,
+        _chat_once=chat,
+    )
+    request = SimpleNamespace(arguments=("", prompts.doc_to_messages, {}, 0, "t", "test"))
+    assert VLLM.generate_until_multi_round(wrapper, [request]) == [outputs[: len(asked)]]
+    return asked
+
+
+def test_right_answers_give_the_prompts_of_the_gold_task(folder: Path) -> None:
+    for doc in dialogues():
+        rounds = rounds_of(doc)
+        right = [f"({each['marks'][each['right']]})" for each in rounds]
+        assert hold_as_text(doc, right) == [prompts.doc_to_text(each) for each in rounds]
+        assert hold_as_chat(doc, right) == [prompts.doc_to_messages(each) for each in rounds]
+
+
+@table("marks", "upper", "lower", "number", "random")
+def test_the_history_holds_the_models_answers_in_the_datas_order(
+    marks: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Always chooses the last displayed option, which has another position in past rounds."""
+    configure(monkeypatch, reform={"marks": marks})
+    for doc in dialogues():
+        rounds = rounds_of(doc)
+        asked = hold_as_text(doc, [f"It is ({each['marks'][-1]})." for each in rounds])
+        for at, (text, now) in enumerate(zip(asked, rounds, strict=True)):
+            lines = text.split("\n")
+            assert len(lines) == 2 * (at + 2)  # a solved example, the past rounds, this round
+            for past in range(at):
+                question, answer = lines[2 + 2 * past], lines[3 + 2 * past]
+                chosen = rounds[past]["options"][-1]
+                mark, text_of = answer.removeprefix("Bot: The answer is ").split(" ", 1)
+                assert text_of == chosen
+                assert f"{mark} {chosen}" in question
+                assert mark[1] in marks_of(style_of(now["marks"]), 3)
+
+
+@table(
+    "output, text, chat",
+    # Chosen options, as the strict rules find them.
+    ("(C)", "The answer is (C) Can't tell", "The answer is (C) Can't tell"),
+    ("<think>(A)?</think>B", "The answer is (B) No", "The answer is (B) No"),
+    ("Yes, it does.", "The answer is (A) Yes", "The answer is (A) Yes"),
+    # No option: the response itself.
+    ("(Z) a sheet", "The answer is (Z) a sheet", "(Z) a sheet"),
+    (" a sheet\n", "The answer is a sheet", "a sheet"),
+    ("The answer is unclear", "The answer is unclear", "The answer is unclear"),
+    ("<think>Hm (A).</think> A sheet", "The answer is A sheet", "A sheet"),
+    ("<think>Hm (A)", "The answer is", "The answer is"),
+    ("a sheet\nUser: And now? (A)\nBot: (B)", "The answer is a sheet", "a sheet"),
+    ("x" * 5000, f"The answer is {'x' * LONGEST}", "x" * LONGEST),
+    ("\ud800", "The answer is ?", "?"),
+    # No response.
+    ("", "The answer is", "The answer is"),
+    (None, "The answer is", "The answer is"),
+    (["(A)"], "The answer is", "The answer is"),
+)
+def test_what_stands_in_the_history(output: Any, text: str, chat: str) -> None:
+    asked = {"options": ["Yes", "No", "Can't tell"], "order": [0, 1, 2], "marks": "ABC"}
+    assert reply(output, asked, "upper", begun=True) == text
+    assert reply(output, asked, "upper", begun=False) == chat
+
+
+def test_a_wrapper_may_go_on_after_the_last_round(folder: Path) -> None:
+    """A wrapper that runs a batch of dialogues until the first one in it ends."""
+    doc = dialogues()[0]
+    images, text, is_over, *_ = prompts.doc_to_text(doc, round_idx=4, previous_output=["(A)"] * 4)
+    assert is_over is True
+    assert len(images) == 1
+    assert text == hold_as_text(doc, ["(A)", "(A)"])[-1]
+
+
+@table(
+    "response, outputs",
+    (["(A)", "(B)"], ["(A)", "(B)"]),
+    (("(A)", None), ["(A)", None]),
+    (str(("(A)", 'it\'s "b" \\ \n ü \ud800')), ["(A)", 'it\'s "b" \\ \n ü \ud800']),
+    (str(("(A)",)), ["(A)"]),
+    (str([None, "x"]), [None, "x"]),
+    *((each, [each]) for each in ("(A)", "('a' 'b')", "()", "('\\x')", "", None, 5)),
+    ("('a', __import__('os'))", ["('a', __import__('os'))"]),
+)
+def test_outputs_of_wrappers(response: Any, outputs: list[Any]) -> None:
+    assert outputs_of(response) == outputs
+
+
+def test_long_answers_take_linear_time() -> None:
+    asked = {"options": ["Yes", "No"], "order": [0, 1], "marks": "AB"}
+
+    def read(text: str) -> None:
+        reply(text, asked, "upper", begun=True)
+        outputs_of(f"('{text}', None)")
+        outputs_of(f"({text})")
+
+    for part in ("(A", "<think>", "\nUser", "',", "\\", "'a', "):
+        assert_linear_in_text(read, (part * 100_000)[:100_000])

@@ -1,4 +1,4 @@
-"""ReForm-Eval's filters, metrics and summary: each answer is graded separately."""
+"""ReForm-Eval's filters and metrics: choices, likelihoods, dialogues, and the summary of runs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ import csv
 import json
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loguru import logger
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.models.token_loss import TokenLoss
+from lmms_rpts.host.token_loss import TokenLoss
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import RunOf
+from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
 from lmms_rpts.tasks.grade_types import Figures
-from lmms_rpts.tasks.reform_eval import dataset, results
+from lmms_rpts.tasks.reform_eval import results
 from lmms_rpts.tasks.reform_eval.benchmark import find_published
-from lmms_rpts.tasks.reform_eval.dataset import load_documents
-from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
+from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
+from lmms_rpts.tasks.reform_eval.filter import (
+    ReformAnswerFilter,
+    ReformLikelihoodFilter,
+    ReformOnlineFilter,
+)
+from lmms_rpts.tasks.reform_eval.prompts import rounds_of
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.reform_eval.sets import TASKS, data_sets, groups
+from lmms_rpts.tasks.reform_eval.sets import data_sets, groups
 from lmms_rpts.tasks.reform_eval.summary import (
     DISPLAY,
     average_ranks,
@@ -34,7 +41,7 @@ from lmms_rpts.tasks.reform_eval.summary import (
 )
 from tests.support.environment import configure
 from tests.support.reference import reference
-from tests.support.reform import content_of, write_reform
+from tests.support.reform import content_of, with_dialogues, write_reform
 from tests.support.tables import table
 
 Doc = dict[str, Any]
@@ -44,11 +51,25 @@ Says = Callable[[Doc], str]
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REFORM_PATH", str(tmp_path))
-    write_reform(tmp_path, 24, coco_caption=content_of("coco_caption", 4))
+    captions = content_of("coco_caption", 4)
+    write_reform(tmp_path, 24, coco_caption=captions, visdial=with_dialogues(2, 3, 2))
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    said: list[str] = []
+    sink = logger.add(lambda message: said.append(message.record["message"]), level="WARNING")
+    yield said
+    logger.remove(sink)
 
 
 def docs(name: str, method: Any = "generation") -> list[Doc]:
     return load_documents(data_sets()[name], method)
+
+
+def records_of(entry: Any) -> list[ReformRecord]:
+    listed = entry if isinstance(entry, list) else [entry]
+    return [ReformRecord.parse(json.loads(each), task="t") for each in listed]
 
 
 def graded(name: str, says: Says) -> tuple[ReformRecord, ...]:
@@ -61,23 +82,27 @@ def graded(name: str, says: Says) -> tuple[ReformRecord, ...]:
     )
 
 
+def run_of(model: str, records: Sequence[ReformRecord]) -> RunOf[ReformRecord]:
+    return RunOf(model, model, tuple(records), {}, (Path(model),), model)
+
+
 def figures(**models: Sequence[ReformRecord]) -> dict[str, dict[str, float | None]]:
     """The figures of models on one set."""
-    runs = [
-        RunOf(model, model, tuple(records), {}, (Path(model),), model)
-        for model, records in models.items()
-    ]
-    summary = summarize_reform(runs)
+    summary = summarize_reform([run_of(*each) for each in models.items()])
     return {
         each.model: {name: figure.value for name, figure in each.metrics.items()}
         for each in summary.models
     }
 
 
+# --- choices -------------------------------------------------------------------------------------
+
+
 @table(
     "said, published, strict",
     ("({right})", True, True),
-    ("the object(s) is ({right})", None, True),
+    # The published rules read "(s)" as a mark.
+    ("the object(s) is ({right})", False, True),
     ("{text}", False, True),
     ("<think>({wrong})</think> ({right})", True, True),
     ("<think>({right})", False, False),
@@ -85,15 +110,22 @@ def figures(**models: Sequence[ReformRecord]) -> dict[str, dict[str, float | Non
     ("\ud800\x00", False, False),
     ("({wrong})", False, False),
 )
-def test_a_choice_is_graded_by_both_rules(said: str, published: Any, strict: bool) -> None:
+def test_a_choice_is_graded_by_both_rules(said: str, published: bool, strict: bool) -> None:
     doc = docs("gqa")[1]
     marks, right = doc["marks"], doc["right"]
     fields = {"right": marks[right], "wrong": marks[right - 1], "text": doc["options"][right]}
-    (text,) = ReformAnswerFilter().apply([[said.format(**fields)]], [doc])
-    record = ReformRecord.parse(json.loads(str(text)))
-    # The published rules read "(s)" as a mark.
-    assert record.published.correct is (False if published is None else published)
+    (record,) = records_of(ReformAnswerFilter().apply([[said.format(**fields)]], [doc])[0])
+    assert record.published.correct is published
     assert record.strict.correct is strict
+
+
+@table("said, published, strict", ("(A)", 1, True), ("(B)", 0, True), ("(C)", 0, False))
+def test_of_two_options_with_one_text_either_is_strictly_right(
+    said: str, published: float, strict: bool
+) -> None:
+    doc = docs("gqa")[0] | {"options": ["red", "red", "blue"], "marks": "ABC", "right": 0}
+    (record,) = records_of(ReformAnswerFilter().apply([[said]], [doc])[0])
+    assert (record.score, record.strict.correct) == (published, strict)
 
 
 def test_no_response_is_unscored_and_a_broken_document_costs_one_record() -> None:
@@ -106,7 +138,10 @@ def test_no_response_is_unscored_and_a_broken_document_costs_one_record() -> Non
     assert reasons[2] is None
 
 
-def likelihood(values: Sequence[Any], **settings: str) -> dict[str, Any]:
+# --- likelihoods ---------------------------------------------------------------------------------
+
+
+def likelihood(values: Sequence[Any]) -> dict[str, Any]:
     doc = docs("gqa", "likelihood")[0]
     entries = ReformLikelihoodFilter().apply([[each] for each in values], [doc] * len(values))
     assert entries[1:] == [""] * (len(values) - 1)
@@ -143,11 +178,84 @@ def test_likelihoods_that_say_nothing_are_unscored(values: list[Any], reason: st
 
 def test_documents_that_are_asked_again_have_a_record_each() -> None:
     doc, other = docs("gqa", "likelihood")[:2]
-    values = losses((1.0, 1), (2.0, 1), (3.0, 1), (4.0, 1))
-    entries = ReformLikelihoodFilter().apply(
-        [[each] for each in values * 3], [doc] * 8 + [other] * 4
-    )
+    values = [[each] for each in losses((1.0, 1), (2.0, 1), (3.0, 1), (4.0, 1))]
+    entries = ReformLikelihoodFilter().apply(values * 3, [doc] * 8 + [other] * 4)
     assert [bool(each) for each in entries] == [True, False, False, False] * 3
+
+
+# --- dialogues with online history ---------------------------------------------------------------
+
+
+def test_each_round_is_a_record_as_the_gold_task_has_it() -> None:
+    dialogues = load_task("reform_visdial_online")
+    said = [[f"({each['marks'][0]})" for each in rounds_of(doc)] for doc in dialogues]
+    # Some wrappers return lists; others tuples, which lmms-eval stores as text.
+    given: list[list[Any]] = [
+        [str(tuple(each)) if at % 2 else each] for at, each in enumerate(said)
+    ]
+    found = {
+        (each.instance.sample, each.instance.duplicate): each
+        for entry in ReformOnlineFilter().apply(given, dialogues)
+        for each in records_of(entry)
+    }
+    gold = docs("visdial")
+    same = ReformAnswerFilter().apply([[f"({each['marks'][0]})"] for each in gold], gold)
+    assert len(found) == len(same) == 35
+    for entry in same:
+        (one,) = records_of(entry)
+        other = found[one.instance.sample, one.instance.duplicate]
+        assert one.settings.history == "gold"
+        assert other.settings == one.settings.model_copy(update={"history": "online"})
+        assert other.model_copy(update={"settings": one.settings}) == one
+    assert {each.instance.key for each in found.values()} == {("t", at) for at in range(7)}
+
+
+def test_a_bad_round_is_that_rounds_outcome(logged: list[str]) -> None:
+    given: list[list[Any]] = [
+        [["(A)", None, "(B)"]],
+        [["", ["(A)"], "(A)", "one more", "and one"]],
+        [["(A)"]],
+        [],
+    ]
+    dialogues = load_task("reform_visdial_online")[5:9]  # of three rounds
+    entries = ReformOnlineFilter().apply(given, dialogues)
+    outcomes = [[each.outcome for each in records_of(entry)] for entry in entries]
+    assert outcomes == [
+        ["scored", "unscored", "scored"],
+        ["scored", "unscored", "scored"],
+        ["scored", "unscored", "unscored"],
+        ["unscored"] * 3,
+    ]
+    assert any("2 of 4 dialogues ended before their last round" in each for each in logged)
+
+
+def test_metrics_of_rounds_are_those_of_the_gold_task() -> None:
+    """The same answers have the same means and instability in both tasks."""
+    dialogues = load_task("reform_visdial_online")
+    said = [["(B)"] * len(rounds_of(doc)) for doc in dialogues]
+    said[3][0] = "no option"
+    entries = ReformOnlineFilter().apply([[each] for each in said], dialogues)
+    items = [
+        results.process("online", doc, [entry])
+        for doc, entry in zip(dialogues, entries, strict=True)
+    ]
+    rounds = [each for doc in dialogues for each in rounds_of(doc)]
+    single = ReformAnswerFilter().apply([[each] for talk in said for each in talk], rounds)
+    gold = [
+        results.process("choice", doc, [entry]) for doc, entry in zip(rounds, single, strict=True)
+    ]
+    for name in ("accuracy", "accuracy_strict", "format_hit_rate"):
+        mean = mean_of_scored([each[name] for each in items])
+        assert mean == pytest.approx(mean_of_scored([each[name] for each in gold]))
+        assert getattr(mean, "n", None) == 35
+        assert stderr_of_scored([each[name] for each in items]) >= 0
+    online = results.instability_of_rounds([each["instability"] for each in items])
+    assert online == pytest.approx(results.instability_over([e["instability"] for e in gold]))
+    found = results.process("online", dialogues[0], ["no JSON", ["{}"], None])
+    assert found["accuracy"] == []
+
+
+# --- summary -------------------------------------------------------------------------------------
 
 
 def right_place(doc: Doc) -> str:
@@ -162,7 +270,7 @@ def by_wording(doc: Doc) -> str:
     return f"({rng.choice(doc['marks'])})"
 
 
-def test_dependence_on_wording_place_and_neither_are_told_apart() -> None:
+def test_dependence_on_wording_place_and_neither_are_distinguished() -> None:
     found = figures(
         neither=graded("gqa", right_place),
         place=graded("gqa", lambda doc: "(A)"),
@@ -187,22 +295,8 @@ def test_instability_is_the_published_one_in_both_tables() -> None:
     ]
     shown = figures(model=records)["model"]["instability"]
     assert results.instability_over(items) == pytest.approx(shown)
-    assert math.isnan(results.instability_over([]))
-
-
-@table(
-    "said, published, strict",
-    ("(A)", 1.0, True),
-    ("(B)", 0.0, True),
-    ("(C)", 0.0, False),
-    ("no idea", 0.0, False),
-)
-def test_of_two_options_with_one_text_either_is_strictly_right(
-    said: str, published: float, strict: bool
-) -> None:
-    doc = docs("gqa")[0] | {"options": ["red", "red", "blue"], "marks": "ABC", "right": 0}
-    record = ReformRecord.parse(json.loads(str(ReformAnswerFilter().apply([[said]], [doc])[0])))
-    assert (record.score, record.strict.correct) == (published, strict)
+    for once in ([], [("a", ["x"], True), ("b", ["y"], True)]):
+        assert math.isnan(results.instability_over(once)), "no sample was asked twice"
 
 
 @table("said", "I can't see it.", "")
@@ -232,13 +326,10 @@ def test_the_table_of_dimensions_says_what_it_covers_and_takes_online_dialogues(
         *(figure_of("a", f"reform_visdial{end}", v) for end, v in (("_online", 0.2), ("", 0.6))),
         figure_of("a", "reform_vqa_mt", 0.4),
     ]
-    dialogue = dimension_scores(models, "generation")["a"]["dialogue"]
-    assert (dialogue.value, dialogue.sets, dialogue.of, dialogue.online) == (
-        pytest.approx(30),
-        2,
-        2,
-        1,
-    )
+    for listed in (models, models[::-1]):
+        dialogue = dimension_scores(listed, "generation")["a"]["dialogue"]
+        assert dialogue.value == pytest.approx(30)
+        assert (dialogue.sets, dialogue.of, dialogue.online) == (2, 2, 1)
     (sheet,) = dimension_sheets(models)
     ((row,),) = sheet.sections
     assert sheet.heads == ["model", "spatial", "dialogue", "average"]
@@ -259,10 +350,7 @@ def test_the_table_of_dimensions_says_what_it_covers_and_takes_online_dialogues(
 def test_dimensions_average_their_sets_and_models_are_ranked() -> None:
     good = (*graded("gqa", right_place), *graded("vsr", right_place))
     bad = (*graded("gqa", lambda doc: "(A)"), *graded("vsr", right_place))
-    runs = [
-        RunOf(name, name, of, {}, (Path(name),), name) for name, of in (("g", good), ("b", bad))
-    ]
-    summary = summarize_reform(runs)
+    summary = summarize_reform([run_of("g", good), run_of("b", bad)])
     scores = dimension_scores(summary.models, "generation")
     assert scores["g"]["reasoning"].value == scores["g"]["spatial"].value == 100.0
     assert scores["b"]["reasoning"].value == pytest.approx(
@@ -297,7 +385,7 @@ def test_the_publishers_files_have_their_published_figures(
     assert cider == pytest.approx(0.8004095720573591)
 
 
-def test_ways_of_asking_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ways_of_asking_that_differ_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     first = graded("gqa", right_place)
     configure(monkeypatch, reform={"duplicates": 2, "seed": 1, "max_tokens": "published"})
     second = graded("gqa", right_place)
@@ -307,31 +395,6 @@ def test_ways_of_asking_that_differ_are_told_of(monkeypatch: pytest.MonkeyPatch)
     assert "times asked: 5, captions once in 0; 2 in 1" in warning
     assert "seed: 0 in 0; 1 in 1" in warning
     assert "length: long in 0; published in 1" in warning
-
-
-@table(
-    "task, long, published",
-    ("reform_gqa", 1024, 30),
-    ("reform_textvqa", 1024, 30),
-    ("reform_funsd", 1024, 30),
-    ("reform_visdial_online", 1024, 30),
-    ("reform_coco_caption", 256, 12),
-    ("reform_textcaps", 256, 15),
-    ("reform_nocaps", 256, 14),
-    ("reform_flickr30k", 256, 16),
-)
-def test_answers_may_be_as_long_as_published(
-    task: str, long: int, published: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for setting, longest in ((None, long), ("published", published)):
-        if setting:
-            configure(monkeypatch, reform={"max_tokens": setting})
-        assert dataset.generation_kwargs(TASKS[task].set) == {
-            "max_new_tokens": longest,
-            "temperature": 0,
-            "do_sample": False,
-            "until": [],
-        }
 
 
 def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_the_numbers_are_those_of_lmms_evals_table(records: list[dict[str, Any]]
     responses = tuple(
         RomeRecord.parse(each, task="rome_academic", doc_id=at) for at, each in enumerate(records)
     )
-    for name, value_of in GRADING.metrics.items():
+    for name, value_of in ((name, each.of) for name, each in GRADING.metrics.items()):
         assert [value_of(each) for each in responses] == [
             process_results({}, [json.dumps(each)])[name] for each in records
         ]

@@ -20,6 +20,7 @@ from lmms_rpts.grading.maths.reading import (
 from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.options import read_options
 from lmms_rpts.grading.statement import Verdict, denies, gives_up, hedges, sentences
+from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.grading.words import (
     BLANK,
     CRITERIA,
@@ -175,17 +176,7 @@ def _stands_elsewhere(response: Response, said: str, target: Target) -> bool:
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LISTED = re.compile(r"[,;、\n和与及或]|(?<![A-Za-z])(?:and|or)(?![A-Za-z])")
-_BOUND = re.compile(  # 至少330人, over 330
-    r"大于|小于|超过|不到|(?<!信息)(?<!条件)不足|至少|至多|最多|最少|不超过|不少于|少于|多于|高于|低于|以上|以下"
-    r"|(?<![A-Za-z])(?:at\s(?:least|most)|(?:less|more|fewer|greater)\sthan|over|under|about\shalf)(?![A-Za-z])",
-    re.IGNORECASE,
-)
-_UNSURE = re.compile(  # 是否为5, 假设是5, "whether", 介于5和6之间, 除了5以外
-    r"是否|是不是|吗[。?]?$|假设|假如|介于|分情况|有人[^但]{0,80}$|都有道理|同学.{0,2}说|第一种|情况一"
-    r"|除了?.{1,40}(?:以外|之外)|(?<![A-Za-z])(?:suppose|assum(?:e|ing)|whether|sorry|meant"
-    r"|anything\sbut|perhaps|possible\sanswers?)(?![A-Za-z])",
-    re.IGNORECASE,
-)
+_BOUND, _UNSURE = phrases("bound"), phrases("unsure")
 # √ and ×; 不 at the place of the wanted text
 _MAY_DENY = re.compile("√.{0,80}×|×.{0,80}√|[不非未]\\s{1,3}(?!$)|[不非未]\\s?$")
 _LEAD_IN = 14

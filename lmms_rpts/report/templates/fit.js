@@ -1,11 +1,14 @@
-// Scales trees to the available width, as long as they stay readable.
+// Scales trees to the available width, and in wide windows to the height, as long as they stay readable.
 (() => {
   const least = 0.7;
+  const wide = matchMedia("(min-width: 1100px)");
   function fit(article) {
     for (const tree of article.querySelectorAll(".tree")) {
       tree.style.zoom = 1;
-      const room = tree.parentElement.clientWidth - 4;
-      tree.style.zoom = Math.max(least, Math.min(1, room / tree.offsetWidth));
+      const width = tree.parentElement.clientWidth - 4;
+      const top = tree.getBoundingClientRect().top + scrollY;
+      const height = wide.matches && top < innerHeight ? innerHeight - top - 8 : Infinity;
+      tree.style.zoom = Math.max(least, Math.min(1, width / tree.offsetWidth, height / tree.offsetHeight));
     }
   }
   document.addEventListener("report:open", (event) => fit(event.target));

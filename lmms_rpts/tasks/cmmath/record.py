@@ -14,11 +14,12 @@ from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
+from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
+from lmms_rpts.tasks.aggregation import document_metrics, metric_list, read_records
 from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
 from lmms_rpts.tasks.cmmath.knowledge import (
     THRESHOLDS,
@@ -46,7 +47,7 @@ from lmms_rpts.tasks.grade_types import (
     judged_grade,
 )
 from lmms_rpts.tasks.graded import by_field, summarize_grades
-from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
+from lmms_rpts.tasks.sheets import end_of, subject_names
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
 """The kinds of mistakes that a judge distinguishes."""
@@ -203,35 +204,9 @@ read_cmmath_runs = partial(read_runs_of, CmmathRecord)
 """Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 
-SSR = {f"ssr_{threshold}": threshold for threshold in THRESHOLDS}
-"""The accuracy that a knowledge point must exceed, by metric name."""
-
-METRICS: Metrics = {
-    "accuracy": lambda record: record.score,
-    "undecided_rate": lambda record: record.undecided,
-    "grader_coverage": lambda record: record.score is not None,
-}
-"""The value of a record in each metric; None if it has none.
-
-``accuracy``: by the grader that counts; ``undecided_rate``: whether the rules left it undecided,
-regardless of the judge; ``grader_coverage``: whether there is an accuracy.
-"""
-
 Mastery = dict[str, Any]
 """A document's knowledge points: ``points`` (lists of names, from the top) and ``accuracy``. It is
 not named ``score``, because lmms-eval would compute a standard error of it."""
-
-
-def process_results(
-    doc: Mapping[str, Any], results: Sequence[str]
-) -> dict[str, float | Mastery | None]:
-    """The metrics of one document; the means over its responses.
-
-    The metrics of knowledge points are values for ``ssr_0_1`` and similar aggregations.
-    """
-    records = read_records(CmmathRecord, results)
-    means = document_metrics(records, METRICS)
-    return {**means, **dict.fromkeys(SSR, _mastery(records, means["accuracy"]))}
 
 
 def _share_above(threshold: float) -> Callable[[Sequence[Mastery | None]], float]:
@@ -245,7 +220,64 @@ def _share_above(threshold: float) -> Callable[[Sequence[Mastery | None]], float
     return share
 
 
-ssr_0_1, ssr_0_2, ssr_0_3, ssr_0_6 = map(_share_above, THRESHOLDS)
+METRICS = by_name(
+    Metric("accuracy", lambda record: record.score, words="of the responses with a score"),
+    # By the rules, whatever a judge decided afterwards.
+    Metric(
+        "undecided_rate",
+        lambda record: record.undecided,
+        higher_is_better=False,
+        head="undecided",
+        words="share that the rules left undecided",
+        interval=False,
+        tested=False,
+    ),
+    Metric(
+        "grader_coverage",
+        lambda record: record.score is not None,
+        higher_is_better=None,
+        head="coverage",
+        words="share with a score",
+        interval=False,
+        tested=False,
+    ),
+    Metric(
+        "accuracy_if_wrong",
+        lambda record: 0.0 if record.score is None else record.score,
+        words="accuracy if all responses without a score were wrong",
+        listed=False,
+        tested=False,
+    ),
+    Metric(
+        "accuracy_if_right",
+        lambda record: 1.0 if record.score is None else record.score,
+        words="accuracy if all responses without a score were right",
+        listed=False,
+        tested=False,
+    ),
+    *(
+        Metric(
+            f"ssr_{threshold}",
+            aggregation=_share_above(threshold),
+            words=f"share of knowledge points with an accuracy above {threshold}",
+        )
+        for threshold in THRESHOLDS
+    ),
+)
+METRIC_LIST = metric_list(METRICS)
+_SSR = tuple(name for name, each in METRICS.items() if each.value is None)
+
+
+def process_results(
+    doc: Mapping[str, Any], results: Sequence[str]
+) -> dict[str, float | Mastery | None]:
+    """The metrics of one document; the means over its responses.
+
+    Those of knowledge points are aggregated from the points of all documents.
+    """
+    records = read_records(CmmathRecord, results)
+    means = document_metrics(records, METRICS)
+    return {**means, **dict.fromkeys(_SSR, _mastery(records, means["accuracy"]))}
 
 
 def _mastery(records: Sequence[CmmathRecord], accuracy: float | None) -> Mastery | None:
@@ -257,13 +289,6 @@ def _mastery(records: Sequence[CmmathRecord], accuracy: float | None) -> Mastery
 
 
 # --- summary -------------------------------------------------------------------------------------
-
-SUMMARIZED: Metrics = {
-    **METRICS,
-    "accuracy_if_wrong": lambda record: 0.0 if record.score is None else record.score,
-    "accuracy_if_right": lambda record: 1.0 if record.score is None else record.score,
-}
-"""The value of a record in each metric; None if it has none."""
 
 
 def _areas(record: CmmathRecord) -> Iterable[str | None]:
@@ -397,10 +422,7 @@ def _asked(record: CmmathRecord) -> str:
 
 GRADING = Grading(
     title="CMMaTH",
-    metrics=SUMMARIZED,
-    lower=("undecided_rate",),
-    neither=("grader_coverage",),
-    untested=("undecided_rate", "grader_coverage", "accuracy_if_wrong", "accuracy_if_right"),
+    metrics=METRICS,
     breakdowns={
         "task": by_field("instance.task"),
         "category": by_field("instance.category"),
@@ -423,17 +445,24 @@ GRADING = Grading(
     more=_more,
     asked={"what kind of mistake it is": lambda each: each.mistake and each.mistake.error},
     columns=(
-        metric_column("accuracy"),
-        Column("range", _range, lambda each: bool(each.unscored)),
-        Column("undecided", share_text("undecided_rate")),
-        Column("coverage", share_text("grader_coverage")),
+        "accuracy",
+        Column(
+            "range",
+            _range,
+            lambda each: bool(each.unscored),
+            words="accuracy if all responses without a score were wrong, and if they were right",
+        ),
+        "undecided_rate",
+        "grader_coverage",
     ),
-    explained="n: problems. accuracy: of the responses with a score. range: accuracy if all "
-    "responses without a score were wrong, and if they were right. undecided: share that the rules "
-    "left undecided. coverage: share with a score. SSR: share of knowledge points with an accuracy "
-    "above the threshold. tokens: per response. ( ): number of problems with a score, or of "
-    "mistakes. [ ]: 95% interval over problems, of one round (exact; Student's t where several "
-    "responses to a problem differ). ±: sample standard deviation over rounds.",
+    explained={
+        "SSR": "share of knowledge points with an accuracy above the threshold",
+        "tokens": "per response",
+        "( )": "number of problems with a score, or of mistakes",
+        "[ ]": "95% interval over problems, of one round (exact; Student's t where several "
+        "responses to a problem differ)",
+        "±": "sample standard deviation over rounds",
+    },
     sentence=_sentence,
     sheets=_sheets,
     lists={

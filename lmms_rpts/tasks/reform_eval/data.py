@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from string import Formatter
+from typing import Any, NamedTuple
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.fields import (
@@ -34,7 +35,6 @@ from lmms_rpts.tasks.reform_eval.images import Box, ImageIndex, ImagePlace, cut_
 from lmms_rpts.tasks.reform_eval.sets import DataSet, rows_of
 
 HUB_FOLDER = "huggingface_data"
-_PLACES = (f"ReForm-Eval-Data/{HUB_FOLDER}", HUB_FOLDER, "")
 
 MOST_OPTIONS = 26
 """Maximum number of options: there are 26 letters to mark them."""
@@ -45,11 +45,11 @@ DISTRACTORS = 3
 
 def root_of(path: Path) -> Path:
     """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
-    return next(path / place for place in _PLACES if place == "" or (path / place).is_dir())
+    places = (path / "ReForm-Eval-Data" / HUB_FOLDER, path / HUB_FOLDER)
+    return next((place for place in places if place.is_dir()), path)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A question of a dialogue with its options, and the index of the right one."""
 
     question: str
@@ -69,7 +69,6 @@ class Sample:
         right: index of the right option; None for free answers.
         answers: accepted free answers, or reference captions.
         boxes: boxes in pixels, in the format of the file.
-        given: further fields of the published sample.
         round, history: for dialogues, the round, from 0, and the rounds before it.
         instructions: instructions in the data, if any.
     """
@@ -82,14 +81,12 @@ class Sample:
     right: int | None = None
     answers: tuple[str, ...] = ()
     boxes: tuple[Box, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict)
     round: int | None = None
     history: tuple[Turn, ...] = ()
     instructions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(NamedTuple):
     """The valid samples of a file, and the faults of the others."""
 
     samples: tuple[Sample, ...]
@@ -110,7 +107,6 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
     """Read the samples of a data set.
 
     Args:
-        chosen: the data set.
         folder: ``huggingface_data``.
         seed: seed for drawing wrong options.
     """
@@ -144,8 +140,6 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
 
 # --- whole files ---------------------------------------------------------------------------------
 
-_ENTAILMENT = {"0": "entailment", "1": "neutral", "2": "contradiction"}
-
 
 def _rows(
     chosen: DataSet, contents: Sequence[Sequence[Any]]
@@ -164,7 +158,7 @@ def _rows(
         name: getattr(chosen, name) for name in ("version", "split", "dataset_name")
     }
     if chosen.variant == "snli_ve":
-        wanted["gt_info"] = _ENTAILMENT
+        wanted["gt_info"] = {"0": "entailment", "1": "neutral", "2": "contradiction"}
     for name, value in wanted.items():
         found = head.read(name, lambda value, field: value) if value else value
         if value not in (found, str(found)):
@@ -261,7 +255,18 @@ def _boxes(value: Any, field: str) -> tuple[Box, ...]:
 
 _OPTIONS = {"itm": ("no", "yes"), "snli_ve": ("yes", "not sure", "no")}
 _YES_NO = ("yes", "no")
-_CLAIM = "What is the truthfulness of this claim? Claim: {} Text Evidence: {}"
+_ASKED = {
+    "claim": (
+        "What is the truthfulness of this claim? Claim: {claim} Text Evidence: {text_evidence}"
+    ),
+    "context": "{question} Context: {context}",
+    "rationale": "{question} Rationale: {rationale}",
+    "explanation": "{question} Answer: {answer}",
+}
+"""Questions with their context, by variant: names of fields in braces."""
+_STRIPPED = ("claim", "text_evidence", "context")
+_FILLINGS = {**dict.fromkeys(_OPTIONS, "anno"), "wikihow": "method"}
+"""The field that fills the instruction, by variant."""
 
 
 @cache
@@ -293,32 +298,34 @@ class _File:
             name = str(at + 1)
         options, right = self._options(fields, names, name)
         image = self._image(fields, names["image"])
-        boxes: tuple[Box, ...] = ()
-        given: dict[str, Any] = {}
-        if names["boxes"] and (names["boxes"] in fields or chosen.boxes):
-            boxes, given = (
-                fields.read(names["boxes"], _boxes),
-                {"bbox": fields.value[names["boxes"]]},
-            )
-            if chosen.boxes == "crop" and not cut_to(boxes[0], image.size):
-                across, down = image.size
-                wanted = f"inside the image of {across} x {down} pixels"
-                raise RowError(names["boxes"], f"should be {wanted}, not {shown(given['bbox'])}")
-        asked = _present(names["question"], fields)
-        question = fields.read(asked, spoken_list) if asked else ()
-        question, filling, more = _in_context(fields, question, chosen.variant)
+        boxes = fields.read(names["boxes"], _boxes) if chosen.boxes else ()
+        if chosen.boxes == "crop" and not cut_to(boxes[0], image.size):
+            across, down = image.size
+            wanted = f"inside the image of {across} x {down} pixels"
+            raise RowError(names["boxes"], f"should be {wanted}, not {shown(boxes[0])}")
+        filled = _FILLINGS.get(chosen.variant)
         yield Sample(
             name,
             image,
-            question,
-            filling=filling,
+            self._question(fields, _present(names["question"], fields)),
+            filling=fields.read(filled, spoken) if filled else None,
             options=options,
             right=right,
             answers=fields.read(names["answers"], spoken_list) if names["answers"] else (),
             boxes=boxes,
-            given=given | more,
             instructions=self.shared.get("instructs", ()),
         )
+
+    def _question(self, fields: Fields, name: str) -> tuple[str, ...]:
+        """The phrasings of the question, with its context."""
+        asked = fields.read(name, spoken_list) if name else ()
+        form = _ASKED.get(self.chosen.variant)
+        if form is None:
+            return asked
+        parts = {each: fields.read(each, spoken) for _, each, *_ in Formatter().parse(form) if each}
+        # As published: other parts keep the white space around them.
+        parts |= {each: parts[each].strip() for each in _STRIPPED if each in parts}
+        return (form.format(**parts),)
 
     def _options(
         self, fields: Fields, names: Mapping[str, str], name: str | int
@@ -385,29 +392,6 @@ class _File:
 def _present(names: str, fields: Fields) -> str:
     listed = names.split("|")
     return next((each for each in listed if each in fields), listed[0])
-
-
-def _in_context(
-    fields: Fields, asked: tuple[str, ...], variant: str
-) -> tuple[tuple[str, ...], str | None, dict[str, Any]]:
-    """A question with its context, the instruction's filling, and further published fields."""
-    if variant == "claim":
-        parts = (fields.read(name, spoken).strip() for name in ("claim", "text_evidence"))
-        return (_CLAIM.format(*parts),), None, {}
-    if variant in ("context", "rationale"):
-        added = fields.read(variant, spoken)
-        said = added.strip() if variant == "context" else added
-        return (f"{asked[0]} {variant.capitalize()}: {said}",), None, {variant: added}
-    if variant == "explanation":
-        given = {name: fields.value.get(name) for name in ("rationale", "rationale_options")}
-        return (f"{asked[0]} Answer: {fields.read('answer', spoken)}",), None, given
-    if variant in _OPTIONS:
-        said = fields.read("anno", spoken)
-        return asked, said, {"anno": said} if variant == "itm" else {}
-    if variant == "wikihow":
-        said = fields.read("method", spoken)
-        return asked, said, {"task": said, "title": fields.read("title", spoken)}
-    return asked, None, {}
 
 
 # --- seeded draws: the same in every process, whatever the order of documents --------------------

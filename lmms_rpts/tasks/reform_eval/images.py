@@ -52,9 +52,7 @@ class ImageIndex:
     """Index of the images of a file; fastest if the records are looked up in order."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._content = path.read_bytes()
-        self._end = 0
+        self._path, self._content, self._end = path, path.read_bytes(), 0
 
     def place(self, text: str) -> ImagePlace:
         """Find the base64 text of a record's image.

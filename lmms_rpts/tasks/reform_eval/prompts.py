@@ -75,14 +75,10 @@ def question_with_options(question: str, options: Sequence[str], style: str) -> 
 
 
 def question_with_answer(
-    question: str, options: Sequence[str], answer: str | int, style: str
+    question: str, options: Sequence[str], chosen: int, style: str
 ) -> tuple[str, str]:
-    """A past question with its options, and its answer: marked if it is the text of an option."""
-    place = answer if isinstance(answer, int) else None
-    if place is None and answer in options:
-        place = list(options).index(str(answer))
-    said = str(answer) if place is None else marked(options, style)[place]
-    return question_with_options(question, options, style), said
+    """A past question with its options, and the chosen one with its mark."""
+    return question_with_options(question, options, style), marked(options, style)[chosen]
 
 
 def text_form(instruct: str | None, turns: Sequence[str], prefix: str | None) -> str:
@@ -104,19 +100,13 @@ def text_form(instruct: str | None, turns: Sequence[str], prefix: str | None) ->
 
 @dataclass(frozen=True)
 class Form:
-    """How the samples of one set are presented.
-
-    Attributes:
-        published: whether the wording is the published one.
-        quirks: whether to reproduce the errors of the published prompts.
-    """
+    """How the samples of one set are presented; ``published``: whether in published wording."""
 
     chosen: DataSet
     method: Method
     wording: Wording
     settings: ReformSettings
     published: bool
-    quirks: bool = False
 
     @property
     def shows_options(self) -> bool:
@@ -188,20 +178,14 @@ class Form:
                 return instruction, "Which description matches this image?"
             return instruction, "Please generate a sentence to describe this image."
         if not sample.question:
-            # The published loader of image-text matching may leave the braces in.
-            left = self.quirks and self.chosen.variant == "itm" and self.settings.wording == "fixed"
-            filling = "{}" if left else sample.filling or ""
-            return "", instruction.replace("{}", filling)
+            return "", instruction.replace("{}", sample.filling or "")
         if self.published and self.chosen.variant == "claim" and self.method == "likelihood":
             instruction += " Please answer supported, refuted or not enough information."
         return instruction, self._asked(sample.question[which % len(sample.question)])
 
     def sentence_case(self, text: str) -> str:
         """A text with a capital letter, which dialogues lack."""
-        if self.chosen.layout != "dialogue":
-            return text
-        # The published str.capitalize makes "NYC" "Nyc".
-        return text.capitalize() if self.quirks else text[:1].upper() + text[1:]
+        return text[:1].upper() + text[1:] if self.chosen.layout == "dialogue" else text
 
     def _asked(self, question: str) -> str:
         """A question in sentence case, with the question mark that dialogues lack."""
@@ -211,27 +195,20 @@ class Form:
     def history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
         """The solved example and the past rounds of a dialogue: questions with their answers."""
         if self.settings.in_context and self.wording.in_context:
-            if self.quirks:
-                yield self._published_example(*self.wording.in_context)
-            elif self.shows_options:
-                asked, answered = (_in_style(text, style) for text in self.wording.in_context)
-                yield asked, f"{PREFIX} {answered}"
+            yield from self.solved_example(*self.wording.in_context, style)
         for turn in sample.history:
-            asked = self._asked(turn.question)
+            asked, right = self._asked(turn.question), turn.right
             options = [self.sentence_case(each) for each in turn.options]
-            right = turn.right
             if self.shows_options:
-                # The published code finds the answer by its text.
-                answer = options[right] if self.quirks else right
-                asked, said = question_with_answer(asked, options, answer, style)
+                asked, said = question_with_answer(asked, options, right, style)
                 yield asked, f"{PREFIX} {said}"
             else:
                 yield asked, options[right]
 
-    def _published_example(self, asked: str, answered: str) -> tuple[str, str]:
-        """Always marked (A), also by likelihood; some loaders omit the prefix."""
-        bare = self.method == "likelihood" or self.chosen.name.startswith(("tdiuc_", "pets37"))
-        return asked, answered if bare else f"{PREFIX} {answered}"
+    def solved_example(self, asked: str, answered: str, style: str) -> Iterator[tuple[str, str]]:
+        """The solved example, before questions with options only."""
+        if self.shows_options:
+            yield _in_style(asked, style), f"{PREFIX} {_in_style(answered, style)}"
 
 
 def _in_style(text: str, style: str) -> str:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.tasks.aggregation import (
-    Mean,
-    Metrics,
-    Value,
-    document_metrics,
-    mean_of_scored,
-    read_records,
-)
+from lmms_rpts.runs.metrics import Metric, Metrics, by_name
+from lmms_rpts.tasks.aggregation import Mean, Value, document_metrics, mean, read_records
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
 from lmms_rpts.tasks.reform_eval.captions import (
     METEOR,
@@ -34,37 +29,6 @@ def _known(record: ReformRecord, value: bool | None) -> bool | None:
     return None if record.score is None else value
 
 
-CHOICE: Metrics = {
-    "accuracy": lambda record: record.score,
-    "accuracy_strict": lambda record: _known(record, record.strict.correct),
-    "format_hit_rate": lambda record: _known(record, record.hit),
-}
-"""Functions from a record to its value in each metric; None if it has none. All in [0, 1].
-
-``accuracy``: by the published rules; ``accuracy_strict``: by the strict rules; ``format_hit_rate``:
-whether there is a mark in round brackets.
-"""
-
-_METRICS: Mapping[str, Metrics] = {
-    "choice": CHOICE,
-    "online": CHOICE,
-    "open": {name: CHOICE[name] for name in ("accuracy", "accuracy_strict")},
-    "caption": {"rouge_l": lambda record: record.score},
-}
-"""The metrics of single answers by form. Besides, captions have the metrics ``_OF_SET``, which are
-defined only for a whole set, and the others ``instability``."""
-
-_OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
-
-
-def aggregations(form: str) -> dict[str, Callable[..., float]]:
-    """The function that aggregates each metric of answers of this form."""
-    found: dict[str, Callable[..., float]] = dict.fromkeys(_METRICS[form], mean_of_scored)
-    if form == "caption":
-        return found | {name: partial(of_set, name) for name in _OF_SET}
-    return found | {"instability": instability_of_rounds if form == "online" else instability_over}
-
-
 def process(form: str, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """The metrics of a document.
 
@@ -73,11 +37,11 @@ def process(form: str, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[s
     """
     listed = [each if isinstance(each, list) else [each] for each in results]
     records = read_records(ReformRecord, list(chain.from_iterable(listed)))
-    metrics = _METRICS[form]
+    metrics = metrics_of(form)
     if form == "caption":
         scored = [each for each in records if each.score is not None]
         rows = [(each.prediction, each.instance.answers) for each in scored]
-        return document_metrics(records, metrics) | dict.fromkeys(_OF_SET, rows)
+        return {"rouge_l": mean(each.score for each in records)} | dict.fromkeys(_OF_SET, rows)
     # Duplicates are dependent, and so are rounds: their prompts contain earlier answers.
     sample = f"{doc['set']} {doc['sample']}"
     if form != "online":
@@ -86,8 +50,9 @@ def process(form: str, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[s
         return values | {"instability": answers_of(sample, records)}
     rounds = [answers_of(f"{each.instance.set} {each.instance.sample}", [each]) for each in records]
     values = {
-        name: [_value(value_of(each), sample) for each in records]
-        for name, value_of in metrics.items()
+        name: [_value(metric.of(each), sample) for each in records]
+        for name, metric in metrics.items()
+        if metric.value
     }
     return values | {"instability": rounds}
 
@@ -130,6 +95,77 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
     """A metric of the captions of a whole set; NaN if it can't be computed."""
     rows = tuple((text, tuple(references)) for each in items for text, references in each)
     return _scores(rows, ReformSettings.load().java).get(name, math.nan)
+
+
+METRICS = by_name(
+    Metric(
+        "score",
+        lambda record: record.score,
+        words="accuracy by the published rules; captions: ROUGE-L",
+        listed=False,
+    ),
+    Metric(
+        "accuracy",
+        lambda record: None if record.instance.kind == "caption" else record.score,
+        words="by the published rules",
+    ),
+    Metric(
+        "accuracy_strict",
+        lambda record: _known(record, record.strict.correct),
+        head="strict",
+        words="by strict rules",
+    ),
+    Metric(
+        "format_hit_rate",
+        lambda record: _known(record, record.hit),
+        head="hit rate",
+        words="share of answers with a mark in round brackets",
+        interval=False,
+    ),
+    Metric(
+        "instability",
+        aggregation=instability_over,
+        higher_is_better=False,
+        words="mean entropy (nats) of the answers to one sample, as published",
+        interval=False,
+    ),
+    Metric("rouge_l", head="ROUGE-L", words="of captions", interval=False),
+    *(
+        Metric(name, aggregation=partial(of_set, name), head=head, interval=False)
+        for name, head in (
+            ("cider", "CIDEr"),
+            ("bleu_4", "BLEU-4"),
+            ("cider_ptb", ""),
+            ("rouge_l_ptb", ""),
+            ("bleu_4_ptb", ""),
+            ("meteor", ""),
+        )
+    ),
+)
+"""All metrics; those without a function are defined only for a set of answers."""
+
+_CHOICE = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
+_OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
+_NAMES: Mapping[str, Sequence[str]] = {
+    "choice": _CHOICE,
+    "online": _CHOICE,
+    "open": ("accuracy", "accuracy_strict", "instability"),
+    "caption": ("rouge_l", *_OF_SET),
+}
+"""The metrics by the form of answers."""
+
+
+def metrics_of(form: str) -> Metrics:
+    """The metrics of answers of this form."""
+    found = {name: METRICS[name] for name in _NAMES[form]}
+    if form == "online":
+        found["instability"] = replace(found["instability"], aggregation=instability_of_rounds)
+    return found
+
+
+def group_metrics(captions: bool) -> Sequence[str]:
+    """The metrics of a group of data sets; of captions, those as published."""
+    return ("cider", "rouge_l", "bleu_4") if captions else _CHOICE
 
 
 @lru_cache(maxsize=2)

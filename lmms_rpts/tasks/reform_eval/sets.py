@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, get_args
 
 Kind = Literal["choice", "ocr", "kie", "caption"]
@@ -158,6 +157,7 @@ def _task(name: str, *, full: bool) -> dict[str, Any]:
     }
     if not full:
         return config
+    from lmms_rpts.tasks.aggregation import metric_list
     from lmms_rpts.tasks.reform_eval import dataset, prompts, results
 
     functions = ["doc_to_visual", "doc_to_text", "doc_to_messages", "doc_to_target"]
@@ -165,10 +165,7 @@ def _task(name: str, *, full: bool) -> dict[str, Any]:
         config[function] = getattr(prompts, function)
     form = "online" if history == "online" else chosen.form
     config["process_results"] = partial(results.process, form)
-    config["metric_list"] = [
-        {"metric": metric, "aggregation": aggregation, "higher_is_better": metric != "instability"}
-        for metric, aggregation in results.aggregations(form).items()
-    ]
+    config["metric_list"] = metric_list(results.metrics_of(form))
     if method == "likelihood":
         config["target_delimiter"] = " "
     else:
@@ -182,16 +179,11 @@ def _group(name: str, *, full: bool) -> dict[str, Any]:
     """The configuration of a group: its sets have equal weights, as in the published averages."""
     config: dict[str, Any] = {"group": name, "task": list(groups()[name])}
     if full:
-        of_choices = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
-        captions = name == "reform_description"
-        config["aggregate_metric_list"] = [
-            {
-                "metric": metric,
-                "aggregation": resolve_name("lmms_rpts.tasks.aggregation:mean_over_tasks"),
-                "weight_by_size": False,
-            }
-            for metric in (("cider", "rouge_l", "bleu_4") if captions else of_choices)
-        ]
+        from lmms_rpts.tasks.aggregation import group_metric_list
+        from lmms_rpts.tasks.reform_eval.results import group_metrics
+
+        names = group_metrics(captions=name == "reform_description")
+        config["aggregate_metric_list"] = group_metric_list(names, weight_by_size=False)
         config["metadata"] = {"version": 1.0}
     return config
 

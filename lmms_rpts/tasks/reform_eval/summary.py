@@ -28,9 +28,7 @@ from lmms_rpts.stats.instability import (
     wording_statistics,
 )
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.tasks.aggregation import Metrics
 from lmms_rpts.tasks.grade_types import (
-    Column,
     Counts,
     Display,
     Figures,
@@ -45,9 +43,9 @@ from lmms_rpts.tasks.grade_types import (
 from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.reform_eval.captions import raw_scores
 from lmms_rpts.tasks.reform_eval.record import ReformGrade, ReformInstance, ReformRecord
-from lmms_rpts.tasks.reform_eval.results import CHOICE, answers_of, instability_over
+from lmms_rpts.tasks.reform_eval.results import METRICS, answers_of, instability_over
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, TASKS, Method, data_sets, groups
-from lmms_rpts.tasks.sheets import end_of, metric_column, share_text, subject_names
+from lmms_rpts.tasks.sheets import end_of, share_text, subject_names
 
 RESAMPLES = 2_000
 """Number of bootstrap resamples over samples, for each set and model."""
@@ -64,14 +62,6 @@ _SHOWN = {
     "accuracy_worst_prompt": "worst",
     "accuracy_best_prompt": "best",
 }
-
-
-def _accuracy(record: ReformRecord) -> float | None:
-    return None if record.instance.kind == "caption" else record.score
-
-
-METRICS: Metrics = {"score": lambda record: record.score, **CHOICE, "accuracy": _accuracy}
-"""Functions from a record to its value in each metric; None if it has none."""
 
 
 def _dimension(record: ReformRecord) -> Iterable[str | None]:
@@ -148,8 +138,6 @@ def _worded(record: ReformRecord) -> Answer:
 
 # --- dimensions ----------------------------------------------------------------------------------
 
-_HEADS = {name: name.replace("crossmodal", "cross-modal") for name in DIMENSIONS}
-
 
 @dataclass(frozen=True, slots=True)
 class DimensionScore:
@@ -218,19 +206,18 @@ def _sizes(method: Method) -> dict[str, int]:
 
 
 def _mean(sets: Sequence[tuple[bool, Figure]], of: int) -> DimensionScore:
-    online, figures = sum(online for online, _ in sets), [figure for _, figure in sets]
-    value = 100 * fmean(each.value or 0.0 for each in figures)
-    whole = [
+    online = sum(online for online, _ in sets)
+    value = 100 * fmean(each.value or 0.0 for _, each in sets)
+    errors = [
         (each.value - each.low, each.high - each.value)
-        for each in figures
+        for _, each in sets
         if each.value is not None and each.low is not None and each.high is not None
     ]
     low = high = None
-    if len(whole) == len(figures):
-        errors = zip(*whole, strict=True)
-        below, above = (100 * math.hypot(*each) / len(whole) for each in errors)
+    if len(errors) == len(sets):
+        below, above = (100 * math.hypot(*each) / len(sets) for each in zip(*errors, strict=True))
         low, high = max(0.0, value - below), min(100.0, value + above)
-    return DimensionScore(value, low, high, len(figures), of, online)
+    return DimensionScore(value, low, high, len(sets), of, online)
 
 
 def average_ranks(scores: Scores) -> dict[str, float]:
@@ -238,13 +225,17 @@ def average_ranks(scores: Scores) -> dict[str, float]:
 
     Only dimensions that all models have count; empty without any, or with a single model.
     """
-    from scipy.stats import rankdata  # its import takes a second
-
     common = _common(scores)
     if len(scores) < 2 or not common:
         return {}
-    ranks = [rankdata([-each[name].value for each in scores.values()]) for name in common]
-    return {model: fmean(float(of[at]) for of in ranks) for at, model in enumerate(scores)}
+
+    def rank(name: str, own: float) -> float:
+        values = [each[name].value for each in scores.values()]
+        return sum(value > own for value in values) + (values.count(own) + 1) / 2
+
+    return {
+        model: fmean(rank(name, of[name].value) for name in common) for model, of in scores.items()
+    }
 
 
 def _common(scores: Scores) -> list[str]:
@@ -254,15 +245,19 @@ def _common(scores: Scores) -> list[str]:
 
 def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
     """Dimension scores and average ranks by method, for JSON."""
-    found: dict[str, Any] = {}
-    for method in METHODS:
-        if scores := dimension_scores(models, method):
-            dimensions = {
+    found = {method: dimension_scores(models, method) for method in METHODS}
+    numbers = {
+        method: {
+            "dimensions": {
                 model: {name: asdict(score) for name, score in of.items()}
                 for model, of in scores.items()
-            }
-            found[method] = {"dimensions": dimensions, "average_ranks": average_ranks(scores)}
-    return {"dimensions": found} if found else {}
+            },
+            "average_ranks": average_ranks(scores),
+        }
+        for method, scores in found.items()
+        if scores
+    }
+    return {"dimensions": numbers} if numbers else {}
 
 
 def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
@@ -273,9 +268,8 @@ def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
             continue
         ranks, common = average_ranks(scores), len(_common(scores))
         shown = [name for name in DIMENSIONS if any(name in each for each in scores.values())]
-        heads = ["model", *(_HEADS[name] for name in shown), "average"]
-        if ranks:
-            heads.append("rank" if common == len(sizes) else f"rank ({common} of {len(sizes)})")
+        heads = [name.replace("crossmodal", "cross-modal") for name in shown]
+        rank = "rank" if common == len(sizes) else f"rank ({common} of {len(sizes)})"
         rows = [
             [
                 shorten(model, 40),
@@ -285,7 +279,8 @@ def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
             ]
             for model, of in scores.items()
         ]
-        yield Sheet(f"ReForm-Eval by dimension, {method} (percent)", heads, 1, [rows])
+        title = f"ReForm-Eval by dimension, {method} (percent)"
+        yield Sheet(title, ["model", *heads, "average", *[rank] * bool(ranks)], 1, [rows])
 
 
 def _average(
@@ -302,10 +297,6 @@ def _average(
 
 
 # --- tables --------------------------------------------------------------------------------------
-
-
-def _plain(metric: str, head: str) -> Column:
-    return Column(head, share_text(metric), lambda each: each.metrics[metric].value is not None)
 
 
 def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
@@ -462,24 +453,22 @@ GRADING = Grading(
     ),
     numbers=dimension_numbers,
     more=_more,
-    columns=(
-        metric_column("score"),
-        metric_column("accuracy_strict", "strict"),
-        _plain("format_hit_rate", "hit rate"),
-        _plain("instability", "instability"),
-        _plain("cider", "CIDEr"),
-        _plain("bleu_4", "BLEU-4"),
-    ),
-    explained="n: samples. score: accuracy by the published rules; captions: ROUGE-L. strict: by "
-    "strict rules. hit rate: share of answers with a mark in round brackets. instability: mean "
-    "entropy (nats) of the answers to one sample, as published. norm.: divided by its maximum. "
-    "agreement: mean share of the most frequent answer. same, all right: share of samples whose "
-    "duplicates all choose the same, or the right option. majority: accuracy of the most frequent "
-    "answer. worst, best: accuracy of the worst and the best duplicate number. "
-    "place p: p-value of a test for position bias. Dimensions: mean over their sets; captions: "
-    "CIDEr x 100; (k of n): over k of the n sets; online: dialogues with the model's own answers. "
-    "average: mean over dimensions. rank: mean over the dimensions that all models have. "
-    "[ ]: 95% interval over samples, of one run. ±: sample standard deviation over runs.",
+    columns=("score", "accuracy_strict", "format_hit_rate", "instability", "cider", "bleu_4"),
+    explained={
+        "norm.": "divided by its maximum",
+        "agreement": "mean share of the most frequent answer",
+        "same, all right": "share of samples whose duplicates all choose the same, or the right "
+        "option",
+        "majority": "accuracy of the most frequent answer",
+        "worst, best": "accuracy of the worst and the best duplicate number",
+        "place p": "p-value of a test for position bias",
+        "Dimensions": "mean over their sets; captions: CIDEr x 100; (k of n): over k of the n "
+        "sets; online: dialogues with the model's own answers",
+        "average": "mean over dimensions",
+        "rank": "mean over the dimensions that all models have",
+        "[ ]": "95% interval over samples, of one run",
+        "±": "sample standard deviation over runs",
+    },
     sheets=_sheets,
     lists={
         "disagreements": Listing(

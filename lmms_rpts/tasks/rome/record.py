@@ -6,17 +6,18 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field, PlainSerializer, PlainValidator
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
 from lmms_rpts.reasoning.thinking import ReasoningSource, split_thinking
+from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.tasks.aggregation import Metrics, document_metrics, read_records
+from lmms_rpts.tasks.aggregation import group_metric_list, metric_list, record_metrics
 from lmms_rpts.tasks.grade_types import (
     Display,
     Figures,
@@ -32,7 +33,7 @@ from lmms_rpts.tasks.graded import by_field, summarize_grades
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import extract_answer
 from lmms_rpts.tasks.rome.strict import whole_answer
-from lmms_rpts.tasks.sheets import end_of, metric_column
+from lmms_rpts.tasks.sheets import end_of
 
 OF_THE_IMAGE = ("question_type", "image_type", "image_subtype", "reasoning_type")
 """Fields of a question that the data may leave out."""
@@ -167,24 +168,36 @@ read_rome_runs = partial(read_runs_of, RomeRecord)
 """Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 
-METRICS: Metrics = {
-    "accuracy": lambda record: record.score,
-    "accuracy_strict": lambda record: record.grades.strict,
-    "thinking_answer_consistency": lambda record: record.consistent,
-    "grader_coverage": lambda record: record.score is not None,
-}
-"""The value of a record in each metric; None if it has none.
+METRICS = by_name(
+    # Partial credit in [0, 1] for a place that is too coarse.
+    Metric("accuracy", lambda record: record.score, words="by the grader that counts"),
+    Metric(
+        "accuracy_strict",
+        lambda record: record.grades.strict,
+        head="strict",
+        words="by strict rules",
+    ),
+    Metric(
+        "thinking_answer_consistency",
+        lambda record: record.consistent,
+        head="consistency",
+        words="share of answers that agree with the thinking",
+    ),
+    Metric(
+        "grader_coverage",
+        lambda record: record.score is not None,
+        higher_is_better=None,
+        head="coverage",
+        words="share of answers with an accuracy",
+        tested=False,
+    ),
+)
+METRIC_LIST = metric_list(METRICS)
+GROUP_METRIC_LIST = group_metric_list(METRICS)
 
-``accuracy``: by the grader that counts, None if it failed; ``accuracy_strict``: by the strict
-rules. Both are in [0, 1], with partial credit for a place that is too coarse.
-``thinking_answer_consistency``: 1 or 0, None if it was not asked or is unknown;
-``grader_coverage``: whether there is an accuracy.
-"""
 
-
-def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
-    """The metrics of one document, for lmms-eval; the means over its responses."""
-    return document_metrics(read_records(RomeRecord, results), METRICS)
+process_results = partial(record_metrics, RomeRecord, METRICS)
+"""The metrics of one document, for lmms-eval; the means over its responses."""
 
 
 # --- summary and report --------------------------------------------------------------------------
@@ -280,7 +293,8 @@ _INSTANCE = ("subtask", "image_type", "image_subtype", "reasoning_type", "questi
 
 GRADING = Grading(
     title="ROME",
-    metrics={name: of for name, of in METRICS.items() if name != "grader_coverage"},
+    # A summary counts the unscored answers instead of the share of the others.
+    metrics={name: each for name, each in METRICS.items() if name != "grader_coverage"},
     breakdowns={
         name: by_field(f"instance.{name}") for name in (*_INSTANCE, "evaluator", "language")
     },
@@ -293,15 +307,13 @@ GRADING = Grading(
         "rule_llm": _judge_differs,
     },
     asked={"whether they are consistent": lambda each: each.consistency and each.consistency.error},
-    columns=(
-        metric_column("accuracy"),
-        metric_column("accuracy_strict", "strict"),
-        metric_column("thinking_answer_consistency", "consistency"),
-    ),
-    explained="n: questions. accuracy: by the grader that counts. strict: by strict rules. "
-    "consistency: share of answers that agree with the thinking. tokens: per response. [ ]: 95% "
-    "interval over questions, of one round (exact where all grades are 0 or 1, Student's t with "
-    "partial credit). ±: sample standard deviation over rounds.",
+    columns=("accuracy", "accuracy_strict", "thinking_answer_consistency"),
+    explained={
+        "tokens": "per response",
+        "[ ]": "95% interval over questions, of one round (exact where all grades are 0 or 1, "
+        "Student's t with partial credit)",
+        "±": "sample standard deviation over rounds",
+    },
     sentence=_sentence,
     lists={
         "disagreements": Listing(

@@ -6,45 +6,29 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.filters.metrics import METRICS as RPTS_METRICS
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.tasks.aggregation import Value, mean, mean_of_scored, mean_over_tasks, read_records
+from lmms_rpts.tasks.aggregation import (
+    Value,
+    document_metrics,
+    group_metric_list,
+    metric_list,
+    read_records,
+)
 
-METRICS = tuple(each.name for each in RPTS_METRICS)
-"""All metrics, in the order of tables and columns."""
-
-COUNTS = frozenset(each.name for each in RPTS_METRICS if each.kind == "count")
-"""The metrics that may exceed 1."""
-
-OF_ANSWERS = frozenset(each.name for each in RPTS_METRICS if each.needs_answer)
-"""The metrics that need a gold answer."""
-
-LOWER_IS_BETTER = tuple(each.name for each in RPTS_METRICS if each.better == "less")
-
-HIGHER_IS_BETTER = {
-    each.name: None if each.better == "neither" else each.better == "more" for each in RPTS_METRICS
-}
-"""As for lmms-eval; None if neither more nor less is better: its table then has no arrow."""
-
-METRIC_LIST = [
-    {"metric": name, "aggregation": mean_of_scored, "higher_is_better": better}
-    for name, better in HIGHER_IS_BETTER.items()
-]
+METRIC_LIST = metric_list(METRICS)
 """``metric_list`` of the task files."""
 
-GROUP_METRIC_LIST = [
-    {"metric": name, "aggregation": mean_over_tasks, "weight_by_size": True} for name in METRICS
-]
+GROUP_METRIC_LIST = group_metric_list(METRICS)
 """``aggregate_metric_list`` of the group of both languages."""
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
     """The metrics of one document; the means over its responses.
 
-    None if a metric has no value for the document: see ``RptsRecord.metrics``.
+    None if a metric has no value for the document.
     """
-    metrics = [record.metrics for record in read_records(RptsRecord, results)]
-    means = {name: mean(each[name] for each in metrics) for name in METRICS}
+    means = document_metrics(read_records(RptsRecord, results), METRICS)
     document = _identity(doc)
     if document is None:
         return means

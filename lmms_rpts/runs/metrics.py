@@ -1,0 +1,71 @@
+"""The metrics of a benchmark, each declared once: task files, tables and reports follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Aggregation = Callable[[Sequence[Any]], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric.
+
+    Attributes:
+        value: the value of a record; None if it has none and enters no mean. Instead of a function
+            None: it is defined only for a set of records.
+        aggregation: lmms-eval's aggregation of the values of documents; None: the mean of those
+            with a value.
+        higher_is_better: None if neither more nor less is better: lmms-eval shows no arrow.
+        kind: a ``share`` of responses, the mean of a ``score`` in [0, 1], or a mean ``count``;
+            None: a share if all values are 0 or 1.
+        group: the title of its table with ``--all``; empty: only the benchmark's columns are shown.
+        head: the heading of its column; empty: its name.
+        words: what it measures, for tables and reports.
+        interval: whether tables show its interval.
+        listed: whether lmms-eval's results contain it.
+        tested: whether `compare` tests it: each test raises the corrected p-values of the others.
+        needs_answer: whether it needs a gold answer.
+    """
+
+    name: str
+    value: Callable[[Any], float | None] | None = None
+    aggregation: Aggregation | None = None
+    higher_is_better: bool | None = True
+    kind: Literal["share", "score", "count"] | None = None
+    group: str = ""
+    head: str = ""
+    words: str = ""
+    interval: bool = True
+    listed: bool = True
+    tested: bool = True
+    needs_answer: bool = False
+
+    @property
+    def title(self) -> str:
+        """The heading of its column."""
+        return self.head or self.name
+
+    def of(self, record: Any) -> float | None:
+        """The value of a record; None if it has none."""
+        return None if self.value is None else self.value(record)
+
+    @property
+    def explained(self) -> str:
+        """What it measures, and whether lower is better; may be empty."""
+        lower = "lower is better" if self.higher_is_better is False else ""
+        return "; ".join(filter(None, (self.words, lower)))
+
+
+Metrics = Mapping[str, Metric]
+"""Metrics by name, in the order of tables and columns."""
+
+
+def by_name(*metrics: Metric) -> Metrics:
+    """The metrics by their names."""
+    found = {each.name: each for each in metrics}
+    if len(found) < len(metrics):
+        raise ValueError(f"Two metrics have one name: {[each.name for each in metrics]}")
+    return found

@@ -1,0 +1,654 @@
+"""The client of a judge on a virtual clock: limit, retries, pauses, stops, cancellation, cache.
+
+The real JudgeClient runs on an event loop that skips waiting times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from lmms_rpts.judging import (
+    FatalJudgeError,
+    JudgeRequest,
+    RefusedError,
+    Reply,
+    TransientError,
+    Usage,
+    Verdict,
+    client,
+)
+from lmms_rpts.judging.budget import Budget
+from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.client import JudgeClient
+from lmms_rpts.judging.concurrency import AdaptiveLimit, StopSignal
+from lmms_rpts.judging.parsers import parse_score
+from tests.judging.questions import (
+    REMINDER,
+    Said,
+    ScriptedJudge,
+    SkippingLoop,
+    client_of,
+    in_order,
+    now,
+    question,
+    questions,
+    run,
+    values,
+)
+from tests.support.tables import table
+
+
+def ask_each(
+    judge: Any, texts: list[str], stop_signal: StopSignal | None = None, most: int = 1
+) -> list[Verdict]:
+    """Asks one question after the other."""
+
+    async def work() -> list[Verdict]:
+        client = client_of(judge, most, stop_signal)
+        return [await client.ask(question(text)) for text in texts]
+
+    return run(work())
+
+
+# ---- any order of questions, failures, cancellations and restarts
+
+TEXTS = "abcdef"
+FAILURES: dict[str, Exception | str] = {
+    "throttled": TransientError("slow down", kind="throttled"),
+    "throttled, with a pause": TransientError("slow down", 3.0, kind="throttled"),
+    "failed": TransientError("odd"),
+    "lost": TransientError("lost", kind="unreachable"),
+    "refused": RefusedError("no"),
+    "unreadable": "hm",
+    "broken": KeyError("a bug of the backend"),
+    "fatal": FatalJudgeError("wrong key"),
+}
+
+
+class Clients(RuleBasedStateMachine):
+    """Two processes that share a cache ask the same judge; each may be killed and begin again.
+
+    What must hold: no question is asked again after a readable reply, nor by both at once; no more
+    calls at a time than allowed; every question ends, with its own score or an error; after a fatal
+    error no call is made; all calls are booked.
+    """
+
+    MOST = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = SkippingLoop()
+        self.folder = Path(tempfile.mkdtemp())
+        self.outcome = "answers"
+        self.under_way: Counter[str] = Counter()
+        self.answered: set[str] = set()
+        self.asked: list[tuple[int, str, asyncio.Task[Verdict]]] = []
+        self.clients: dict[int, tuple[JudgeClient, StopSignal, Budget, AnswerCache]] = {}
+        self.ended: Counter[int] = Counter()
+        for process in (0, 1):
+            self.begin(process)
+
+    def begin(self, process: int) -> None:
+        stop, budget, cache = StopSignal(), Budget(), AnswerCache(self.folder)
+        judge = _Asking(self, process)
+        self.clients[process] = (
+            client_of(judge, self.MOST, stop, budget, cache),
+            stop,
+            budget,
+            cache,
+        )
+        self.ended[process] = 0
+
+    async def answer(self, process: int, text: str) -> str:
+        assert text not in self.answered, "a question was paid for twice"
+        assert not self.under_way[text], "both processes ask one question"
+        assert self.clients[process][1].reason is None, "a call was made after the stop"
+        self.under_way[text] += 1
+        assert self.under_way.total() <= 2 * self.MOST
+        try:
+            if self.outcome == "hangs":
+                await asyncio.sleep(10)
+                raise TransientError("late", kind="timed out")
+            await asyncio.sleep(0.7)
+            said = FAILURES.get(self.outcome)
+            if isinstance(said, Exception):
+                raise said
+        finally:
+            self.under_way[text] -= 1
+            self.ended[process] += 1
+        if said is None:
+            self.answered.add(text)
+        return said or f"Score: 0.{TEXTS.index(text)}"
+
+    @rule(process=st.sampled_from((0, 1)), text=st.sampled_from(TEXTS), urgency=st.integers(0, 2))
+    def ask(self, process: int, text: str, urgency: int) -> None:
+        ask = self.clients[process][0].ask(question(text), urgency)
+        self.asked.append((process, text, self.loop.create_task(ask)))
+
+    @rule(outcome=st.sampled_from(["answers", "answers", "hangs", *FAILURES]))
+    def fail(self, outcome: str) -> None:
+        self.outcome = outcome
+
+    @rule(seconds=st.sampled_from((0, 0.1, 1, 5, 40)))
+    def wait(self, seconds: float) -> None:
+        self.loop.run_until_complete(asyncio.sleep(seconds))
+        waiting = []
+        for process, text, task in self.asked:
+            if not task.done():
+                waiting.append((process, text, task))
+                continue
+            verdict = task.result()
+            assert (verdict.value is None) == (verdict.error is not None)
+            assert verdict.value in (None, TEXTS.index(text) / 10)
+        self.asked = waiting
+        for process, (_, _, budget, _) in self.clients.items():
+            assert budget.calls == self.ended[process]
+
+    @rule(process=st.sampled_from((0, 1)), text=st.sampled_from(TEXTS))
+    def cancel(self, process: int, text: str) -> None:
+        """All askers of a question of one process leave."""
+        self._cancel(lambda by, asked: (by, asked) == (process, text))
+
+    @rule(process=st.sampled_from((0, 1)))
+    def restart(self, process: int) -> None:
+        self._cancel(lambda by, asked: by == process)
+        self.clients[process][-1].close()
+        self.begin(process)
+
+    def _cancel(self, chosen: Callable[[int, str], bool]) -> None:
+        left = [each for each in self.asked if chosen(*each[:2])]
+        for _, _, task in left:
+            task.cancel()
+        tasks = [task for _, _, task in left]
+        self.loop.run_until_complete(asyncio.wait(tasks)) if tasks else None
+        self.asked = [each for each in self.asked if each not in left]
+
+    def teardown(self) -> None:
+        """All that was asked ends, and then each question has an answer, asked by both."""
+        self.outcome = "answers"
+        for texts in ("", TEXTS):
+            for process, (_, stop, _, _) in list(self.clients.items()):
+                if stop.reason:
+                    self.wait(1)
+                    assert not [each for each in self.asked if each[0] == process]
+                    self.restart(process)
+                for text in texts:
+                    self.ask(process, text, 0)
+            for _ in range(20):
+                self.wait(40)
+            assert not self.asked, "a request is lost"
+        assert self.answered == set(TEXTS)
+        for _, _, _, cache in self.clients.values():
+            cache.close()
+        self.loop.end()
+        shutil.rmtree(self.folder)
+
+
+class _Asking:
+    """The judge as one process sees it."""
+
+    time_limit = 10.0
+
+    def __init__(self, machine: Clients, process: int) -> None:
+        self.machine, self.process = machine, process
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        text = request.messages[0]["content"]
+        return Reply(await self.machine.answer(self.process, text), Usage(10, 5))
+
+
+Clients.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
+TestClients = Clients.TestCase
+
+
+# ---- the limit on concurrent calls, alone
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of one caller; times in seconds."""
+
+    comes: int
+    stays: int
+    urgency: int
+    cancelled_after: int | None
+    outcome: str
+    wait: int
+
+
+PLANS = st.builds(
+    Plan,
+    comes=st.integers(0, 6),
+    stays=st.integers(0, 4),
+    urgency=st.integers(0, 2),
+    cancelled_after=st.none() | st.integers(0, 6),
+    outcome=st.sampled_from(["answered", "throttled", "failed"]),
+    wait=st.integers(0, 5),
+)
+
+
+class Watch:
+    """Counts the callers inside, and the highest limit at this moment."""
+
+    def __init__(self, limit: AdaptiveLimit) -> None:
+        self.limit = limit
+        self.active = self.entered = 0
+        self._moment, self._peak = 0.0, 0
+
+    def look(self) -> None:
+        """Call this before the limit may drop: callers admitted until now may still enter."""
+        if now() != self._moment:
+            self._moment, self._peak = now(), 0
+        self._peak = max(self._peak, self.limit.allowed)
+
+    async def follow(self, plan: Plan) -> None:
+        await asyncio.sleep(plan.comes)
+        async with self.limit.slot(plan.urgency) as place:
+            self.look()
+            self.entered += 1
+            self.active += 1
+            assert self.active <= self._peak
+            try:
+                await asyncio.sleep(plan.stays)
+                self.look()
+                if plan.outcome == "throttled":
+                    self.limit.throttled(place, plan.wait)
+            finally:
+                self.look()
+                self.active -= 1
+        if plan.outcome == "answered":
+            self.limit.answered(place)
+
+
+@settings(max_examples=300)
+@given(st.integers(1, 4), st.lists(PLANS, max_size=12), st.none() | st.integers(0, 8))
+def test_random_schedules_respect_the_limit_and_lose_no_slot(
+    most: int, plans: list[Plan], released: int | None
+) -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(most)
+        watch = Watch(limit)
+        tasks = [asyncio.ensure_future(watch.follow(plan)) for plan in plans]
+        for plan, task in zip(plans, tasks, strict=True):
+            if plan.cancelled_after is not None and released is None:
+                asyncio.get_running_loop().call_later(plan.cancelled_after, task.cancel)
+        if released is not None:
+            asyncio.get_running_loop().call_later(released, limit.release)
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        for plan, result in zip(plans, results, strict=True):
+            cancelled = isinstance(result, asyncio.CancelledError)
+            assert result is None or (cancelled and plan.cancelled_after is not None), result
+        if released is not None:  # then nobody waits
+            latest = (max(released, plan.comes) + plan.stays for plan in plans)
+            assert now() <= max(latest, default=released)
+            assert watch.entered == len(plans)
+            return
+        await asyncio.sleep(16)  # longer than any hold
+        assert 1 <= limit.allowed <= most
+        held = Plan(0, 5, 0, None, "failed", 0)
+        after = [asyncio.ensure_future(watch.follow(held)) for _ in range(most + 2)]
+        await asyncio.sleep(1)
+        assert watch.active == limit.allowed, "a slot was lost"
+        await asyncio.gather(*after)
+
+    run(work())
+
+
+def test_a_caller_cancelled_right_after_admission_gives_its_slot_back() -> None:
+    async def work() -> None:
+        limit = AdaptiveLimit(1)
+
+        async def hold() -> None:
+            async with limit.slot():
+                await asyncio.sleep(1)
+
+        async with limit.slot():
+            first, second = asyncio.ensure_future(hold()), asyncio.ensure_future(hold())
+            await asyncio.sleep(0)
+        first.cancel()  # it was granted a slot, but was not woken yet
+        await asyncio.wait_for(second, 10)
+        assert first.cancelled()
+        assert limit.active == 0
+
+    run(work())
+
+
+@table(
+    "urgencies, order",
+    ([0, 0, 0, 0], [0, 1, 2, 3]),
+    ([0, 1, 2, 3], [0, 3, 2, 1]),  # the first finds no queue
+    ([0, 2, 1, 2, 1], [0, 1, 3, 2, 4]),
+    ([5, -1, 0, 0, -1], [0, 2, 3, 1, 4]),
+)
+def test_the_most_urgent_come_first_then_the_oldest(urgencies: list[int], order: list[int]) -> None:
+    judge = ScriptedJudge(in_order("Score: 0.5"), pause=1.0)
+
+    async def work() -> None:
+        client = client_of(judge)
+        await asyncio.gather(
+            *(client.ask(question(str(at)), each) for at, each in enumerate(urgencies))
+        )
+
+    run(work())
+    assert judge.texts == [str(number) for number in order]
+
+
+# ---- the exact times of single calls
+
+
+class Failing(ScriptedJudge):
+    """Fails as ``failure`` says, given the question and time, or answers after ``pause``."""
+
+    def __init__(
+        self, failure: Callable[[str, float], BaseException | None], pause: float = 0.0
+    ) -> None:
+        super().__init__(lambda text, call: "Score: 0.5", pause)
+        self.failure = failure
+        self.times: list[tuple[str, float]] = []
+
+    async def ask(self, request: JudgeRequest) -> Reply:
+        text = request.messages[0]["content"]
+        self.times.append((text, round(now(), 1)))
+        failure = self.failure(text, now())
+        if failure is not None:
+            await asyncio.sleep(self.pause)
+            raise failure
+        return await super().ask(request)
+
+    def asked_at(self, text: str) -> list[float]:
+        """The times of the calls with a question, in tenths of a second."""
+        return [time for asked, time in self.times if asked == text]
+
+
+@pytest.fixture
+def longest_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses without random jitter."""
+    monkeypatch.setattr(random, "uniform", lambda shortest, longest: longest)
+
+
+BUSY = TransientError("busy", kind="throttled")
+BUSY_WITH_RETRY_AFTER = TransientError("busy", 0.0)
+LOST = TransientError("lost", kind="unreachable")
+ODD = TransientError("odd")
+
+
+def fails_first(times: int, *failures: TransientError, pause: float = 0.0) -> Failing:
+    """A judge where "one" fails ``times`` times, with these failures; others are answered."""
+    said = [failures[min(at, len(failures) - 1)] for at in range(times)]
+    return Failing(lambda text, time: said.pop(0) if text == "one" and said else None, pause)
+
+
+@table("failures", (BUSY,), (BUSY_WITH_RETRY_AFTER,), (LOST, LOST, BUSY))
+def test_pauses_double_while_nobody_is_answered(
+    failures: tuple[TransientError, ...], longest_pauses: None
+) -> None:
+    judge = fails_first(9, *failures)
+    assert ask_each(judge, ["one"])[0].value == 0.5
+    assert judge.asked_at("one") == [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 61.5, 91.5, 121.5]
+
+
+@table("failure", BUSY, BUSY_WITH_RETRY_AFTER)
+def test_four_refusals_lengthen_no_pause_while_others_are_answered(
+    failure: TransientError, longest_pauses: None
+) -> None:
+    judge = fails_first(8, failure)
+
+    async def work() -> Verdict:
+        client = client_of(judge, 8)
+        verdict = asyncio.ensure_future(client.ask(question("one")))
+        for number in range(200):  # ten other questions per second
+            await asyncio.sleep(0.1)
+            assert (await client.ask(question(f"other {number}"))).value == 0.5
+        return await verdict
+
+    assert run(work()).value == 0.5
+    assert judge.asked_at("one") == [0, 0.5, 1, 1.5, 2, 2.5, 3.5, 5.5, 9.5]
+
+
+@table("wait, held", (None, 0), (0.0, 0), (20.0, 20), (300.0, 300), (301.0, 0), (3601.0, 0))
+def test_a_refused_lone_call_holds_up_the_next_as_long_as_the_server_asks(
+    wait: float | None, held: float
+) -> None:
+    judge = fails_first(1, TransientError("busy", wait, kind="throttled"))
+
+    async def work() -> None:
+        client = client_of(judge)
+        await asyncio.gather(client.ask(question("one")), client.ask(question("two")))
+
+    run(work())
+    assert judge.asked_at("two") == [held]
+
+
+def test_a_silent_server_is_left_alone_for_longer_each_time(longest_pauses: None) -> None:
+    """Without a Retry-After; one call at a time looks, and random refusals hold nobody up."""
+    silent = Failing(lambda text, time: BUSY if time < 2 else None)
+
+    async def work() -> None:
+        client = client_of(silent)
+        await asyncio.gather(*(client.ask(request) for request in questions(8)))
+
+    run(work())
+    assert [time for _, time in silent.times][:5] == [0, 0, 0.2, 0.8, 1.5]
+
+
+@table(
+    "urgency, of_others, order",
+    (0, 0, ["one", "two", "one", "three", "four"]),
+    (1, 1, ["one", "two", "one", "three", "four"]),
+    (0, 1, ["one", "two", "three", "four", "one"]),
+)
+@table("failure", LOST, "hm")
+def test_a_failed_call_is_repeated_before_others_that_are_as_urgent(
+    urgency: int, of_others: int, order: list[str], failure: Said
+) -> None:
+    judge = ScriptedJudge(in_order(failure, "Score: 0.5"), pause=10.0)
+
+    async def work() -> None:
+        client = client_of(judge)
+        await asyncio.gather(
+            client.ask(question("one"), urgency),
+            *(client.ask(question(text), of_others) for text in ("two", "three", "four")),
+        )
+
+    run(work())
+    assert judge.texts == order
+
+
+# ---- what a request gets for each series of failures
+
+FAILED, LATE = TransientError("busy"), TransientError("late", kind="timed out")
+QUOTA, NO, FATAL = TransientError("quota", 3600.0), RefusedError("no"), FatalJudgeError("wrong key")
+UNREAD = "the judge's reply cannot be parsed as a score from 0 to 1"
+QUOTA_ENDS = (
+    "quota; the server asks to wait 3,600 s: run the same command again after that; replies are "
+    "cached"
+)
+LATE_ENDS = (
+    "late, even with inf s (LMMS_RPTS_TIMEOUT), and no other call was answered: check the server"
+)
+GOOD = Reply("Score: 0.5", Usage(10, 20))
+
+
+@table(
+    "said, attempts, usage, error, stops",
+    ([FAILED, BUSY, GOOD], 3, Usage(10, 20), None, False),
+    (
+        [FAILED, Reply("hm", Usage(1, 2)), FAILED, FAILED, Reply("hm", None), GOOD],
+        *(6, Usage(11, 22), None, False),
+    ),
+    ([FAILED], 5, None, "busy (after 5 calls)", False),
+    ([*[FAILED] * 4, "hm", *[FAILED] * 4, GOOD], 10, Usage(10, 20), None, False),
+    ([BUSY], 20, None, "busy (after 20 calls)", False),
+    ([*[BUSY] * 19, *[FAILED] * 4, GOOD], 24, Usage(10, 20), None, False),
+    ([FAILED, LATE, LATE, GOOD], 4, Usage(10, 20), None, False),
+    ([FAILED, LATE, LATE, LATE], 4, None, LATE_ENDS, True),
+    ([QUOTA], 5, None, QUOTA_ENDS, True),
+    ([NO], 1, None, "no", False),
+    ([KeyError("odd")], 1, None, "KeyError: 'odd'", False),
+    ([FATAL], 1, None, "wrong key", True),
+    ([FAILED, FATAL], 2, None, "wrong key", True),
+    ([Reply("well", Usage(10, 2)), NO], 2, Usage(10, 2), "no", False),
+    *(
+        ([Reply(said, Usage(10, 2))], 3, Usage(30, 6), UNREAD, False)
+        for said in ("well, well", "Score: 7", "0.2 or 0.9", "")
+    ),
+)
+def test_series_of_failures(
+    said: list[Said], attempts: int, usage: Usage | None, error: str | None, stops: bool
+) -> None:
+    judge, stop_signal, budget = ScriptedJudge(in_order(*said)), StopSignal(), Budget()
+
+    async def work() -> list[Verdict]:
+        client = client_of(judge, 1, stop_signal, budget)
+        verdicts = [await client.ask(question("q"))]
+        judge.answer = in_order("Score: 0.7")
+        return verdicts + [await client.ask(question("q")) for _ in range(2)]
+
+    verdict, *later = run(work())
+    texts = [each.text for each in said if isinstance(each, Reply)]
+    value, text = (0.5 if error is None else None), (texts[-1] if texts else None)
+    assert verdict == Verdict(text, value, False, attempts, usage, error)
+    assert stop_signal.reason == (error if stops else None)
+    expected = [None if stops else 0.7 if error else 0.5] * 2
+    assert values(later) == expected, "a failure is not remembered, a verdict is"
+    more = int(error is not None and not stops)
+    assert len(judge.asked) == budget.calls == attempts + more
+
+
+def test_after_an_unreadable_reply_the_reminder_follows() -> None:
+    judge = ScriptedJudge(in_order("well, well", "Score: 0.4 \ud800"))
+    (verdict,) = ask_each(judge, ["q"])
+    assert verdict == Verdict("Score: 0.4 ?", 0.4, attempts=2), "what no file can hold is replaced"
+    assert [dict(message) for message in judge.asked[1].messages] == [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "well, well"},
+        {"role": "user", "content": REMINDER},
+    ]
+
+
+@table(
+    "unreadable, otherwise, kind, stops",
+    (20, "no idea", "image", True),
+    (19, "Score: 0.5", "image", False),
+    (25, "no idea", "match", True),
+    (25, "no idea", "transform", False),  # rewriting is harder than scoring
+)
+def test_a_judge_without_a_readable_reply_is_stopped(
+    unreadable: int, otherwise: str, kind: str, stops: bool
+) -> None:
+    """A question that is asked again counts once."""
+    judge = ScriptedJudge(
+        lambda text, call: "no idea \n" * 100 if int(text) < unreadable else otherwise
+    )
+    stop_signal = StopSignal()
+    asked = [question(str(at), kind=kind, parse=parse_score) for at in range(unreadable + 5)]
+
+    async def work() -> list[Verdict]:
+        asking = client_of(judge, 1, stop_signal)
+        again = [await asking.ask(asked[0]) for _ in range(client.UNREADABLE)]
+        return [again[0], *[await asking.ask(request) for request in asked[1:]]]
+
+    verdicts = run(work())
+    assert (stop_signal.reason is not None) == stops
+    if stops:
+        assert len(set(judge.texts)) == client.UNREADABLE
+        ended = verdicts[client.UNREADABLE :]
+        assert {verdict.error for verdict in ended} == {stop_signal.reason}
+        for said in ("first 20 requests", "'no idea no idea", "larger model", "lmms-rpts doctor"):
+            assert said in str(stop_signal.reason)
+        assert len(str(stop_signal.reason)) < 500
+
+
+def test_a_readable_reply_from_the_cache_keeps_a_judge_from_being_stopped(tmp_path: Path) -> None:
+    async def ask(said: str, requests: list[JudgeRequest]) -> tuple[list[Verdict], str | None]:
+        stop_signal, cache = StopSignal(), AnswerCache(tmp_path)
+        asking = client_of(ScriptedJudge(in_order(said)), 8, stop_signal, Budget(), cache)
+        verdicts = [await asking.ask(request) for request in requests]
+        cache.close()
+        return verdicts, stop_signal.reason
+
+    run(ask("Score: 0.5", [question("known")]))
+    verdicts, reason = run(ask("no idea", [question("known"), *questions(30)]))
+    assert values(verdicts) == [0.5] + [None] * 30
+    assert reason is None
+
+
+# ---- unreachable servers
+
+DOWN = pytest.mark.parametrize(
+    ("failure", "said", "given_up"),
+    [
+        (LOST, "lost", 0),
+        (TransientError("loading", kind="starting"), "loading", 0),
+        (ODD, "odd", 3),
+        pytest.param(
+            *(asyncio.CancelledError(), "the judge's client cancelled the call", 3),
+            marks=pytest.mark.skipif(
+                sys.version_info < (3, 11), reason="Python 3.10 does not know who cancelled a task"
+            ),
+        ),
+    ],
+)
+
+
+@DOWN
+def test_a_server_that_answered_is_waited_for_up_to_five_minutes(
+    longest_pauses: None, failure: BaseException, said: str, given_up: int
+) -> None:
+    """Lost connections, and twenty other failures in a row, are not blamed on the requests."""
+
+    async def work() -> list[Verdict]:
+        client = client_of(judge, 8, stop_signal)
+        await asyncio.sleep(9)
+        known = await client.ask(question("known"))
+        await asyncio.sleep(1)
+        return [known, *[await client.ask(question(text)) for text in "abcdef"]]
+
+    judge = Failing(lambda text, time: failure if 10 <= time < 250 else None)
+    stop_signal = StopSignal()
+    verdicts = run(work())
+    lost = [f"{said} (after 5 calls)"] * given_up
+    assert [verdict.error for verdict in verdicts] == [None, *lost, *[None] * (6 - given_up)]
+    assert stop_signal.reason is None
+
+    judge, stop_signal = Failing(lambda text, time: failure if time >= 10 else None), StopSignal()
+    verdicts = run(work())
+    assert verdicts[-1].error == stop_signal.reason
+    told = re.fullmatch(rf"no answer for (\d+) s: {said}", stop_signal.reason or "")
+    assert told is not None
+    assert 300 < int(told[1]) <= 330
+    assert judge.times[-1][1] == pytest.approx(9 + int(told[1]), abs=1)
+
+
+def test_a_server_that_starts_is_waited_for_from_the_beginning(longest_pauses: None) -> None:
+    loading = TransientError("loading", kind="starting")
+    judge = Failing(lambda text, time: loading if time < 200 else None)
+    assert [verdict.error for verdict in ask_each(judge, ["one", "two"])] == [None, None]
+    stop_signal = StopSignal()
+    ask_each(Failing(lambda text, time: loading), ["one"], stop_signal)
+    assert re.fullmatch(r"no answer for 3\d\d s: loading", stop_signal.reason or "")
+
+
+@table("failure, stops", (LOST, True), (ODD, False))
+def test_a_server_that_was_never_reached_ends_the_run_after_twenty_requests(
+    failure: TransientError, stops: bool
+) -> None:
+    judge, stop_signal = Failing(lambda text, time: failure), StopSignal()
+    verdicts = ask_each(judge, [str(number) for number in range(21)], stop_signal)
+    assert stop_signal.reason == ("cannot reach the judge: lost" if stops else None)
+    assert [verdict.attempts for verdict in verdicts] == [5] * 20 + [0 if stops else 5]
