@@ -96,7 +96,7 @@ def test_they_are_summarized(tmp_path: Path, done: Run) -> None:
         ("gold", "B"): 0,
         ("gold", "C"): 1,
     }
-    said = run([*command, "--benchmark", "shapes", "--tree"], env=ENV, importing=True)
+    said = run([*command, "--benchmark", "shapes", "--tree", "2"], env=ENV, importing=True)
     assert said.returncode == 1
     assert "Shapes does not support --tree" in said.stdout
 

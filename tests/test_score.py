@@ -252,7 +252,7 @@ def test_what_is_written_is_read_again(
 def test_the_model_is_named_by_its_results_else_by_its_file(tmp_path: Path) -> None:
     samples = write_run(tmp_path / "out", {0: make_record([1, 1])})
     assert guess_name([samples]) == "model-a"
-    other = write_run(tmp_path / "b", {0: make_record([1, 1])}, model_args="pretrained=lab/b")
+    other = write_run(tmp_path / "b", {0: make_record([1, 1])}, model_args="name=b")
     with pytest.raises(ResponsesError, match="several models: model-a, b"):
         guess_name([samples, other])
     for file in (tmp_path / "b").glob("*_results.json"):
