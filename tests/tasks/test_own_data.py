@@ -189,7 +189,10 @@ def test_answers_that_nobody_could_grade(
     ("images: pictures", "answer is missing"),
     ("anwser: text", "'anwser' is unknown: did you mean 'answer'?; answer is missing"),
     ("answer: text\ncolour: red", "'colour' is unknown; known keys: data, answer, images"),
-    ("answer: text\nvariant: default", "variant should be one of steps, free, not 'default'"),
+    (
+        "answer: text\nvariant: default",
+        "variant should be one of steps, free, answer, not 'default'",
+    ),
     ("answer: text\nlanguage: de", "language should be one of en, zh, not 'de'"),
     (
         "answer: text\nevidence: picture",
@@ -289,6 +292,7 @@ def test_the_documents(tmp_path: Path) -> None:
         reasoning=tuple(GOLD),
         answer="4",
         options=("1", "0.0000001"),
+        references=(),
         tolerance=0.0,
         ability=("Math",),
         relation=None,
