@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
-from tests.support.dist import build_dist
 from tests.support.fork_server import AVAILABLE, ROOT
 from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
@@ -26,7 +25,7 @@ SERVER = "fork_server"  # key in the data that the controller of pytest-xdist se
 # Modules that take over 10 s on an idle machine. The first need the fork server, which takes 10 s
 # to start, only later.
 LONG = (
-    *("tests/judging/test_hf_backend.py", "tests/judging/test_resume.py"),
+    *("tests/judging/test_hf_backend.py", "tests/judging/test_killed_runs.py"),
     *("tests/test_readme.py", "tests/test_end_to_end.py", "tests/test_any_task_end_to_end.py"),
     *("tests/test_reform_end_to_end.py", "tests/test_score.py", "tests/judging/test_cache.py"),
     *("tests/test_judging_end_to_end.py", "tests/reasoning/test_hostile.py"),
@@ -142,12 +141,6 @@ def fresh_demo(shared_folder: Path) -> Run:
     folder = build_once(shared_folder / "fresh-demo", build)
     said = (folder / "said").read_text(encoding="utf-8")
     return Run(said, 0, folder / "results")
-
-
-@pytest.fixture(scope="session")
-def release(shared_folder: Path) -> Path:
-    """A folder with ``dist``: the wheel and the source archive, and ``checkout``: their source."""
-    return build_once(shared_folder / "release", build_dist)
 
 
 @pytest.fixture(scope="session")
