@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.filters.metrics import METRICS as OURS
-from lmms_rpts.host.prompts import with_steps
+from lmms_rpts.host.documents import with_steps
 from tests.support.environment import write_config
 from tests.support.foreign_task import (
     OWN_FILTERS,
