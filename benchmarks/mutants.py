@@ -1,10 +1,10 @@
-"""A random sample of mutants of the modules of ``grading`` or ``stats``, and those that survive.
+"""Mutants of a module or package, or a random sample of them, and those that survive.
 
 A mutant differs from a module in one operator, constant or condition within a function. It is
 killed if a row of the grading corpus gets another grade, or if a test of the module fails. Each
 mutant runs in a process of its own, forked from one that has imported the libraries.
 
-Run: ``python -m benchmarks.mutants grading --sample 150 [--seed 1]``
+Run: ``python -m benchmarks.mutants lmms_rpts/grading --sample 150 [--seed 1]``
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import random
-import signal
+import resource
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -30,11 +30,13 @@ import scipy.special  # noqa: F401
 import sklearn.metrics  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
-STATS = {
+TESTS = {  # where they are not tests/PACKAGE/test_MODULE.py
     "agreement": "tests/analysis/test_agreement.py",
     "measures": "tests/stats/test_step_intervals.py tests/stats/test_step_measures.py",
     "permutation": "tests/analysis/test_comparison.py",
     "step_labels": "tests/stats/test_step_measures.py tests/stats/test_published_metrics.py",
+    "metric": "tests/reasoning/test_tree_and_metric.py tests/reasoning/test_long_chains.py",
+    "tree": "tests/reasoning/test_tree_and_metric.py tests/reasoning/test_limits.py",
 }
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -42,7 +44,8 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.And: ast.Or,
     ast.Or: ast.And, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
-LIMIT_S = 300
+LIMIT_S = 120
+"""Processor time of the tests of a mutant."""
 
 
 def places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, object]]:
@@ -99,12 +102,12 @@ def is_killed(package: str, module: str) -> bool:
             return True
         tests = [f"tests/grading/test_{name}.py" for name in ("grader", "formulas", "statement")]
     else:
-        tests = STATS.get(module, f"tests/stats/test_{module}.py").split()
+        tests = TESTS.get(module, f"tests/{package}/test_{module}.py").split()
     hypothesis.settings.register_profile("mutants", max_examples=30, deadline=None)
     return pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-n", "0", *tests]) != 0
 
 
-def survives(package: str, path: Path, at: int) -> bool:
+def survives(path: Path, at: int) -> bool:
     """Whether no test fails for the mutant number ``at`` of a module."""
     child = os.fork()
     if child:
@@ -112,14 +115,14 @@ def survives(package: str, path: Path, at: int) -> bool:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    signal.alarm(LIMIT_S)  # its end counts as a kill
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))  # its end counts as a kill
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         node, name, value = list(places(tree))[at]
         setattr(node, name, value)
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         sys.meta_path.insert(0, Mutated(module, tree, path))
-        os._exit(is_killed(package, path.stem))
+        os._exit(is_killed(path.relative_to(ROOT).parts[1], path.stem))
     except BaseException:
         os._exit(1)
 
@@ -127,17 +130,18 @@ def survives(package: str, path: Path, at: int) -> bool:
 def main() -> None:
     """Print each surviving mutant: file, line, and the code before and after."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("package", choices=["grading", "stats"])
-    parser.add_argument("--sample", type=int, default=150)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--sample", type=int, help="number of mutants; default: all")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    paths = sorted((ROOT / "lmms_rpts" / options.package).rglob("[a-z]*.py"))
+    root = options.path.absolute()
+    paths = sorted(root.rglob("[a-z]*.py")) or [root]
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
     every = [(path, at) for path in paths for at in range(len(list(places(trees[path]))))]
     counts: Counter[str] = Counter()
-    for path, at in random.Random(options.seed).sample(every, options.sample):
+    for path, at in random.Random(options.seed).sample(every, options.sample or len(every)):
         counts["mutants"] += 1
-        if survives(options.package, path, at):
+        if survives(path, at):
             counts["survivors"] += 1
             node, name, value = list(places(trees[path]))[at]
             before = ast.unparse(node)

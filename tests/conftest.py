@@ -26,16 +26,15 @@ SERVER = "fork_server"  # key in the data that the controller of pytest-xdist se
 # Modules that take over 10 s on an idle machine. The first need the fork server, which takes 10 s
 # to start, only later.
 LONG = (
-    *("tests/judging/test_hf_backend.py", "tests/judging/test_resume.py"),
+    "tests/judging/test_hf_backend.py",
     *("tests/test_readme.py", "tests/test_end_to_end.py", "tests/test_any_task_end_to_end.py"),
     *("tests/test_reform_end_to_end.py", "tests/test_score.py", "tests/judging/test_cache.py"),
-    *("tests/test_judging_end_to_end.py", "tests/reasoning/test_hostile.py"),
-    *("tests/judging/test_faults.py", "tests/test_fork_server.py"),
+    *("tests/test_judging_end_to_end.py", "tests/test_fork_server.py"),
     *("tests/report/test_rating_page.py", "tests/report/test_browser.py"),
-    *("tests/test_score_any_run.py", "tests/tasks/test_any_task_faults.py", "tests/test_plugin.py"),
-    *("tests/tasks/test_any_task_refusals.py", "tests/test_sweep_commands.py"),
-    *("tests/tasks/test_own_tasks.py", "tests/test_benchmarks.py", "tests/test_release.py"),
-    *("tests/judging/test_openai_backend.py", "tests/judging/test_hostile_servers.py"),
+    *("tests/test_score_any_run.py", "tests/host/test_any_task_faults.py", "tests/test_plugin.py"),
+    "tests/host/test_any_task_refusals.py",
+    *("tests/host/test_own_tasks.py", "tests/test_benchmarks.py", "tests/test_release.py"),
+    "tests/judging/test_openai_backend.py",
     *("tests/test_likelihood_end_to_end.py", "tests/test_rome_end_to_end.py"),
     *("tests/test_cmmath_end_to_end.py", "tests/tasks/test_cmmath_grading.py"),
     *("tests/test_doctor.py", "tests/test_loggers.py", "tests/test_outside_benchmark.py"),

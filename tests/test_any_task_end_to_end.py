@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.filters.metrics import METRICS as OURS
-from lmms_rpts.host.prompts import with_steps
+from lmms_rpts.host.documents import with_steps
 from tests.support.environment import write_config
 from tests.support.foreign_task import (
     OWN_FILTERS,
@@ -21,7 +20,11 @@ from tests.support.foreign_task import (
     ForeignTask,
     SeeingJudge,
     make_document,
+    record_of,
+    records_of,
     response_to,
+    rows_of,
+    settings,
     write_foreign_task,
 )
 from tests.support.lmms import Run, run_lmms_eval
@@ -29,55 +32,25 @@ from tests.support.tables import table
 
 pytestmark = pytest.mark.slow
 
+Many = tuple[Run, SeeingJudge]
+
 ON_PATHS = "doc_to_visual: !function utils.paths\n"
 ON_MESSAGES = "doc_to_messages: !function utils.messages\n"
 
 
-@dataclass(frozen=True)
-class Done:
-    """A run, its judge, and the rows of its samples."""
-
-    run: Run
-    judge: SeeingJudge
-
-    def rows(self, task: str) -> list[dict[str, Any]]:
-        """The lines of a task's samples, from all its pipelines."""
-        files = list(self.run.folder.rglob(f"*_samples_{task}.jsonl"))
-        assert len(files) == 1, self.run.output
-        # Not splitlines(): lmms-eval leaves U+2028 inside its JSON, which would split a line.
-        lines = files[0].read_text(encoding="utf-8").split("\n")
-        return [json.loads(line) for line in lines if line.strip()]
-
-    def records(self, task: str = "colours_rpts") -> dict[int, Any]:
-        """The records by document, one line each."""
-        found = [(row["doc_id"], record_of(row)) for row in self.rows(task)]
-        there = [(doc_id, record) for doc_id, record in found if record is not None]
-        assert len(there) == len(dict(there)), "a document has several records"
-        return dict(there)
-
-    def of_the_task(self, task: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """The task's own metrics with their standard errors, and the lines of its own pipelines."""
-        rows = [row for row in self.rows(task) if record_of(row) is None]
-        for row in rows:
-            del row["letter_acc"]["random"]
-        metrics = {
-            name: value
-            for name, value in self.run.results[task].items()
-            if name.startswith(("length", "letter_acc", "percent")) and "_stderr_cl" not in name
-        }
-        # Two pipelines of percent and length with standard errors, letter_acc without.
-        assert len(metrics) == 12, self.run.output
-        return metrics, sorted(rows, key=lambda row: (row["doc_id"], json.dumps(row)))
-
-
-def record_of(row: Mapping[str, Any]) -> Any:
-    """The record of a line; None for lines of the task's own pipelines."""
-    found = row["filtered_resps"]
-    texts = found if isinstance(found, list) else [found]
-    if not all(isinstance(text, str) and text.startswith('{"schema"') for text in texts):
-        return None
-    records = [json.loads(text) for text in texts]
-    return records if len(records) > 1 else records[0]
+def of_the_task(done: Run, task: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The task's own metrics with their standard errors, and the lines of its own pipelines."""
+    rows = [row for row in rows_of(done, task) if record_of(row) is None]
+    for row in rows:
+        del row["letter_acc"]["random"]
+    metrics = {
+        name: value
+        for name, value in done.results[task].items()
+        if name.startswith(("length", "letter_acc", "percent")) and "_stderr_cl" not in name
+    }
+    # Two pipelines of percent and length with standard errors, letter_acc without.
+    assert len(metrics) == 12, done.output
+    return metrics, sorted(rows, key=lambda row: (row["doc_id"], json.dumps(row)))
 
 
 def evaluate(
@@ -88,7 +61,7 @@ def evaluate(
     model: str = "",
     processes: int = 1,
     env: Mapping[str, str] | None = None,
-) -> Done:
+) -> Many:
     """Runs the tasks ``names`` below ``folder``: on responses by task, or with a model."""
     rows = [
         {"task": name, "doc_id": at, "response": response}
@@ -104,10 +77,10 @@ def evaluate(
             folder / f"out-{'-'.join(names)[:40]}-{processes}",
             *("--model", chosen[0], "--model_args", chosen[1], "--tasks", ",".join(names)),
             *("--include_path", str(folder), *more),
-            env={"LMMS_RPTS_JUDGE": "openai:fake", "OPENAI_BASE_URL": server.url, **(env or {})},
+            env=settings(server, **(env or {})),
             processes=processes,
         )
-    return Done(run, judge)
+    return run, judge
 
 
 def said_by(task: ForeignTask) -> list[str]:
@@ -154,7 +127,7 @@ TASKS: dict[str, dict[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def many(tmp_path_factory: pytest.TempPathFactory) -> Many:
     folder = tmp_path_factory.mktemp("many")
     tasks = {
         name: write_foreign_task(folder / name, name=name, **how) for name, how in TASKS.items()
@@ -167,10 +140,10 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return evaluate(folder, [*said], said=said)
 
 
-def test_thinking_is_stripped_for_the_task_alone(many: Done) -> None:
+def test_thinking_is_stripped_for_the_task_alone(many: Many) -> None:
     """lmms-eval strips thinking for the task's own metrics; the record contains it."""
-    assert many.of_the_task("thinking_rpts") == many.of_the_task("thinking")
-    for row in many.rows("thinking_rpts"):
+    assert of_the_task(many[0], "thinking_rpts") == of_the_task(many[0], "thinking")
+    for row in rows_of(many[0], "thinking_rpts"):
         if record_of(row) is None:
             assert "<think>" not in row["filtered_resps"]
         else:
@@ -188,23 +161,25 @@ def test_thinking_is_stripped_for_the_task_alone(many: Done) -> None:
     ("bare", {"exact_match,none": 1.0, "accuracy,rpts": 1.0}),
     *((name, {"rpts_visual,rpts": 0.9}) for name in ("visuals", "paths", "messages", "both")),
 )
-def test_the_metrics_of_a_task_and_ours(many: Done, task: str, expected: dict[str, float]) -> None:
-    found = many.run.results[f"{task}_rpts"]
-    assert {name: found[name] for name in expected} == pytest.approx(expected), many.run.output
+def test_the_metrics_of_a_task_and_ours(
+    many: tuple[Run, SeeingJudge], task: str, expected: dict[str, float]
+) -> None:
+    found = many[0].results[f"{task}_rpts"]
+    assert {name: found[name] for name in expected} == pytest.approx(expected), many[0].output
     assert ("accuracy,rpts" in found) == (task != "named")
     assert ("rpts_rpts,rpts" in found) == (task == "named")
 
 
-def test_images_however_the_task_gives_them(many: Done) -> None:
+def test_images_however_the_task_gives_them(many: Many) -> None:
     for name in ("visuals", "paths", "messages", "both"):
-        assert len(many.records(f"{name}_rpts")) == 6
-    assert {claimed for claimed, _ in many.judge.seen} == {*range(6)}
-    assert all(shown == [claimed] for claimed, shown in many.judge.seen)
+        assert len(records_of(many[0], f"{name}_rpts")) == 6
+    assert {claimed for claimed, _ in many[1].seen} == {*range(6)}
+    assert all(shown == [claimed] for claimed, shown in many[1].seen)
 
 
-def test_examples_in_a_prompt_do_not_ask_for_steps(many: Done) -> None:
+def test_examples_in_a_prompt_do_not_ask_for_steps(many: Many) -> None:
     asked = with_steps("").strip()
-    prompts = [row["input"] for row in many.rows("fewshot_rpts_steps")]
+    prompts = [row["input"] for row in rows_of(many[0], "fewshot_rpts_steps")]
     assert prompts
     for prompt in prompts:
         assert prompt.count("Which colour has") == 3
@@ -218,17 +193,17 @@ def test_examples_in_a_prompt_do_not_ask_for_steps(many: Done) -> None:
 def test_a_real_model_and_nothing_of_the_task_is_changed(tmp_path: Path, tiny_llava: str) -> None:
     task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
     more = ("--gen_kwargs", "max_new_tokens=12")
-    plain = evaluate(tmp_path, ["colours"], *more, model=tiny_llava)
-    assert not plain.judge.kinds
-    ours = evaluate(tmp_path, ["colours_rpts"], *more, model=tiny_llava, processes=2)
-    assert ours.of_the_task("colours_rpts") == plain.of_the_task("colours")
-    assert len(ours.records()) == len(task.documents)
-    results = ours.run.results["colours_rpts"]
+    plain, unasked = evaluate(tmp_path, ["colours"], *more, model=tiny_llava)
+    assert not unasked.kinds
+    ours, judge = evaluate(tmp_path, ["colours_rpts"], *more, model=tiny_llava, processes=2)
+    assert of_the_task(ours, "colours_rpts") == of_the_task(plain, "colours")
+    assert len(records_of(ours)) == len(task.documents)
+    results = ours.results["colours_rpts"]
     assert {f"{name},rpts" for name in OURS} <= results.keys()
     assert not any(f"{name},whole" in results for name in OURS)
     assert results["rpts_visual,rpts"] == pytest.approx(0.9)
-    assert len(ours.judge.seen) == 6
-    assert all(shown == [claimed] for claimed, shown in ours.judge.seen)
+    assert len(judge.seen) == 6
+    assert all(shown == [claimed] for claimed, shown in judge.seen)
 
 
 def test_a_chat_model_on_messages(tmp_path: Path, tiny_llava: str) -> None:
@@ -237,11 +212,11 @@ def test_a_chat_model_on_messages(tmp_path: Path, tiny_llava: str) -> None:
         task = write_foreign_task(tmp_path / name, name=name, visuals=visuals)
     names = ["alone_rpts", "alone_rpts_steps", "both_rpts", "both_rpts_steps"]
     more = ("--limit", "2", "--gen_kwargs", "max_new_tokens=8")
-    done = evaluate(tmp_path, names, *more, model=tiny_llava)
+    done, judge = evaluate(tmp_path, names, *more, model=tiny_llava)
     for name in names:
-        questions = [each["instance"]["context"] for each in done.records(name).values()]
-        assert questions == [doc["question"] for doc in task.documents[:2]], done.run.output
-    assert all(shown == [claimed] for claimed, shown in done.judge.seen)
+        questions = [each["instance"]["context"] for each in records_of(done, name).values()]
+        assert questions == [doc["question"] for doc in task.documents[:2]], done.output
+    assert all(shown == [claimed] for claimed, shown in judge.seen)
 
 
 def test_the_right_image_comes_with_the_right_claim(tmp_path: Path) -> None:
@@ -251,9 +226,9 @@ def test_the_right_image_comes_with_the_right_claim(tmp_path: Path) -> None:
     write_foreign_task(tmp_path, documents)
     said = {"colours_rpts": [[response_to(doc, "A"), response_to(doc, "B")] for doc in documents]}
     more = ("--offset", "2", "--limit", "4", "--repeats", "2")
-    done = evaluate(tmp_path, [*said], *more, said=said, processes=2)
-    records = done.records()
-    assert set(records) == {2, 3, 4, 5}, done.run.output
+    done, judge = evaluate(tmp_path, [*said], *more, said=said, processes=2)
+    records = records_of(done)
+    assert set(records) == {2, 3, 4, 5}, done.output
     for doc_id, both in records.items():
         # lmms-eval grades only the first response: the second one's correctness is unknown.
         assert [each["answer"]["correct"] for each in both] == [True, None]
@@ -263,9 +238,9 @@ def test_the_right_image_comes_with_the_right_claim(tmp_path: Path) -> None:
             named = [f"colours_rpts#{doc_id}/{at}" for at in range(2)]
             assert each["instance"]["visual_clue"] == named
             assert each["instance"]["context"] == documents[doc_id]["question"]
-    assert {claimed for claimed, _ in done.judge.seen} == {4, 5, 6, 7, 10, 11}
-    assert all(shown == [claimed] for claimed, shown in done.judge.seen)
-    found = done.run.results["colours_rpts"]
+    assert {claimed for claimed, _ in judge.seen} == {4, 5, 6, 7, 10, 11}
+    assert all(shown == [claimed] for claimed, shown in judge.seen)
+    found = done.results["colours_rpts"]
     assert (found["accuracy,rpts"], found["rpts_visual,rpts"]) == (1.0, pytest.approx(0.9))
 
 
@@ -286,15 +261,15 @@ metric_list:
   - {metric: hit, aggregation: mean, higher_is_better: true}
 """
     said = {"colours_rpts": said_by(write_foreign_task(tmp_path, metrics=metrics, utils=MIXED))}
-    one = evaluate(tmp_path, [*said], said=said)
-    two = evaluate(tmp_path, [*said], said=said, processes=2)
-    assert one.records() == two.records()
-    assert two.run.results["colours_rpts"]["accuracy,rpts"] == 0.5
+    one, _ = evaluate(tmp_path, [*said], said=said)
+    two, _ = evaluate(tmp_path, [*said], said=said, processes=2)
+    assert records_of(one) == records_of(two)
+    assert two.results["colours_rpts"]["accuracy,rpts"] == 0.5
     (tmp_path / "idle").mkdir()
     write_foreign_task(tmp_path / "idle", metrics=metrics, utils=MIXED)
-    idle = evaluate(tmp_path / "idle", [*said], "--limit", "1", said=said, processes=2)
-    assert len(idle.records()) == 1
-    assert idle.run.results["colours_rpts"]["accuracy,rpts"] == 0.0
+    idle, _ = evaluate(tmp_path / "idle", [*said], "--limit", "1", said=said, processes=2)
+    assert len(records_of(idle)) == 1
+    assert idle.results["colours_rpts"]["accuracy,rpts"] == 0.0
 
 
 # ---- how runs end
@@ -320,7 +295,7 @@ def test_the_message_to_the_user_comes_last(
 ) -> None:
     write_foreign_task(tmp_path, utils=RAISING)
     env = write_config(tmp_path, **settings) if "correct" in settings else settings
-    done = evaluate(tmp_path, ["colours_rpts"], env=env).run
+    done, _ = evaluate(tmp_path, ["colours_rpts"], env=env)
     assert not list(done.folder.rglob("*_results.json"))
     _, found, message = done.output.rpartition("Error during evaluation: ")
     assert found
@@ -331,7 +306,7 @@ def test_the_message_to_the_user_comes_last(
 def test_a_process_that_fails_keeps_nobody_waiting(tmp_path: Path) -> None:
     """The first process fails in the task's own metrics, while the second waits for its values."""
     said = {"colours_rpts": said_by(write_foreign_task(tmp_path, utils=RAISING))}
-    done = evaluate(tmp_path, [*said], said=said, processes=2).run
+    done, _ = evaluate(tmp_path, [*said], said=said, processes=2)
     assert "Process 0 of this run failed while it computed the task's own metrics" in done.output
     assert "could not agree" not in done.output
     assert not list(done.folder.rglob("*_results.json"))

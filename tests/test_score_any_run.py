@@ -19,13 +19,15 @@ from tests.support.foreign_task import (
     ForeignTask,
     SeeingJudge,
     make_document,
+    records_of,
+    replay,
     response_to,
+    settings,
     write_foreign_task,
 )
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run
 from tests.support.tables import table
-from tests.test_any_task_end_to_end import records_of, replay, settings
 
 pytestmark = pytest.mark.slow
 

@@ -252,14 +252,6 @@ def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) ->
     assert "--judge" in done.output
 
 
-def test_two_sets_need_two_names(command: Command, data: Path) -> None:
-    done = command("--judge", "lexical", "--data", data, "--data", data.parent)
-    assert done.exit_code == 2
-    assert "Two data sets are called 'processbench'" in done.output
-    done = command("--judge", "lexical", "--data", f"a={data}", "--data", f"b={data}", "--dry-run")
-    assert done.exit_code == 0
-
-
 def test_a_wrong_key_stops_with_the_servers_words_and_writes_nothing(
     command: Command, served: Callable[[Answer], JudgeServer], data: Path, tmp_path: Path
 ) -> None:
@@ -358,33 +350,6 @@ def test_the_list_names_every_set_and_what_was_found(command: Command, data: Pat
     for words in ("processbench: ", "Licence: ", "git clone", "Found as mine: 60 chains"):
         assert words in done.output
     assert "Found" not in command("--list").output
-
-
-def test_markup_in_a_row_is_escaped_everywhere(
-    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
-) -> None:
-    """Markup in a chain, its id and the judge's reply; and steps of 100,000 characters."""
-    rows = make_rows(20)
-    for row in rows:
-        row["id"] += HOSTILE
-        row["problem"] += HOSTILE
-        row["steps"] = [f"{text} {HOSTILE}" for text in row["steps"]]
-    rows[0]["steps"][0] += "x" * 100_000
-    path = write_rows(tmp_path / "a" / f"{HOSTILE.replace('/', '')[:40]}.json", rows)
-    served(lambda body: f"{HOSTILE}\nScore: 0.3")
-    html, md, csv = (tmp_path / name for name in ("v.html", "v.md", "v.csv"))
-    named = f"<b>{'x' * 50}={path}"
-    done = command(
-        *("--judge", "openai:m", "--data", named, "-o", tmp_path / "v.json"),
-        *("-o", html, "-o", md, "-o", csv),
-    )
-    assert done.exit_code == 0, done.output
-    assert "\x1b[31m" not in done.output
-    page = html.read_text(encoding="utf-8")
-    assert "<script>window.hacked" not in page
-    assert "<img src=x" not in page
-    assert "<b>x" not in page
-    assert "<b>x" not in md.read_text(encoding="utf-8")
 
 
 def test_sets_with_pictures_are_blind(command: Command, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.host.correctness import greatest_value, no_scale, on_scale, parse_criterion, survey
-from lmms_rpts.host.names import SUFFIX, split_name
+from lmms_rpts.host.task_index import SUFFIX, split_name
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.responses import (
     LikelihoodError,

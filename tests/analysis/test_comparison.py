@@ -20,7 +20,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.permutation import EXACT, holm, swap_test
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
-from tests.support.runs import make_record, write_run
+from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table
 
 NAN = math.nan
@@ -404,3 +404,17 @@ def test_changed_data_are_counted(tmp_path: Path) -> None:
     b = make_run(tmp_path, changed, "b")
     assert compare_runs(a, b, resamples=10).changed == 2
     assert compare_runs(a, a, resamples=10).changed == 0
+
+
+def test_counts_are_compared_beyond_one(tmp_path: Path) -> None:
+    """Two chains of three steps and two of two: 2.5 and 2; the interval is not cut to [0, 1]."""
+    long = (*STEPS[:1], "Text0 -> It shuts at eight.", "Conclusion0 + Conclusion1 -> Closed.")
+    a = {at: make_record([1.0] * 3, steps=long) for at in range(2)}
+    a |= {at: make_record([1.0] * 2) for at in range(2, 4)}
+    b = {at: make_record([1.0] * 2) for at in range(4)}
+    runs = [read_run(write_run(tmp_path / name, records)) for name, records in (("a", a), ("b", b))]
+    comparison = compare_runs(runs[0], runs[1], resamples=200)
+    (found,) = [each for each in comparison.metrics if each.metric == "steps"]
+    assert (found.a, found.b, found.difference) == (2.5, 2.0, -0.5)
+    assert found.low is not None
+    assert found.low <= -0.5

@@ -12,12 +12,15 @@ from tests.support.foreign_task import (
     VISUALS,
     ForeignTask,
     SeeingJudge,
+    record_of,
+    records_of,
     response_to,
+    rows_of,
+    settings,
     write_foreign_task,
 )
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.tables import table
-from tests.test_any_task_end_to_end import record_of, records_of, rows_of, settings
 
 pytestmark = pytest.mark.slow
 

@@ -200,7 +200,7 @@ def test_a_task_of_the_same_name_wins(tmp_path: Path) -> None:
 STEPS_IN_CHATS = """
 import lmms_rpts
 from lmms_eval.tasks import TaskManager
-from lmms_rpts.host.prompts import with_steps
+from lmms_rpts.host.documents import with_steps
 manager = TaskManager(include_path={path!r})
 for kind in ("chat", "simple"):
     task = manager.load_task_or_group(["colours_rpts_steps"], task_type=kind)["colours_rpts_steps"]
