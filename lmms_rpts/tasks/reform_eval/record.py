@@ -169,7 +169,9 @@ class ReformRecord(Record):
     settings: ReformAsking = Field(description="how samples were presented and graded")
 
     @classmethod
-    def alike(cls, one: AbstractSet[ReformAsking], other: AbstractSet[ReformAsking]) -> bool:
+    def same_settings(
+        cls, one: AbstractSet[ReformAsking], other: AbstractSet[ReformAsking]
+    ) -> bool:
         """Whether samples were presented in the same way, ignoring what differs between tasks."""
         reductions = {each.reduction for each in one | other} - {None}
         of_tasks = {"reduction": None, "history": "gold"}
