@@ -19,7 +19,6 @@ from lmms_rpts.tasks.cmmath.prompts import (
     recognised,
 )
 from tests.support.cmmath import make_doc
-from tests.support.growth import assert_linear
 from tests.support.tables import table
 
 # --- notation ------------------------------------------------------------------------------------
@@ -97,18 +96,6 @@ HOSTILE = (
     *("$$\\underline{}", "<img ", "<", "<br", "<br>", " ", "\n", " \n", "|", " | ", "{", "}", "{}"),
     *("\\", "<{}", "{{1}^{{}^\\circ", "{c}{{{m}}^{", "\\left", "\\underline{}{", "\\quad"),
 )
-
-
-@table("piece", *HOSTILE)
-@table("frame", "{}", "$${}$$", "$#|{}|\n#$", "x{}$$y", parts=4)
-def test_any_text_is_read_in_linear_time(frame: str, piece: str) -> None:
-    def read(text: str) -> None:
-        readable(text)
-        blanks(text)
-        without_image_tags(text)
-        recognised(text)
-
-    assert_linear(read, lambda n: frame.replace("{}", piece * n), 12_500 // len(piece))
 
 
 @given(st.lists(st.sampled_from([*HOSTILE, "a", "1", "，", "#"]), max_size=30).map("".join))
