@@ -206,13 +206,13 @@ def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 def _add_wrapped(manager: Any, task_list: Any) -> None:
     """Register requested names such as ``mmmu_val_rpts``."""
-    from lmms_rpts.host.names import add_wrapped
+    from lmms_rpts.host.task_index import add_wrapped
 
     add_wrapped(manager, [task_list] if isinstance(task_list, str) else task_list or [])
 
 
 def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
-    from lmms_rpts.host.names import wrapped_name
+    from lmms_rpts.host.task_index import wrapped_name
 
     config, asked = original(manager, name), wrapped_name(manager, name)
     if asked is None:

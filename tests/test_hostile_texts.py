@@ -19,6 +19,8 @@ from lmms_rpts.judging.parsers import parse_score, parse_yes_no
 from lmms_rpts.reasoning import extract_chain, parse_chain, select_reasoning
 from lmms_rpts.tasks.cmmath.data import form_of
 from lmms_rpts.tasks.reform_eval import published
+from lmms_rpts.tasks.reform_eval.filter import outputs_of
+from lmms_rpts.tasks.reform_eval.prompts import reply
 from lmms_rpts.tasks.rome.matchers import match
 from lmms_rpts.tasks.rome.strict import grade_strictly
 from tests.support.growth import assert_linear
@@ -74,6 +76,10 @@ def grade_reform(text: str) -> None:
     for matcher in (published.ocr_open_ended, published.kie_open_ended):
         matcher(text, "a a a a a a a a b")
         matcher(text, text[: len(text) // 2] + "x")
+    asked = {"options": ["Yes", "No"], "order": [0, 1], "marks": "AB"}
+    reply(text, asked, "upper", begun=True)
+    for outputs in (f"('{text}', None)", f"({text})"):
+        outputs_of(outputs)
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
@@ -145,6 +151,7 @@ PIECES = (
     *("当x<1时，", "甲比乙", "(东)", "向左", "1,000", "1.5 ", "12 cm ", "New York, ", "the ", "1+"),
     *("red panda\n\n", "分数", "score ", "8/10 ", "０．８", "key=", "://", "key='", KEY[:7]),
     *("<|", "<|a", "[", "\u200b", "<<<\n", "《", ";/[", "one two ", "A.", "\\underline{", "(1) "),
+    *("\nUser", "',", "'a', "),
 )
 FRAMES = ("{}", "答案：{}", "Final answer: {}xy", "Conclusion 0: from Image 0, {}\nagree", "1. {}!")
 FRAMES += ("<think>Image 0.</think>{}", "Score: {}", "\\boxed{{{}")

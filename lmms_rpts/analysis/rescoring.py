@@ -14,7 +14,7 @@ from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.host.correctness import greatest_value, no_scale, on_scale, parse_criterion, survey
-from lmms_rpts.host.names import SUFFIX, split_name
+from lmms_rpts.host.task_index import SUFFIX, split_name
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.responses import (
     LikelihoodError,
@@ -355,9 +355,9 @@ def plan_parts(extents: Sequence[Extent], name: str | None = None) -> tuple[Part
     """
     first, size = extents[0], max(each.stop - each.start for each in extents)
     whole = all(each.stop == each.total for each in extents)
-    alike = all((each.start, each.repeats) == (first.start, first.repeats) for each in extents)
+    same_range = all((each.start, each.repeats) == (first.start, first.repeats) for each in extents)
     cut = all(whole or each.stop == min(each.start + size, each.total) for each in extents)
-    if len(extents) == 1 or (alike and cut):
+    if len(extents) == 1 or (same_range and cut):
         tasks = [each.task for each in extents]
         groups = (group for group, members in _members().items() if members == {*tasks})
         name = name or next(groups, ",".join(tasks))

@@ -9,12 +9,11 @@ import typer
 
 from lmms_rpts.commands.common import (
     Images,
-    ImageSize,
     IncludePath,
     OneRun,
     check_suffixes,
     image_advice,
-    spare,
+    protect_inputs,
 )
 
 
@@ -35,7 +34,6 @@ def rate(
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the sample.")] = 0,
     images: Images = None,
     include_path: IncludePath = None,
-    image_size: ImageSize = 800,
 ) -> None:
     """Collect human ratings for a sample of steps, to measure how far a judge can be trusted.
 
@@ -53,16 +51,11 @@ def rate(
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     found = read_run(run)
-    spare([found], [output], page_of="rate")
+    protect_inputs([found], [output], page_of="rate")
     sample = draw_sample(found, steps, seed)
     recorded = recorded_images([found])
     written = write_rating_page(
-        sample,
-        output,
-        images=images,
-        include_path=include_path,
-        longest_side=image_size,
-        recorded=recorded,
+        sample, output, images=images, include_path=include_path, recorded=recorded
     )
     typer.echo(
         f"{written.path}: {written.steps} steps of {written.responses} responses, "

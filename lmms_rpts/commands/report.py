@@ -16,8 +16,8 @@ from lmms_rpts.commands.common import (
     Validities,
     fail,
     image_advice,
+    protect_inputs,
     read_validities,
-    spare,
 )
 
 
@@ -46,17 +46,6 @@ def report(
             show_default=False,
         ),
     ] = None,
-    zoom_size: Annotated[
-        int | None,
-        typer.Option(
-            "--zoom-size",
-            min=32,
-            max=4096,
-            help="Longer side of enlarged images, in pixels. Default: 640 in one file, 1600 in a "
-            "folder.",
-            show_default=False,
-        ),
-    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     validity: Validities = None,
 ) -> None:
@@ -80,7 +69,7 @@ def report(
         )
     files = read_validities(validity)
     found = read_all_runs(runs).every
-    spare(found, [output], *(each.path for each in files), page_of="report")
+    protect_inputs(found, [output], *(each.path for each in files), page_of="report")
     written = write_report(
         found,
         output.expanduser(),
@@ -89,7 +78,6 @@ def report(
         images=images,
         include_path=include_path,
         longest_side=image_size,
-        zoom_side=zoom_size,
         validity=files,
         limit=limit,
     )

@@ -134,7 +134,7 @@ def _score(
     verbose: bool,
 ) -> None:
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
-    from lmms_rpts.host.names import own_tasks
+    from lmms_rpts.host.task_index import own_tasks
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
     from lmms_rpts.runs.task_grades import write_task_grades
     from lmms_rpts.tasks.benchmark import answered_tasks

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmms_rpts.base.escaping import count, did_you_mean, listed, shorten
-from lmms_rpts.commands.common import Runs, check_outputs, check_suffixes, fail, spare, write_file
+from lmms_rpts.commands.common import (
+    Runs,
+    check_outputs,
+    check_suffixes,
+    fail,
+    protect_inputs,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
@@ -56,9 +63,6 @@ def tree(
         int,
         typer.Option("--lines", min=1, max=60, help="Lines of text per step; the rest is cut off."),
     ] = 6,
-    transparent: Annotated[
-        bool, typer.Option("--transparent", help="Leave out the white background.")
-    ] = False,
 ) -> None:
     """Draw the reasoning of a response as a tree, as a figure for a paper.
 
@@ -78,12 +82,12 @@ def tree(
     check_suffixes([output], (".svg",), plotted=())
     check_outputs([output])
     found = read_runs(runs)
-    spare(found, [output])
+    protect_inputs(found, [output])
     name = _task(found, instance, task)
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
     trees = _trees(chosen, gold, Sizes(node=node_width, lines=lines))
     title = f"{'Gold reasoning' if gold else 'Reasoning'}: {name} {instance}"
-    write_file(output, figure_svg(trees, title, legend=legend, background=not transparent))
+    write_file(output, figure_svg(trees, title, legend=legend))
 
 
 def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:

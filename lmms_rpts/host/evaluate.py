@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from lmms_rpts.base.terminal import log_to
-from lmms_rpts.host.wanted_tasks import only_tasks
+from lmms_rpts.host.task_index import only_tasks
 
 LOG = "--log-to"
 """The first argument, followed by a file for lmms-eval's output, except progress bars."""

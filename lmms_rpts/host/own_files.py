@@ -12,7 +12,7 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import load_settings, options_given
-from lmms_rpts.host.names import read_simply
+from lmms_rpts.host.task_index import read_simply
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY

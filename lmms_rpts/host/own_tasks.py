@@ -14,7 +14,7 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.host.names import filters_of, wrapped_name
+from lmms_rpts.host.task_index import filters_of, wrapped_name
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.benchmark import all_filters, filter_names, refuse_unknown_settings
 from lmms_rpts.tasks.data import DataError, raise_faults

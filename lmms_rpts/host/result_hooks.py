@@ -155,7 +155,7 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
 def with_places(results: Any) -> Any:
     """The results of an evaluation, with its settings and places; None in other processes."""
     try:
-        from lmms_rpts.host.names import is_scored
+        from lmms_rpts.host.task_index import is_scored
         from lmms_rpts.tasks.benchmark import configuration, record_places
 
         configs = (results or {}).get("configs") or {}

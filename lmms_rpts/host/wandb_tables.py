@@ -9,7 +9,7 @@ from loguru import logger
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import FieldError
-from lmms_rpts.host.names import filters_of
+from lmms_rpts.host.task_index import filters_of
 from lmms_rpts.runs.record import Cell, Record
 from lmms_rpts.runs.samples import records_of_sample
 from lmms_rpts.tasks.benchmark import filter_names, record_types

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from loguru import logger
 
-from lmms_rpts.host.loading import load_task, named_images, read_image_name
-from lmms_rpts.host.names import own_image_folders
+from lmms_rpts.host.documents import load_task, named_images, read_image_name
+from lmms_rpts.host.task_index import own_image_folders
 from lmms_rpts.report.entries import GradedView, RptsView
 from lmms_rpts.report.pictures import Picture, place_of, shrink_all, shrink_image
 from lmms_rpts.tasks.benchmark import images_folder

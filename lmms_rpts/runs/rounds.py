@@ -96,21 +96,40 @@ def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[floa
 
 
 def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
-    """Rounds by name: runs with the same model, judge, settings and documents."""
+    """Rounds by name: runs with the same model, judge, settings and documents.
+
+    Several rounds have the name of their model, a single one has its label.
+    """
     kinds: dict[Hashable, list[RunOf[R]]] = {}
     for run in runs:
         asked = frozenset(each.instance for each in run.responses)
         kind = (run.model, run.source, frozenset(run.scorings), asked)
         kinds.setdefault(kind, []).append(run)
-    firsts = [rounds[0] for rounds in kinds.values()]
-    names = [run.model for run in firsts]
+    sets = [*kinds.values()]
+    models = shortest_ends([rounds[0].source or rounds[0].model for rounds in sets])
+    names = [
+        rounds[0].label if len(rounds) == 1 else model
+        for rounds, model in zip(sets, models, strict=True)
+    ]
     for better in (_judged, lambda run: run.label):
-        alike = Counter(names)
+        equal = Counter(names)
         names = [
-            name if alike[name] == 1 else better(run)
-            for name, run in zip(names, firsts, strict=True)
+            name if equal[name] == 1 else better(rounds[0])
+            for name, rounds in zip(names, sets, strict=True)
         ]
-    return dict(zip(names, kinds.values(), strict=True))
+    return dict(zip(names, sets, strict=True))
+
+
+def shortest_ends(paths: Sequence[str]) -> list[str]:
+    """For each path, its shortest end that no other path has; equal paths have equal ends."""
+
+    def end_of(path: str) -> str:
+        parts, others = path.split("/"), {*paths} - {path}
+        ends = ("/".join(parts[-n:]) for n in range(1, len(parts)))
+        free = (end for end in ends if not any(f"/{other}".endswith(f"/{end}") for other in others))
+        return next(free, path)
+
+    return [end_of(path) for path in paths]
 
 
 def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:
@@ -127,8 +146,8 @@ def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str
                 if value is not None:  # a setting that these scores don't depend on
                     users.setdefault(value, []).append(run.label)
         if len(users) > 1:
-            told = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
-            differing.append(f"{name.replace('_', ' ')}: {told}")
+            shown = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
+            differing.append(f"{name.replace('_', ' ')}: {shown}")
     if not differing:
         return []
     return [f"scored in different ways, not comparable side by side. {'. '.join(differing)}"]
@@ -138,15 +157,15 @@ def same_rounds(
     models: Mapping[str, Sequence[RunOf[R]]], score: Callable[[R], float | None]
 ) -> list[str]:
     """Warnings about rounds that are copies of each other."""
-    told = []
+    copies = []
     for rounds in models.values():
         seen: dict[object, str] = {}
         for run in rounds:
             said = tuple((each.instance.key, each.text, score(each)) for each in run.responses)
             if said in seen:
-                told.append(f"{seen[said]} and {run.label} have identical responses: copies?")
+                copies.append(f"{seen[said]} and {run.label} have identical responses: copies?")
             seen.setdefault(said, run.label)
-    return told
+    return copies
 
 
 def differing_coverage(

@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.host.loading import image_name, load_task, named_images, read_image_name
-from lmms_rpts.host.names import WrappedName, add_wrapped, is_scored, split_name
-from lmms_rpts.host.prompts import language_of, messages_with_steps, with_steps, without_steps
+from lmms_rpts.host.documents import (
+    image_name,
+    language_of,
+    load_task,
+    messages_with_steps,
+    named_images,
+    read_image_name,
+    with_steps,
+    without_steps,
+)
+from lmms_rpts.host.task_index import WrappedName, add_wrapped, is_scored, split_name
 from lmms_rpts.host.wrapped_task import metric_name, wrapped_config
 from lmms_rpts.tasks.data import DataError
 from tests.support.tables import table

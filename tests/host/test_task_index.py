@@ -9,7 +9,7 @@ import lmms_eval.models
 import lmms_eval.tasks
 import pytest
 
-from lmms_rpts.host.wanted_tasks import only_tasks, wanted_tasks
+from lmms_rpts.host.task_index import only_tasks, wanted_tasks
 from lmms_rpts.tasks.benchmark import benchmark_of
 from tests.support.tables import table
 

@@ -97,10 +97,10 @@ def test_lexical_refuses_to_write(kind: str) -> None:
     "hostile",
     "\x00" * 100,
     "\ud800" * 100,
-    "1" * 200_000,
-    "(" * 200_000,
+    "1" * 50_000,
+    "(" * 50_000,
     "\ufdfa" * 5000,
-    "n’t不" * 70_000,
+    "n’t不" * 20_000,
 )
 def test_hostile_text_is_a_score_like_any(hostile: str) -> None:
     assert 0.0 <= score("image", hostile, hostile) <= 1.0

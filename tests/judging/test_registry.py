@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -52,36 +53,6 @@ SERVER = Settings(openai_url="http://127.0.0.1:9/v1")
 ALWAYS: Any = {"check": lambda model, settings: None, "sees": lambda model, settings: False}
 
 
-def names(judge: str, settings: Settings = SERVER) -> list[str]:
-    return [chosen.name for chosen in find_judges(judge, settings)]
-
-
-@table(
-    "judge, parts",
-    ("openai:a+openai:b", ["openai:a", "openai:b"]),
-    ("openai:a+lexical", ["openai:a", "lexical"]),
-    ("lexical+openai:a", ["lexical", "openai:a"]),
-    ("openai:a+lexical+openai:b", ["openai:a", "lexical", "openai:b"]),
-    (" openai:a+lexical ", ["openai:a", "lexical"]),
-    ("openai:org/m:7b+openai:b", ["openai:org/m:7b", "openai:b"]),
-    ("openai:a+openai:b+", ["openai:a", "openai:b+"]),
-    # a "+" in a model name or a path
-    ("openai:gpt+4", ["openai:gpt+4"]),
-    ("openai:/data/c++/m", ["openai:/data/c++/m"]),
-    ("openai:/data/c++", ["openai:/data/c++"]),
-    ("openai:a+b/c", ["openai:a+b/c"]),
-    ("openai:m+v1.5", ["openai:m+v1.5"]),
-    ("openai:/data/c++/m+lexical", ["openai:/data/c++/m", "lexical"]),
-    # with spaces around the "+"
-    ("openai:a + openai:b", ["openai:a", "openai:b"]),
-    ("lexical + openai:a", ["lexical", "openai:a"]),
-)
-def test_judges_are_parted_where_one_may_begin(judge: str, parts: list[str]) -> None:
-    assert names(judge) == parts
-    models = [chosen.model for chosen in find_judges(judge, SERVER)]
-    assert models == [part.partition(":")[2] for part in parts]
-
-
 @table(
     "judge, writes, comparable",
     ("openai:a+hf:/data/c++/m", [True, True], [True, True]),
@@ -94,71 +65,19 @@ def test_what_the_backends_can_do(judge: str, writes: list[bool], comparable: li
     assert [each.comparable for each in found] == comparable
 
 
-FREE = {"judge_samples": 3, "temperature": 0.7}
-
-
-@table(
-    "judge, changes, said",
-    ("openai:gpt-4o-mini", {"openai_url": None}, "openai:gpt-4o-mini.*API_KEY.*OPENAI_BASE_URL"),
-    *(
-        (judge, {}, "add a model, such as openai:gpt")
-        for judge in ("openai", "openai:", " openai: ")
-    ),
-    ("lexical:big", {}, "'lexical:big' cannot be used: it takes no model"),
-    ("none:x", {}, "'none:x' cannot be used: it takes no model"),
-    # unknown judges, with the nearest known one and all choices
-    *(
-        (
-            j,
-            {},
-            f"Unknown judge {j!r}. Did you mean openai:MODEL.[^$]*LMMS_RPTS_JUDGE to one of:\n"
-            "  openai:MODEL +a model",
-        )
-        for j in ("opnai:gpt-4o", "open-ai:gpt-4o", "OpenAI:gpt-4o")
-    ),
-    *((j, {}, "Did you mean lexical?") for j in ("lexcal", "lexicals")),
-    *((j, {}, "Did you mean none?") for j in ("non", "None")),
-    ("gpt-4o", {}, "Did you mean openai:gpt-4o?"),
-    ("org/m-7b", {}, "Did you mean hf:org/m-7b?"),
-    # the judge that is at fault is named
-    ("openai:m+opnai:n", {}, "Unknown judge 'opnai:n'. Did you mean openai:MODEL?"),
-    ("opnai:m+openai:n", {}, "Unknown judge 'opnai:m'. Did you mean openai:MODEL?"),
-    ("openai:m+lexcal", {}, "Unknown judge 'lexcal'. Did you mean lexical?"),
-    ("openai:m+turbo", {}, "Unknown judge 'turbo'."),
-    ("+lexical", {}, "Unknown judge ''."),
-    ("lexical+", {}, "Unknown judge 'lexical.'. Did you mean lexical?"),
-    ("lexical++openai:m", {}, "Unknown judge 'lexical.'. Did you mean lexical?"),
-    ("openai:m+openai:", {}, "'openai:' cannot be used: add a model"),
-    ("openai:m+lexical:big", {}, "'lexical:big' cannot be used: it takes no model"),
-    # judges that do not go together
-    *((j, {}, "'none' cannot be one of several") for j in ("none+lexical", "openai:m+none")),
-    ("openai:m+openai:m", {}, "names a judge twice.*LMMS_RPTS_JUDGE_SAMPLES"),
-    ("lexical+openai:m+lexical", {}, "names a judge twice.*LMMS_RPTS_JUDGE_SAMPLES"),
-    ("hf:a+openai:m+hf:b", {}, "hf:a and hf:b: one process can hold one"),
-    # prices are one, or as many as judges
-    ("openai:a", {"price": "1/2+3/4"}, "LMMS_RPTS_PRICE.*2 prices for 1 judges"),
-    ("openai:a+openai:b+lexical", {"price": "1/2+3/4"}, "2 prices for 3 judges"),
-    ("openai:a+openai:b", {"price": "1/2+3/4"}, None),
-    ("openai:a+openai:b", {"price": "1/2"}, None),
-    # judges that say the same each time are asked once
-    *((j, FREE, None) for j in ("openai:m", "openai:a+openai:b", "none")),
-    *((j, FREE, f"{j!r} always gives the same reply: .*SAMPLES") for j in ("lexical", "hf:m")),
-    ("openai:m+hf:m", {"temperature": 0.3}, "'hf:m' always gives the same .* temperature"),
-    *((j, {}, None) for j in ("openai:m+lexical", "openai:m+hf:a")),
-)
-def test_what_cannot_be_used_is_told(
-    monkeypatch: pytest.MonkeyPatch, judge: str, changes: dict[str, Any], said: str | None
-) -> None:
+@table("row", *Path(__file__).with_name("judges.jsonl").read_text("utf-8").splitlines())
+def test_choice_of_judges(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """``judges.jsonl``: the names of the chosen judges, or the error, with some settings."""
+    case = json.loads(row)
     monkeypatch.setitem(BACKENDS, "hf", replace(BACKENDS["hf"], **ALWAYS))
-    settings = SERVER.model_copy(update=changes)
-    if said is None:
-        assert names(judge, settings) == judge.split("+")
+    settings = SERVER.model_copy(update=case.get("settings", {}))
+    if "error" in case:
+        with pytest.raises(JudgeConfigurationError, match=case["error"]):
+            find_judges(case["judge"], settings)
         return
-    with pytest.raises(JudgeConfigurationError, match=said):
-        find_judges(judge, settings)
-
-
-# ---- prices and budgets
+    found = find_judges(case["judge"], settings)
+    assert [each.name for each in found] == case["names"]
+    assert [each.model for each in found] == [each.partition(":")[2] for each in case["names"]]
 
 
 def test_settings_reach_the_engine(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

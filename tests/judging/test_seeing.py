@@ -244,7 +244,7 @@ def test_refusals_of_one_image_never_end_the_run(serve: Serve, status: int, comp
 def test_after_one_image_was_taken_a_refusal_is_of_its_question_alone(serve: Serve) -> None:
     def answer(body: Body) -> str | ServerReply:
         odd = images_of(body)[0].colour[0] > 100
-        return ServerReply("Invalid image: too small", status=400) if odd else GOOD
+        return ServerReply("The model does not support images", status=400) if odd else GOOD
 
     server = serve(answer)
     reds = [0, *range(150, 250, 10), 50]
@@ -252,7 +252,7 @@ def test_after_one_image_was_taken_a_refusal_is_of_its_question_alone(serve: Ser
         verdicts = engine.run([about(image(red)) for red in reds])
         assert engine.fatal is None
     assert values(verdicts) == [0.7, *[None] * 10, 0.7]
-    assert "(400): Invalid image: too small" in str(verdicts[1].error)
+    assert "(400): The model does not support images" in str(verdicts[1].error)
     assert server.calls == 12
 
 

@@ -26,7 +26,7 @@ from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.all_runs import read_all_runs, sort_runs
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
-from lmms_rpts.tasks.grade_types import Grading, usual_answer, usual_question
+from lmms_rpts.tasks.grade_types import Grading
 from tests.report.test_hostile import ATTACKS
 from tests.support.browser import expect_harmless, expect_only_text, open_details, open_page
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
@@ -398,16 +398,6 @@ def test_broken_lines_of_samples_say_nothing(tmp_path: Path) -> None:
     path.write_text("\n".join([*lines, '{"doc_id": 1, "input": "Which \\ud800?"}']), "utf-8")
     assert read_logged([path], {("t", 1)})["t", 1].question == "Which ??"
     assert read_logged([path], {("t", 2)}) == {}
-
-
-def test_the_usual_fields_of_records_are_shown(tmp_path: Path) -> None:
-    write_rome_run(tmp_path, {"academic": [make_rome_record(0.0, answer="Final Answer: B")]})
-    (run,) = read_all_runs([tmp_path])["rome"]
-    record = run.responses[0]
-    asked = usual_question(record)
-    assert (asked.text, tuple(asked.gold)) == ("Which square is the largest?", ("B",))
-    assert tuple(asked.images) == ("academic/1.png",)
-    assert usual_answer(record).final == "Final Answer: B"
 
 
 # --- hostile text ---------------------------------------------------------------------------------

@@ -331,7 +331,7 @@ def test_a_raw_record_is_what_was_saved(opened: Opened, folder: Path) -> None:
     go(page, "rpts-eval-en-1")
     details = page.locator("article.open .record").nth(1)
     details.locator("summary").click()
-    (samples,) = (folder / "b").glob("*_samples_*.jsonl")
+    (samples,) = (folder / "b").rglob("*_samples_*.jsonl")
     saved = json.loads(json.loads(samples.read_text().splitlines()[1])["filtered_resps"])
     details.get_by_role("button", name="Copy").click()
     expect(details.get_by_role("status")).to_have_text("Copied")
@@ -371,7 +371,7 @@ def test_settings_and_metadata_are_after_the_instances(opened: Opened, report: P
 
 def test_without_results_there_is_no_metadata(tmp_path: Path) -> None:
     samples = write_run(tmp_path, {0: make_record([1.0, 1.0])})
-    next(tmp_path.glob("*_results.json")).unlink()
+    next(tmp_path.rglob("*_results.json")).unlink()
     assert (
         "Run metadata"
         not in write_report(read_runs([samples]), tmp_path / "r.html").path.read_text()

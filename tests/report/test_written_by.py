@@ -48,7 +48,7 @@ def test_commands_overwrite_only_their_own_pages(
     commands = {
         "report": ["report", run, "-o"],
         "rate": ["rate", run, "-o"],
-        "validate": ["validate", "--judge", "lexical", "--limit", "1", "--html"],
+        "validate": ["validate", "--judge", "lexical", "--limit", "1", "-o"],
     }
     pages = {name: tmp_path / f"{name}.html" for name in commands}
     for name in (*commands, *commands):

@@ -112,6 +112,7 @@ GRADES = [
     ("rule", True, NINE, NO, "判定：计算", 1.0, "rule", None, 0),
     ("rule", True, VAGUE, NO, "判定：计算", None, None, None, 0),
     ("rule", True, "", NO, "判定：计算", 0.0, "rule", "reject", 0),
+    ("rule", True, " \n", NO, "判定：计算", 0.0, "rule", "reject", 0),
     ("rule", True, None, NO, "判定：计算", None, None, None, 0),
     ("rule", True, SIX, NO, "It took 6.\nVerdict: perception", 0.0, "rule", "perception", 1),
     ("rule", True, SIX, NO, "判定：推理", 0.0, "rule", "reasoning", 1),
@@ -150,7 +151,7 @@ def test_which_grade_counts_and_what_the_judge_is_asked(
     }
     if errors and score == 0:
         told = record["mistake"]
-        assert (told["kind"], told["reply"]) == (mistake, kind if response else None)
+        assert (told["kind"], told["reply"]) == (mistake, kind if requests else None)
         named = "one of perception, reasoning, calculation and reject" if mistake is None else ""
         assert named in (told["error"] or "")
     else:

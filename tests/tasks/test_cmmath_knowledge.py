@@ -18,7 +18,6 @@ from lmms_rpts.tasks.cmmath.knowledge import (
     mastery,
     ssr,
 )
-from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
 from tests.support.tables import table
 
@@ -41,11 +40,6 @@ from tests.support.tables import table
 )  # fmt: skip
 def test_points(text: str | None, points: list[str]) -> None:
     assert ["/".join(each) for each in knowledge_points(text)] == points
-
-
-@table("text", "(" * 10_000, ")" * 10_000, "A(" + "B,C," * 10_000 + ")", "A," * 10_000)
-def test_points_are_read_in_linear_time(text: str) -> None:
-    assert_linear_in_text(lambda part: knowledge_tree([(knowledge_points(part), 1.0)]), text)
 
 
 _NAMES = st.text(st.characters(exclude_characters="(),"), min_size=1).map(str.strip).filter(bool)

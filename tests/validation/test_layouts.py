@@ -6,6 +6,7 @@ import contextlib
 import copy
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +21,6 @@ from tests.support.tables import table
 from tests.validation.made_up import CHAINS, LAYOUT_NAMED, ROWS, A, B, C, changed, read
 
 NAN = float("nan")
-STEP_LEVEL = ("error_annotation", "error_annotations", "step_level")
-PREMISES = ("premise_annotation", "steps")
-CORRECTNESS = ("response", "process_correctness")
-COMPLETION = ("label", "steps", 0, "completions", 0)
 MR_ERROR, MR_RIGHT = ("model_output_solution_first_error_step", "model_output_solution_correctness")
 MR_BEN_ERROR, MR_BEN_RIGHT = "Model_Solution_First_Error_Step", "Model_Solution_Correctness"
 USEFUL = "reason_unuseful_section_numbers"
@@ -83,37 +80,34 @@ def test_a_row_is_the_chain_worked_by_hand_and_fits_no_other_layout(name: str) -
             read(name, without)
 
 
-# name, path of the changed value, value -> labels, first error
+@table("row", *Path(__file__).with_name("changed_rows.jsonl").read_text("utf-8").splitlines())
+def test_changed_rows(row: str) -> None:
+    """``changed_rows.jsonl``: a changed value of a made-up row, and its chain or the error."""
+    case = json.loads(row)
+    value = ... if case.get("removed") else case["value"]
+    changed_row = changed(case["name"], *case["path"], to=value)
+    if "error" in case:
+        assert case["error"] in refused(case["name"], changed_row)
+        return
+    chain = read(case["name"], changed_row)
+    if not case["expected"]:
+        assert chain == CHAINS[case["name"]]
+    found = {field: getattr(chain, field) for field in case["expected"]}
+    assert json.loads(json.dumps(found, default=sorted)) == case["expected"]
+
+
 @table(
-    "name, path, value, labels, error",
-    ("processbench", ("label",), -1, (True, True, True), None),
-    ("processbench", ("label",), 2.0, (True, True, False), 2),  # a column with gaps
-    ("bigbench_mistake", ("mistake_index",), None, (True, True, True), None),
-    ("bigbench_mistake", ("mistake_index",), "2", (True, True, False), 2),
-    ("mr_gsm8k", (MR_ERROR,), "3", (True, True, False), 2),
-    ("mr_ben", (MR_BEN_ERROR,), "1", (False, None), 0),
-    ("stepverify", ("incorrect_index",), 0, (False, None, None), 0),
-    ("reasoneval", (MR_ERROR,), 1, (False, None, None), 0),
-    ("prmbench", ("error_steps",), [], (True, True, True), None),
-    ("prmbench", ("error_steps",), [1, 1, 3], (False, True, False), 0),
-    ("deltabench", (WRONG,), [5], (True, True, True, None, False), 4),
-    ("deltabench", (WRONG,), "[1]", (False, True, True, None, None), 0),
-    ("deltabench", (WRONG,), [4], (True, True, True, False, None), 3),
-    ("deltabench", (WRONG,), [], (True, True, True, None, None), None),
-    ("deltabench", (USEFUL,), ..., (True, False, *[None] * 3), 1),
-    ("visualprocessbench", CORRECTNESS, [0, 1, 1], (None, True, True), None),
-    ("visualprocessbench", CORRECTNESS, [-1, 1, -1], (False, True, False), 0),
-    ("vlrmbench", ("task_gt",), [0, 0, 0], (True, True, True), None),
-    ("projudgebench", ("process_evaluation", 0, 1), "0", (False, False, True), 0),
-    ("folio", ("label",), "False", (False,), 0),
-    ("folio", ("label",), "Uncertain", (False,), 0),
+    "name, path, value, said",
+    ("processbench", ("problem",), "x" * 200_001, "200,001 characters"),
+    ("mr_ben", ("Model_Solution_Steps", 1), "x" * 200_000, "characters"),
+    ("reasoneval", ("model_output_step_format", 1), ["x" * 200_000, "y"], "characters"),
+    *(
+        ("visualprocessbench", ("response",), each, "a text without a valid value")
+        for each in ("9" * 5000, "(" * 100_000, "1+" * 50_000 + "1")
+    ),
 )
-def test_labels(
-    name: str, path: tuple[Any, ...], value: Any, labels: tuple[Any, ...], error: int | None
-) -> None:
-    chain = read(name, changed(name, *path, to=value))
-    assert (chain.labels, chain.first_error) == (labels, error)
-    assert chain.located is (name != "folio" and (name != "deltabench" or error is not None))
+def test_long_values_are_refused(name: str, path: tuple[Any, ...], value: Any, said: str) -> None:
+    assert said in refused(name, changed(name, *path, to=value))
 
 
 @table(
@@ -173,149 +167,10 @@ def test_numbers_of_steps(name: str, path: tuple[Any, ...], below: Any, above: A
         refused(name, changed(name, *path, to=value))
 
 
-@table(
-    "name, path, value, said",
-    ("processbench", ("problem",), None, "is missing"),
-    ("processbench", ("problem",), " \n", "is blank"),
-    ("processbench", ("problem",), "x" * 200_001, "200,001 characters"),
-    ("processbench", ("problem",), ["x"], "should be a string"),
-    ("processbench", ("steps",), [], "is an empty list"),
-    ("processbench", ("steps",), {"0": "x"}, "should be a list"),
-    ("processbench", ("steps",), [None], "should be"),
-    ("mr_gsm8k", (MR_RIGHT,), "incorrect", "'correct' or 'wrong'"),
-    ("mr_ben", (MR_BEN_RIGHT,), True, "'correct' or 'incorrect'"),
-    ("mr_ben", ("Model_Solution_Steps", 1), "x" * 200_000, "characters"),
-    ("reasoneval", ("model_output_step_format", 1), [], "is an empty list"),
-    ("reasoneval", ("model_output_step_format", 1), ["x" * 200_000, "y"], "characters"),
-    ("parc", (*STEP_LEVEL, 2), ..., "number all steps in order"),
-    ("parc", (*STEP_LEVEL, 0, "step_number"), 0, "number all steps in order"),
-    ("parc", (*STEP_LEVEL, 0, "has_error"), 0, "True or False"),
-    ("parc", (*STEP_LEVEL, 1, "has_error"), False, "'has_error' is false"),
-    ("parc", (*STEP_LEVEL, 1, "errors", 0), "Other", "should be an object"),
-    ("parc", (*STEP_LEVEL, 1, "errors", 0, "error_type"), "Typo", "should be 'Logical_"),
-    ("parc", (*PREMISES, 1), ..., "number all steps in order"),
-    ("parc", (*PREMISES, 2, "premises"), [[2, "itself"]], "cite step 2"),
-    ("parc", (*PREMISES, 2, "premises"), [[-1, "?"]], "cite step -1"),
-    ("parc", (*PREMISES, 2, "premises"), [[1]], "pairs of a number and a text"),
-    ("deltabench", ("sections_content",), "Nuts.", "has no numbered steps"),
-    ("deltabench", ("sections_content",), [{"content": 1}], "should be a string"),
-    ("deltabench", (WRONG,), {"2": 1}, "should be a list"),
-    ("visualprocessbench", CORRECTNESS, [1, -1], "has 2 entries for 3 steps"),
-    ("visualprocessbench", CORRECTNESS, [1, -1, True], "should be 1 or 0 or -1"),
-    ("visualprocessbench", ("response",), "[1]", "should be an object"),
-    *(
-        ("visualprocessbench", ("response",), each, "a text without a valid value")
-        for each in ("{1", "print(1)", "9" * 5000, "(" * 100_000, "1+" * 50_000 + "1", "\0")
-    ),
-    ("visualprocessbench", ("image",), [{"bytes": "x"}], "should be a string"),
-    ("vlrmbench", ("task_gt",), [0, 1], "has 2 entries for 3 steps"),
-    ("vlrmbench", ("reasoning_error",), "Nuts.", "has no numbered steps"),
-    ("projudgebench", ("process_evaluation", 1, 1), "-1", "should be '1' or '0'"),
-    ("projudgebench", ("process_evaluation", 1), ["text"], "a list of text, verdict and more"),
-    ("projudgebench", ("image_paths",), {"a": 1}, "should be a string"),
-    ("folio", ("label",), "Unknown", "should be 'True'"),
-    ("prm800k", ("label", "finish_reason"), "tired", "should be 'found_error'"),
-    ("prm800k", ("question", "pre_generated_steps"), "a", "should be a list"),
-    ("prm800k", (*COMPLETION, "rating"), True, "should be 1 or 0 or -1"),
-    ("prm800k", ("label", "steps", 0, "completions"), None, "is missing"),
-    ("prm800k", ("label", "steps", 0, "chosen_completion"), 2, "there are 2 completions"),
-    ("prm800k", ("label", "steps", 0, "chosen_completion"), None, "continue after a position"),
-    ("prm800k", ("label", "steps", 1, "human_completion"), {"text": 1}, "should be a string"),
-)
-def test_faults_name_what_is_wrong(name: str, path: tuple[Any, ...], value: Any, said: str) -> None:
-    assert said in refused(name, changed(name, *path, to=value))
-
-
 # --- what single layouts do
 
-FOUND = {"steps": [A, B, C], "process_correctness": [1, -1, 0]}
 DELTA = {key: ROWS["deltabench"][key] for key in ("id", "task_l1", "question", WRONG)}
-INHERITED = {"error_type": "Accumulation_Error"}
-HALF, SUM = ROWS["prm800k"]["label"]["steps"]
-HUMAN = {**HALF, "chosen_completion": None, "human_completion": {"text": "Half is 4."}}
-TWO_WRONG = {**SUM, "completions": [{"text": t, "rating": -1} for t in ("No.", B)]}
-
-
-@table(
-    "name, path, value, expected",
-    *(
-        ("mr_ben", ("Model_Solution_Steps",), lines, {"steps": steps})
-        for lines, steps in (
-            (["a", "", "b"], ("a", "", "b")),  # no line has a number: each is a step
-            (["Here:", "Step 1: a", "", "Step 2: b", "x"], ("Here:\nStep 1: a\n", "Step 2: b\nx")),
-            (["**Step 1:** a", "step 2. b"], ("**Step 1:** a", "step 2. b")),
-            (["Step 1: a", "Step 2 says", "Step 2: b"], ("Step 1: a\nStep 2 says", "Step 2: b")),
-            (["Step ١: a", "b"], ("Step ١: a", "b")),
-        )
-    ),
-    # rows without an id or a subset are named after the file
-    ("processbench", ("id",), ..., {"id": "nuts:4"}),
-    ("mr_gsm8k", ("uuid",), ..., {"id": "nuts:4"}),
-    ("vlrmbench", ("id",), ..., {"id": "nuts:4"}),
-    ("stepverify", ("error_category",), ..., {"stratum": "nuts"}),
-    ("prmbench", ("idx",), ..., {"id": "nuts:4", "question": "Ann's nuts"}),
-    # inherited errors are sound
-    *(
-        ("parc", (*STEP_LEVEL, 2, "errors"), [{"error_type": each} for each in kinds], expected)
-        for kinds, expected in (
-            (["Accumulation_Error"] * 2, {}),
-            (["Accumulation_Error", "Other"], {"labels": (True, False, False)}),
-            ([], {"labels": (True, False, False)}),  # an error not marked as inherited
-        )
-    ),
-    (
-        *("parc", (*STEP_LEVEL, 1, "errors"), [INHERITED]),
-        {"first_error": None, "labels": (True,) * 3, "inherited": {1, 2}},
-    ),
-    ("parc", (*PREMISES, 0), ..., {}),  # newer copies have no step 0
-    # a response may be the text of an object
-    ("visualprocessbench", ("response",), json.dumps(FOUND), {}),
-    ("visualprocessbench", ("response",), repr({**FOUND, "steps": (A, B, C)}), {}),
-    ("visualprocessbench", ("image",), "images/nuts.png", {}),
-    ("projudgebench", ("image_paths",), {"a": None}, {"images": ()}),
-    ("projudgebench", ("image_paths",), {"a": "x", "b": "y"}, {"images": ("x", "y")}),
-    ("folio", ("label",), "False", {"stratum": "contradicted"}),
-    ("folio", ("label",), "Uncertain", {"stratum": "unsupported"}),
-    # a person wrote a step: it is on the path, is never asked about, and may be the first error
-    (
-        *("prm800k", ("label", "steps"), [HUMAN, SUM]),
-        {
-            "steps": ("Half is 4.", B, "Nuts.", A, "4 and 3 make 7.", "4 and 3?"),
-            "labels": (None, False, True, True, True, None),
-            "premises": ((), ("Half is 4.",), (), (), ("Half is 4.",), ("Half is 4.",)),
-            "places": (0, 1, 0, 0, 1, 1),
-            "path": (0, 1),
-            "first_error": 1,
-            "located": False,
-        },
-    ),
-    # a solution with an error in an alternative completion only
-    (
-        *("prm800k", ("label", "steps", 1, "chosen_completion"), 0),
-        {
-            "steps": (A, "4 and 3 make 7.", "Nuts.", B, "4 and 3?"),
-            "first_error": None,
-            "located": True,
-        },
-    ),
-    # the draft shows which wrong step ended the chain
-    ("prm800k", ("label", "steps", 1), TWO_WRONG, {"steps": (A, "No.", "Nuts.", B)}),
-    # a chain that ends early without an error locates none
-    *(
-        (
-            *("prm800k", ("label", "steps", 1, "completions"), completions),
-            {"first_error": None, "located": False},
-        )
-        for completions in ([], [{"text": "Hm", "rating": None}], [{"text": "Yes", "rating": 1}])
-    ),
-)
-def test_what_single_layouts_do(
-    name: str, path: tuple[Any, ...], value: Any, expected: dict[str, Any]
-) -> None:
-    chain = read(name, changed(name, *path, to=value))
-    if not expected:
-        assert chain == CHAINS[name]
-    assert {field: getattr(chain, field) for field in expected} == expected
+TWO_WRONG = [{"text": each, "rating": -1} for each in ("No.", B)]
 
 
 @table(
@@ -334,7 +189,7 @@ def test_solutions_of_one_question_are_grouped() -> None:
     other = {**ROWS["prmbench"], "classification": "deception", "idx": "deception_nuts_0"}
     assert read("prmbench", other).question == CHAINS["prmbench"].question
     assert read("prmbench", other).id != CHAINS["prmbench"].id
-    row_with_draft = changed("prm800k", "label", "steps", 1, to=TWO_WRONG)
+    row_with_draft = changed("prm800k", "label", "steps", 1, "completions", to=TWO_WRONG)
     row_with_draft["question"]["pre_generated_steps"] = [A, B]
     assert read("prm800k", row_with_draft).steps == (A, B, "Nuts.", "No.")
 

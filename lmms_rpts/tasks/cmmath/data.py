@@ -47,6 +47,7 @@ _PART_BEHIND_ANOTHER = re.compile(rf"(?:^|[\s;；。．.，,、]){_PART}")
 _OPTION = re.compile(
     r"^[ \t]{0,8}([A-H]) ?[.．、:：)）]|(?<=[\s?？。．)）])([A-H])[.．:：)）]", re.MULTILINE
 )
+# "A\nC", "A、C", "$${AC}$$"
 _BETWEEN_LETTERS = re.compile(r"[\s$,、;.&和及{}]")
 
 

@@ -35,6 +35,7 @@ _WORDINGS: dict[str, Any] = yaml.safe_load(
 VARIANTS = tuple(_WORDINGS["instructions"])
 
 _TEXT_HERE, _PLACE_HERE = "存在文字", "文字区域的位置为"
+# "文字区域的位置为:[(10, 20), (30, 40)]"
 _NUMBER = re.compile(r"\d{1,7}")
 
 
