@@ -431,7 +431,7 @@ GRADING = Grading(
     by_task=True,
     same_questions=False,
     questions="samples",
-    places=tuple(name for name, task in TASKS.items() if task.history == "gold"),
+    order=tuple(name for name, task in TASKS.items() if task.history == "gold"),
     settings=(
         *("instructions", "instructions_sha256", "times_asked", "wording", "order", "marks"),
         *("in_context", "length", "reduction", "seed"),
