@@ -16,8 +16,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PATHS ?=
-# One process per core; each takes up to 2.5 GB of memory.
-WORKERS ?= -n logical --maxprocesses 4 --dist worksteal
+# One process per core; each takes up to 2.5 GB of memory. A module runs in one process: its tests
+# share expensive runs. Long modules come first: LONG in tests/conftest.py.
+WORKERS ?= -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 CHILDREN ?= 2
 
 # Without compiled modules, each start of a command takes up to twice as long.

@@ -32,7 +32,7 @@ _COMMANDS = (
     "rate SMALL -o FOLDER/sheet.html",
     "agreement SMALL OTHER",
     "tree SMALL --id 0 -o FOLDER/tree.svg",
-    "grades GRADED",
+    "summarize GRADED",
     "cache info --folder FOLDER",
     "summarize LARGE",
     "compare LARGE LARGE2",

@@ -19,8 +19,7 @@ from typing import Any
 
 import wrapt
 
-from lmms_rpts.models.token_loss import read_response, unwrap_output, write_response
-from lmms_rpts.tasks.result_hooks import (
+from lmms_rpts.host.result_hooks import (
     consolidate_group_results,
     create_response_cache,
     execute_cached,
@@ -35,6 +34,7 @@ from lmms_rpts.tasks.result_hooks import (
     summarize_usage,
     with_places,
 )
+from lmms_rpts.host.token_loss import read_response, unwrap_output, write_response
 
 _MARK = "_lmms_rpts_wrapped"
 _registered = False
@@ -42,10 +42,17 @@ _registered = False
 
 def manifests() -> list[Any]:
     """Entry point of the group ``lmms_eval.models``: register everything, return the models."""
-    from lmms_rpts.models import model_manifests
+    from lmms_eval.models.registry_v2 import ModelManifest
 
     register()
-    return model_manifests()
+    return [
+        ModelManifest("replay", simple_class_path="lmms_rpts.host.replay.Replay"),
+        ModelManifest(
+            "hf_multimodal",
+            simple_class_path="lmms_rpts.host.hf_multimodal.HfMultimodal",
+            aliases=("hf-multimodal",),  # the name in lm-evaluation-harness
+        ),
+    ]
 
 
 def register() -> None:
@@ -129,8 +136,8 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
         manager = TaskManager(call.arguments.get("verbosity") or "INFO", model_name=model)
         call.arguments["task_manager"] = manager
     try:
-        from lmms_rpts.tasks.own.files import requested_tasks
-        from lmms_rpts.tasks.own_tasks import check_own_tasks
+        from lmms_rpts.host.own_files import requested_tasks
+        from lmms_rpts.host.own_tasks import check_own_tasks
     except ImportError:  # an error of the plugin must not break lmms-eval
         return original(**call.arguments)
     names = requested_tasks(manager, call.arguments)
@@ -139,7 +146,7 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
 
 
 def _evaluate(original: Callable[..., Any], lm: Any, task_dict: Any, *args: Any, **kw: Any) -> Any:
-    from lmms_rpts.tasks.model_calls import careful_calls
+    from lmms_rpts.host.model_calls import careful_calls
 
     with careful_calls(lm, task_dict):
         return original(lm, task_dict, *args, **kw)
@@ -157,8 +164,8 @@ def _initialize_tasks(
         _guarded(_check_early)(evaluator)
     if not include_defaults:
         return original(manager, include_path=include_path, include_defaults=False)
+    from lmms_rpts.host.task_index import built_entries, few_tasks
     from lmms_rpts.tasks.benchmark import benchmarks
-    from lmms_rpts.tasks.task_index import built_entries, few_tasks
 
     ours: dict[str, Any] = {}
     for benchmark in benchmarks().values():
@@ -170,7 +177,7 @@ def _initialize_tasks(
 
 
 def _match_tasks(original: Callable[..., list[str]], manager: Any, task_list: Any) -> list[str]:
-    from lmms_rpts.tasks.own.files import refuse_shadowed
+    from lmms_rpts.host.own_files import refuse_shadowed
 
     _add_wrapped(manager, task_list)
     matched = original(manager, task_list)
@@ -188,8 +195,8 @@ def _load_task_or_group(
 
 
 def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    from lmms_rpts.tasks.own.files import load_whole
-    from lmms_rpts.tasks.task_index import built_config
+    from lmms_rpts.host.own_files import load_whole
+    from lmms_rpts.host.task_index import built_config
 
     built = built_config(*args, **kwargs)
     if built is not None:
@@ -199,19 +206,19 @@ def _load_yaml_config(original: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 def _add_wrapped(manager: Any, task_list: Any) -> None:
     """Register requested names such as ``mmmu_val_rpts``."""
-    from lmms_rpts.tasks.any_task.names import add_wrapped
+    from lmms_rpts.host.task_index import add_wrapped
 
     add_wrapped(manager, [task_list] if isinstance(task_list, str) else task_list or [])
 
 
 def _get_config(original: Callable[..., Any], manager: Any, name: str) -> Any:
-    from lmms_rpts.tasks.any_task.names import wrapped_name
+    from lmms_rpts.host.task_index import wrapped_name
 
     config, asked = original(manager, name), wrapped_name(manager, name)
     if asked is None:
         return config
     from lmms_rpts.base.settings import load_settings
-    from lmms_rpts.tasks.any_task.host import wrapped_config
+    from lmms_rpts.host.wrapped_task import wrapped_config
 
     return wrapped_config(config, name, asked, graded=load_settings().grades is not None)
 
@@ -226,9 +233,10 @@ def _check(names: Iterable[Any]) -> None:
 
 
 def _add_filters(filters: ModuleType) -> None:
+    from lmms_rpts.host.any_task import AnyTransformFilter
     from lmms_rpts.tasks.benchmark import all_filters
 
-    filters.FILTER_REGISTRY.update(all_filters())
+    filters.FILTER_REGISTRY.update(all_filters(), rpts_any_transform=AnyTransformFilter)
 
 
 def _add_verifiers(verifiers: Any) -> None:
@@ -293,14 +301,14 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
 def _check_filters_documents(task: Any) -> None:
     filters = [each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters]
     if any(hasattr(each, "host") for each in filters):
-        from lmms_rpts.tasks.any_task.filter import join_task
+        from lmms_rpts.host.any_task import join_task
 
         join_task(task, filters)
         return
     if any(_is_ours(each, "RptsFilter") for each in filters) and hasattr(task, "task_docs"):
         from lmms_rpts.filters.documents import without_media
+        from lmms_rpts.host.own_tasks import check_task
         from lmms_rpts.tasks.images import task_images
-        from lmms_rpts.tasks.own_tasks import check_task
 
         for each in filters:
             if _is_ours(each, "RptsFilter"):
@@ -323,7 +331,7 @@ def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwa
     host = _host_of_task(kwargs.get("task"))
     if host is None or host.graded:
         return original(item, *args, **kwargs)
-    from lmms_rpts.tasks.any_task.filter import process_document
+    from lmms_rpts.host.any_task import process_document
 
     return process_document(host, original, item, *args, **kwargs)
 
@@ -331,7 +339,7 @@ def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwa
 def _process_results(
     original: Callable[..., Any], task: Any, doc: Any, *args: Any, **kw: Any
 ) -> Any:
-    hooks = sys.modules.get("lmms_rpts.tasks.any_task.filter")
+    hooks = sys.modules.get("lmms_rpts.host.any_task")
     if hooks is None or not hooks.in_our_pipeline():
         return original(task, doc, *args, **kw)
     return _host_of_task(task).process_results(doc, *args)

@@ -1,4 +1,4 @@
-"""Pytest configuration: Hypothesis profiles, shared fixtures, and the order of tests."""
+"""Pytest configuration: Hypothesis profiles, shared fixtures, and the order of modules."""
 
 from __future__ import annotations
 
@@ -16,15 +16,30 @@ from hypothesis import HealthCheck, Phase, settings
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from tests.support.dist import build_dist
 from tests.support.fork_server import AVAILABLE, ROOT
-from tests.support.lmms import Run, run, stop_server, the_server
+from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
 from tests.support.once import build_once
-from tests.support.order import LONG, deal
 from tests.support.ports import reserved_port
-from tests.support.readme import TRY_IT
 
 collect_ignore = ["real"]  # unless it is named, as make test-real does
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
+# Modules that take over 10 s on an idle machine. The first need the fork server, which takes 10 s
+# to start, only later.
+LONG = (
+    "tests/judging/test_hf_backend.py",
+    *("tests/test_readme.py", "tests/test_end_to_end.py", "tests/test_any_task_end_to_end.py"),
+    *("tests/test_reform_end_to_end.py", "tests/test_score.py", "tests/judging/test_cache.py"),
+    *("tests/test_judging_end_to_end.py", "tests/test_fork_server.py"),
+    *("tests/report/test_rating_page.py", "tests/report/test_browser.py"),
+    *("tests/test_score_any_run.py", "tests/host/test_any_task_faults.py", "tests/test_plugin.py"),
+    "tests/host/test_any_task_refusals.py",
+    *("tests/host/test_own_tasks.py", "tests/test_benchmarks.py", "tests/test_release.py"),
+    "tests/judging/test_openai_backend.py",
+    *("tests/test_likelihood_end_to_end.py", "tests/test_rome_end_to_end.py"),
+    *("tests/test_cmmath_end_to_end.py", "tests/tasks/test_cmmath_grading.py"),
+    *("tests/test_doctor.py", "tests/test_loggers.py", "tests/test_outside_benchmark.py"),
+    *("tests/test_two_nodes.py", "tests/test_site.py"),
+)
 forget_machine()
 gc.disable()  # collects nothing during test imports, but takes a third of their time
 
@@ -35,6 +50,7 @@ settings.register_profile(
     "lmms_rpts",
     deadline=None,
     derandomize=True,
+    max_examples=40,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -161,13 +177,13 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Orders the tests as ``deal`` says; runs in each worker of pytest-xdist."""
-    count = getattr(config, "workerinput", {}).get("workercount")
-    if not count:
+    """Long modules first, so that no worker of pytest-xdist has one left at the end."""
+    if not hasattr(config, "workerinput"):
         return
+    place = {module: at for at, module in enumerate(LONG)}
     modules = [item.nodeid.partition("::")[0] for item in items]
-    items[:] = [items[at] for at in deal(modules, count)]
-    if AVAILABLE and not set(LONG).isdisjoint(modules):
+    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(LONG)))
+    if AVAILABLE and not place.keys().isdisjoint(modules):
         the_server().start()  # before the first test waits for it
 
 

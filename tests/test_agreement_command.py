@@ -79,19 +79,6 @@ def test_raters_and_blanks_are_told(command: Command, run: Path, rated: Path) ->
     assert "Steps left out (1): not rated (1)." in output
 
 
-def test_the_worst_steps_are_listed(command: Command, run: Path, rated: Path) -> None:
-    rated.write_text("doc_id,step,score\n0,0,1\n1,0,0.2\n2,0,0.2\n", encoding="utf-8")
-    output = command(run, rated).output
-    assert line_of(output, "0  ")[-3:] == ["0", "0.00", "1.00"]
-    assert line_of(output, "1  ")[-3:] == ["0", "0.10", "0.20"]
-    assert "The clock shows nine." in output
-    assert "Score: 0.1" in output
-    shorter = command(run, rated, "--worst", 1).output
-    assert "Score: 0.0" in shorter
-    assert "Score: 0.1" not in shorter
-    assert "disagreement" not in command(run, rated, "--worst", 0).output
-
-
 @pytest.mark.parametrize("columns", ["40", "80", "220"])
 def test_texts_of_a_run_stay_texts(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str
@@ -138,18 +125,6 @@ def test_the_table_fits_a_narrow_terminal(
     assert "…" not in table
 
 
-def test_json_holds_all(command: Command, run: Path, rated: Path, tmp_path: Path) -> None:
-    assert command(run, rated, "-o", tmp_path / "out.json", "--worst", 2).exit_code == 0
-    found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    assert found["names"] == ["judge", "human"]
-    groups = {group["group"]: group for group in found["groups"]}
-    assert groups["all"]["mae"]["value"] == pytest.approx(0.5 / 12)
-    assert groups["all"]["mae"]["n"] == 6
-    assert groups["mixed"]["spearman"] == {"value": None, "low": None, "high": None, "n": 0}
-    assert [step["conclusion"] for step in found["worst"]] == ["The shop is closed."] * 2
-    assert found["raters"] is None
-
-
 def test_errors_are_one_message(command: Command, run: Path, rated: Path, tmp_path: Path) -> None:
     rated.write_text("doc_id,step,score\n0,0,2\n", encoding="utf-8")
     strange = folder_of(tmp_path / "b", {9: [0.1, 0.1]}, judge="hf:b")
@@ -184,14 +159,6 @@ def pages(run: Path, tmp_path: Path) -> list[Path]:
     ]
 
 
-def test_people_who_rated_a_page(command: Command, run: Path, pages: list[Path]) -> None:
-    output = command(run, "--human", pages[0], "--human", pages[1]).output
-    assert "bob.json (2 raters)" in output
-    assert "Agreement between the 2 raters on 12 shared steps" in output
-    assert "Krippendorff" in output
-    assert line_of(output, "all")[1] == "12"
-
-
 def test_one_page_in_place_of_a_run(command: Command, run: Path, pages: list[Path]) -> None:
     alone = command(run, pages[0])
     assert alone.exit_code == 0
@@ -199,26 +166,11 @@ def test_one_page_in_place_of_a_run(command: Command, run: Path, pages: list[Pat
     assert alone.output == command(run, "--human", pages[0]).output
 
 
-def test_pages_and_sheets_together(
-    command: Command, run: Path, pages: list[Path], rated: Path
-) -> None:
-    rated.write_text(RATED.replace("ann", "eve"), encoding="utf-8")
-    output = command(run, "--human", pages[0], "--human", rated).output
-    assert "Agreement between the 2 raters on 12 shared steps" in output
-
-
 def test_a_run_or_people(command: Command, run: Path, pages: list[Path]) -> None:
     for arguments in ([run], [run, pages[0], "--human", pages[1]]):
         done = command(*arguments)
         assert done.exit_code == 1
         assert "pass OTHER" in done.output
-
-
-def test_a_page_of_another_run(command: Command, tmp_path: Path, pages: list[Path]) -> None:
-    other = folder_of(tmp_path / "other", steps=("Image0 -> It is noon.", STEPS[1]))
-    done = command(other, "--human", pages[0])
-    assert done.exit_code == 1
-    assert "these ratings belong to another run" in done.output
 
 
 def test_a_page_is_not_overwritten(command: Command, run: Path, pages: list[Path]) -> None:

@@ -3,269 +3,230 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from lmms_rpts.cli import app
 from lmms_rpts.filters.metrics import METRICS as OURS
+from lmms_rpts.host.documents import with_steps
+from tests.support.environment import write_config
 from tests.support.foreign_task import (
     OWN_FILTERS,
     VISUALS,
     ForeignTask,
     SeeingJudge,
     make_document,
+    record_of,
+    records_of,
     response_to,
+    rows_of,
+    settings,
     write_foreign_task,
 )
-from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.tables import table
 
+pytestmark = pytest.mark.slow
+
+Many = tuple[Run, SeeingJudge]
+
 ON_PATHS = "doc_to_visual: !function utils.paths\n"
 ON_MESSAGES = "doc_to_messages: !function utils.messages\n"
-PIPELINES = ("whole", "last_letter")
-OWN = ("length", "letter_acc", "percent")
-_VARYING = ("random",)
 
 
-@pytest.fixture
-def judge() -> SeeingJudge:
-    return SeeingJudge()
-
-
-@pytest.fixture
-def server(judge: SeeingJudge) -> Iterator[JudgeServer]:
-    with judge.server() as running:
-        yield running
-
-
-def settings(server: JudgeServer, **more: str) -> dict[str, str]:
-    return {"LMMS_RPTS_JUDGE": "openai:fake", "OPENAI_BASE_URL": server.url, **more}
+def of_the_task(done: Run, task: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The task's own metrics with their standard errors, and the lines of its own pipelines."""
+    rows = [row for row in rows_of(done, task) if record_of(row) is None]
+    for row in rows:
+        del row["letter_acc"]["random"]
+    metrics = {
+        name: value
+        for name, value in done.results[task].items()
+        if name.startswith(("length", "letter_acc", "percent")) and "_stderr_cl" not in name
+    }
+    # Two pipelines of percent and length with standard errors, letter_acc without.
+    assert len(metrics) == 12, done.output
+    return metrics, sorted(rows, key=lambda row: (row["doc_id"], json.dumps(row)))
 
 
 def evaluate(
     folder: Path,
-    task: ForeignTask,
-    name: str,
-    env: Mapping[str, str],
+    names: Sequence[str],
     *more: str,
-    model: tuple[str, str],
+    said: Mapping[str, Sequence[Any]] | None = None,
+    model: str = "",
     processes: int = 1,
-) -> Run:
-    return run_lmms_eval(
-        folder,
-        *("--model", model[0], "--model_args", model[1], "--tasks", name),
-        *("--include_path", task.include_path, *more),
-        env=env,
-        processes=processes,
-    )
+    env: Mapping[str, str] | None = None,
+) -> Many:
+    """Runs the tasks ``names`` below ``folder``: on responses by task, or with a model."""
+    rows = [
+        {"task": name, "doc_id": at, "response": response}
+        for name in names
+        for at, response in enumerate((said or {}).get(name, ()))
+    ]
+    samples = folder / "said.jsonl"
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    chosen = ("llava_hf", model) if model else ("replay", f"samples={samples}")
+    judge = SeeingJudge()
+    with judge.server() as server:
+        run = run_lmms_eval(
+            folder / f"out-{'-'.join(names)[:40]}-{processes}",
+            *("--model", chosen[0], "--model_args", chosen[1], "--tasks", ",".join(names)),
+            *("--include_path", str(folder), *more),
+            env=settings(server, **(env or {})),
+            processes=processes,
+        )
+    return run, judge
 
 
-def replay(
-    folder: Path,
-    task: ForeignTask,
-    env: Mapping[str, str],
-    *more: str,
-    name: str | None = None,
-    texts: list[str] | None = None,
-    processes: int = 1,
-) -> Run:
-    name = name or f"{task.name}_rpts"
-    folder.mkdir(parents=True, exist_ok=True)
-    samples = task.responses(folder / "said.jsonl", name, texts)
-    model = ("replay", f"samples={samples}")
-    return evaluate(folder / "out", task, name, env, *more, model=model, processes=processes)
+def said_by(task: ForeignTask) -> list[str]:
+    return [response_to(doc) for doc in task.documents]
 
 
-def rows_of(done: Run, task: str) -> list[dict[str, Any]]:
-    """The lines of a task's samples, from all its pipelines."""
-    files = list(done.folder.rglob(f"*_samples_{task}.jsonl"))
-    assert len(files) == 1, done.output
-    # Not splitlines(): lmms-eval leaves U+2028 inside its JSON, which would split a line.
-    lines = files[0].read_text(encoding="utf-8").split("\n")
-    return [json.loads(line) for line in lines if line.strip()]
+# ---- one run of many tasks on saved responses
+
+ONE = "metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]\n"
+BOTH = """
+metric_list:
+  - {metric: accuracy, aggregation: mean, higher_is_better: true}
+  - {metric: rpts, aggregation: mean, higher_is_better: true}
+"""
+NAMED = """
+
+def process_results(doc, results):
+    return {"accuracy": float(doc["gold"] == "A"), "rpts": 0.125}
 
 
-def record_of(row: Mapping[str, Any]) -> Any:
-    """The record of a line; None for lines of the task's own pipelines."""
-    found = row["filtered_resps"]
-    texts = found if isinstance(found, list) else [found]
-    if not all(isinstance(text, str) and text.startswith('{"schema"') for text in texts):
-        return None
-    records = [json.loads(text) for text in texts]
-    return records if len(records) > 1 else records[0]
+def exact(doc, results):
+    return {"exact_match": int(results[0] == doc["gold"])}
+"""
+LETTER = """
+filter_list:
+  - name: letter
+    filter: [{function: regex, regex_pattern: "([A-Z])$"}, {function: take_first}]
+"""
+FEWSHOT = "fewshot_config: {sampler: default}\nfewshot_split: test\nnum_fewshot: 2\n"
+EXACT: dict[str, str] = {"metrics": ONE, "filters": LETTER, "utils": NAMED}
+TASKS: dict[str, dict[str, str]] = {
+    "thinking": {"filters": OWN_FILTERS},
+    # lmms-eval computes the metric, or a function of the task.
+    "computed": {**EXACT, "process": ""},
+    "exact": {**EXACT, "process": "process_results: !function utils.exact\n"},
+    "named": {"metrics": BOTH, "utils": NAMED},
+    "bare": {"process": "", "metrics": ""},
+    "visuals": {"visuals": VISUALS},
+    "paths": {"visuals": ON_PATHS},
+    "messages": {"visuals": ON_MESSAGES},
+    "both": {"visuals": VISUALS + ON_MESSAGES},
+    "fewshot": {"more": FEWSHOT},
+}
 
 
-def records_of(done: Run, task: str = "colours_rpts") -> dict[int, Any]:
-    """The records by document, one line each."""
-    found = [(row["doc_id"], record_of(row)) for row in rows_of(done, task)]
-    there = [(doc_id, record) for doc_id, record in found if record is not None]
-    assert len(there) == len(dict(there)), "a document has several records"
-    return dict(there)
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Many:
+    folder = tmp_path_factory.mktemp("many")
+    tasks = {
+        name: write_foreign_task(folder / name, name=name, **how) for name, how in TASKS.items()
+    }
+    said: dict[str, list[str]] = {f"{name}_rpts": said_by(task) for name, task in tasks.items()}
+    thoughts = [f"<think>hm {at}</think>{each}" for at, each in enumerate(said["bare_rpts"])]
+    said["thinking"] = said["thinking_rpts"] = thoughts
+    said["bare_rpts"] = [str(doc["gold"]) for doc in tasks["bare"].documents]
+    said["fewshot_rpts_steps"] = said.pop("fewshot_rpts")
+    return evaluate(folder, [*said], said=said)
 
 
-def own_rows(done: Run, task: str) -> list[dict[str, Any]]:
-    """The lines of the task's own pipelines, without random or run-specific values."""
-
-    def plain(row: Mapping[str, Any]) -> dict[str, Any]:
-        acc = {key: value for key, value in row["letter_acc"].items() if key not in _VARYING}
-        return {**row, "letter_acc": acc}
-
-    rows = [plain(row) for row in rows_of(done, task) if record_of(row) is None]
-    return sorted(rows, key=lambda row: (row["doc_id"], json.dumps(row, sort_keys=True)))
-
-
-def own_metrics(done: Run, task: str) -> dict[str, Any]:
-    """The task's own results, with their standard errors, as lmms-eval saved them."""
-    wanted = {f"{name}{err},{key}" for name in OWN for err in ("", "_stderr") for key in PIPELINES}
-    return {name: value for name, value in done.results[task].items() if name in wanted}
-
-
-# --- a real model --------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_real_model_and_nothing_of_the_task_is_changed(
-    tmp_path: Path, tiny_llava: str, server: JudgeServer, judge: SeeingJudge
-) -> None:
-    task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
-    more = ("--gen_kwargs", "max_new_tokens=12")
-
-    def run_it(folder: str, name: str, processes: int = 1) -> Run:
-        env = settings(server)
-        model = ("llava_hf", tiny_llava)
-        return evaluate(tmp_path / folder, task, name, env, *more, model=model, processes=processes)
-
-    plain = run_it("plain", "colours")
-    asked = server.calls
-    assert asked == 0
-    one, two = run_it("one", "colours_rpts"), run_it("two", "colours_rpts", processes=2)
-    expected = own_metrics(plain, "colours")
-    # two pipelines of percent and length with standard errors, letter_acc without
-    assert len(expected) == 12
-    for done in (one, two):
-        assert own_metrics(done, "colours_rpts") == expected, done.output
-        assert own_rows(done, "colours_rpts") == own_rows(plain, "colours")
-        assert len(records_of(done)) == 6
-        assert {f"{name},rpts" for name in OURS} <= set(done.results["colours_rpts"])
-        assert not any(f"{name},whole" in done.results["colours_rpts"] for name in OURS)
-        assert done.results["colours_rpts"]["rpts_visual,rpts"] == pytest.approx(0.9)
-    assert records_of(one) == records_of(two)
-    ours = {key: value for key, value in one.results["colours_rpts"].items() if ",rpts" in key}
-    again = two.results["colours_rpts"]
-    assert ours == pytest.approx({key: again[key] for key in ours}, nan_ok=True)
-    assert len(judge.seen) == 12
-    assert all(shown == [claimed] for claimed, shown in judge.seen)
-
-
-def test_thinking_is_stripped_for_the_task_alone(tmp_path: Path, server: JudgeServer) -> None:
+def test_thinking_is_stripped_for_the_task_alone(many: Many) -> None:
     """lmms-eval strips thinking for the task's own metrics; the record contains it."""
-    task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
-    texts = [f"<think>hm {at}</think>{response_to(doc)}" for at, doc in enumerate(task.documents)]
-    env = settings(server)
-    plain = replay(tmp_path / "plain", task, env, name="colours", texts=texts)
-    done = replay(tmp_path / "ours", task, env, texts=texts)
-    assert own_metrics(done, "colours_rpts") == own_metrics(plain, "colours")
-    assert own_rows(done, "colours_rpts") == own_rows(plain, "colours")
-    for row in rows_of(done, "colours_rpts"):
+    assert of_the_task(many[0], "thinking_rpts") == of_the_task(many[0], "thinking")
+    for row in rows_of(many[0], "thinking_rpts"):
         if record_of(row) is None:
             assert "<think>" not in row["filtered_resps"]
         else:
             assert "<think>" in row["resps"][0]
             assert row["accuracy"] == float(row["target"] == "A")
-    assert done.results["colours_rpts"]["accuracy,rpts"] == 0.5
 
 
-EXACT = """
-
-def process_results(doc, results):
-    return {"exact_match": int(results[0] == doc["gold"])}
-"""
-
-
-@table("process", "", "process_results: !function utils.process_results\n")
-def test_tasks_whose_metrics_lmms_eval_computes(
-    tmp_path: Path, server: JudgeServer, process: str
+@table(
+    "task, expected",
+    ("thinking", {"accuracy,rpts": 0.5}),
+    ("computed", {"exact_match,letter": 0.5, "accuracy,rpts": 0.5}),
+    ("exact", {"exact_match,letter": 0.5, "accuracy,rpts": 0.5}),
+    # Our metrics of the same names have others.
+    ("named", {"accuracy,none": 0.5, "rpts,none": 0.125, "rpts_accuracy,rpts": 0.5}),
+    ("bare", {"exact_match,none": 1.0, "accuracy,rpts": 1.0}),
+    *((name, {"rpts_visual,rpts": 0.9}) for name in ("visuals", "paths", "messages", "both")),
+)
+def test_the_metrics_of_a_task_and_ours(
+    many: tuple[Run, SeeingJudge], task: str, expected: dict[str, float]
 ) -> None:
-    """A task without process_results: each metric compares the response with the gold answer."""
-    metrics = "metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]\n"
-    letter = """
-filter_list:
-  - name: letter
-    filter: [{function: regex, regex_pattern: "([A-Z])$"}, {function: take_first}]
-"""
-    task = write_foreign_task(
-        tmp_path, process=process, metrics=metrics, filters=letter, utils=EXACT
-    )
-    done = replay(tmp_path / "ours", task, settings(server))
-    found = done.results["colours_rpts"]
-    assert (found["exact_match,letter"], found["accuracy,rpts"]) == (0.5, 0.5), done.output
+    found = many[0].results[f"{task}_rpts"]
+    assert {name: found[name] for name in expected} == pytest.approx(expected), many[0].output
+    assert ("accuracy,rpts" in found) == (task != "named")
+    assert ("rpts_rpts,rpts" in found) == (task == "named")
 
 
-NAMED = """
-
-def process_results(doc, results):
-    return {"accuracy": float(doc["gold"] == "A"), "rpts": 0.125}
-"""
-
-
-def test_metrics_of_the_same_names(tmp_path: Path, server: JudgeServer) -> None:
-    metrics = """
-metric_list:
-  - {metric: accuracy, aggregation: mean, higher_is_better: true}
-  - {metric: rpts, aggregation: mean, higher_is_better: true}
-"""
-    task = write_foreign_task(tmp_path, metrics=metrics, utils=NAMED)
-    done = replay(tmp_path / "ours", task, settings(server), "--limit", "3")
-    found = done.results["colours_rpts"]
-    assert (found["accuracy,none"], found["rpts,none"]) == (pytest.approx(2 / 3), 0.125)
-    assert found["rpts_accuracy,rpts"] == pytest.approx(2 / 3), done.output
-    assert 0.8 < found["rpts_rpts,rpts"] < 0.9
-    assert "accuracy,rpts" not in found
+def test_images_however_the_task_gives_them(many: Many) -> None:
+    for name in ("visuals", "paths", "messages", "both"):
+        assert len(records_of(many[0], f"{name}_rpts")) == 6
+    assert {claimed for claimed, _ in many[1].seen} == {*range(6)}
+    assert all(shown == [claimed] for claimed, shown in many[1].seen)
 
 
-def test_a_task_without_metrics_or_filters(tmp_path: Path, server: JudgeServer) -> None:
-    task = write_foreign_task(tmp_path, process="", metrics="")
-    texts = [str(doc["gold"]) for doc in task.documents]
-    done = replay(tmp_path / "ours", task, settings(server), texts=texts)
-    found = done.results["colours_rpts"]
-    assert (found["exact_match,none"], found["accuracy,rpts"]) == (1.0, 1.0), done.output
+def test_examples_in_a_prompt_do_not_ask_for_steps(many: Many) -> None:
+    asked = with_steps("").strip()
+    prompts = [row["input"] for row in rows_of(many[0], "fewshot_rpts_steps")]
+    assert prompts
+    for prompt in prompts:
+        assert prompt.count("Which colour has") == 3
+        assert prompt.count(asked) == 1
+        assert prompt.endswith(asked)
 
 
-# --- images and their questions ------------------------------------------------------------------
+# ---- a real model, several processes
 
 
-@pytest.mark.slow
-@table("processes", 1, 2)
-def test_the_right_image_comes_with_the_right_claim(tmp_path: Path, processes: int) -> None:
-    """Two images per document, a duplicate document, an offset, a limit, repeats."""
-    images = tmp_path / "images"
+def test_a_real_model_and_nothing_of_the_task_is_changed(tmp_path: Path, tiny_llava: str) -> None:
+    task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
+    more = ("--gen_kwargs", "max_new_tokens=12")
+    plain, unasked = evaluate(tmp_path, ["colours"], *more, model=tiny_llava)
+    assert not unasked.kinds
+    ours, judge = evaluate(tmp_path, ["colours_rpts"], *more, model=tiny_llava, processes=2)
+    assert of_the_task(ours, "colours_rpts") == of_the_task(plain, "colours")
+    assert len(records_of(ours)) == len(task.documents)
+    results = ours.results["colours_rpts"]
+    assert {f"{name},rpts" for name in OURS} <= results.keys()
+    assert not any(f"{name},whole" in results for name in OURS)
+    assert results["rpts_visual,rpts"] == pytest.approx(0.9)
+    assert len(judge.seen) == 6
+    assert all(shown == [claimed] for claimed, shown in judge.seen)
+
+
+def test_a_chat_model_on_messages(tmp_path: Path, tiny_llava: str) -> None:
+    """Also for the steps variant: the model's prompt ends with our instructions."""
+    for name, visuals in {"alone": ON_MESSAGES, "both": VISUALS + ON_MESSAGES}.items():
+        task = write_foreign_task(tmp_path / name, name=name, visuals=visuals)
+    names = ["alone_rpts", "alone_rpts_steps", "both_rpts", "both_rpts_steps"]
+    more = ("--limit", "2", "--gen_kwargs", "max_new_tokens=8")
+    done, judge = evaluate(tmp_path, names, *more, model=tiny_llava)
+    for name in names:
+        questions = [each["instance"]["context"] for each in records_of(done, name).values()]
+        assert questions == [doc["question"] for doc in task.documents[:2]], done.output
+    assert all(shown == [claimed] for claimed, shown in judge.seen)
+
+
+def test_the_right_image_comes_with_the_right_claim(tmp_path: Path) -> None:
+    """Two images per document, a duplicate document, an offset, a limit, repeats, two processes."""
     squares = [(0, 1), (2, 3), (4, 5), (6, 7), (6, 7), (10, 11), (12, 13)]
-    documents = [make_document(images, *each) for each in squares]
-    task = write_foreign_task(tmp_path, documents)
-    samples = tmp_path / "said.jsonl"
-    rows = [
-        {
-            "task": "colours_rpts",
-            "doc_id": at,
-            "response": [response_to(doc, "A"), response_to(doc, "B")],
-        }
-        for at, doc in enumerate(documents)
-    ]
-    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    judge = SeeingJudge()
-    with judge.server() as server:
-        done = evaluate(
-            tmp_path / "out",
-            task,
-            "colours_rpts",
-            settings(server),
-            *("--offset", "2", "--limit", "4", "--repeats", "2"),
-            model=("replay", f"samples={samples}"),
-            processes=processes,
-        )
+    documents = [make_document(tmp_path / "images", *each) for each in squares]
+    write_foreign_task(tmp_path, documents)
+    said = {"colours_rpts": [[response_to(doc, "A"), response_to(doc, "B")] for doc in documents]}
+    more = ("--offset", "2", "--limit", "4", "--repeats", "2")
+    done, judge = evaluate(tmp_path, [*said], *more, said=said, processes=2)
     records = records_of(done)
     assert set(records) == {2, 3, 4, 5}, done.output
     for doc_id, both in records.items():
@@ -283,40 +244,6 @@ def test_the_right_image_comes_with_the_right_claim(tmp_path: Path, processes: i
     assert (found["accuracy,rpts"], found["rpts_visual,rpts"]) == (1.0, pytest.approx(0.9))
 
 
-@table("visuals", VISUALS, ON_PATHS, ON_MESSAGES, VISUALS + ON_MESSAGES)
-def test_images_however_the_task_gives_them(tmp_path: Path, visuals: str) -> None:
-    task = write_foreign_task(tmp_path, visuals=visuals)
-    judge = SeeingJudge()
-    with judge.server() as server:
-        done = replay(tmp_path, task, settings(server), "--limit", "3")
-    assert len(records_of(done)) == 3, done.output
-    assert sorted(judge.seen) == [(number, [number]) for number in range(3)]
-
-
-@pytest.mark.slow
-@table("visuals", ON_MESSAGES, VISUALS + ON_MESSAGES)
-def test_a_chat_model_on_messages(tmp_path: Path, tiny_llava: str, visuals: str) -> None:
-    """Also for the steps variant: the model's prompt ends with our instructions."""
-    task = write_foreign_task(tmp_path, visuals=visuals)
-    judge = SeeingJudge()
-    with judge.server() as server:
-        more = ("--limit", "2", "--gen_kwargs", "max_new_tokens=8")
-        done = evaluate(
-            tmp_path / "out",
-            task,
-            "colours_rpts,colours_rpts_steps",
-            settings(server),
-            *more,
-            model=("llava_hf", tiny_llava),
-        )
-    for name in ("colours_rpts", "colours_rpts_steps"):
-        records = records_of(done, name)
-        assert len(records) == 2, done.output
-        questions = [each["instance"]["context"] for each in records.values()]
-        assert questions == [doc["question"] for doc in task.documents[:2]]
-    assert all(shown == [claimed] for claimed, shown in judge.seen)
-
-
 MIXED = """
 
 def process_results(doc, results):
@@ -326,22 +253,66 @@ def process_results(doc, results):
 """
 
 
-@pytest.mark.slow
-@table("limit", 6, 1)
-def test_all_processes_choose_the_same_metric(tmp_path: Path, limit: int) -> None:
+def test_all_processes_choose_the_same_metric(tmp_path: Path) -> None:
     """One of two processes sees that ``stars`` has another scale; or one has no documents."""
     metrics = """
 metric_list:
   - {metric: stars, aggregation: mean, higher_is_better: true}
   - {metric: hit, aggregation: mean, higher_is_better: true}
 """
-    task = write_foreign_task(tmp_path, metrics=metrics, utils=MIXED)
-    more = ("--limit", str(limit))
-    with SeeingJudge().server() as server:
-        one, two = (
-            replay(tmp_path / str(count), task, settings(server), *more, processes=count)
-            for count in (1, 2)
-        )
-    assert records_of(one) == records_of(two), two.output
-    assert len(records_of(one)) == limit
-    assert one.results["colours_rpts"]["accuracy,rpts"] == (0.5 if limit == 6 else 0.0)
+    said = {"colours_rpts": said_by(write_foreign_task(tmp_path, metrics=metrics, utils=MIXED))}
+    one, _ = evaluate(tmp_path, [*said], said=said)
+    two, _ = evaluate(tmp_path, [*said], said=said, processes=2)
+    assert records_of(one) == records_of(two)
+    assert two.results["colours_rpts"]["accuracy,rpts"] == 0.5
+    (tmp_path / "idle").mkdir()
+    write_foreign_task(tmp_path / "idle", metrics=metrics, utils=MIXED)
+    idle, _ = evaluate(tmp_path / "idle", [*said], "--limit", "1", said=said, processes=2)
+    assert len(records_of(idle)) == 1
+    assert idle.results["colours_rpts"]["accuracy,rpts"] == 0.0
+
+
+# ---- how runs end
+
+RAISING = """
+_results = process_results
+
+
+def process_results(doc, results):
+    if doc["squares"] == [2]:
+        raise RuntimeError("nobody knows square 2")
+    return _results(doc, results)
+"""
+
+
+@table(
+    "settings, said",
+    ({"LMMS_RPTS_JUDGE": "nobody:x"}, "nobody:x"),
+    ({"correct": "letter_ac"}, "'letter_ac' is not a metric"),
+)
+def test_the_message_to_the_user_comes_last(
+    tmp_path: Path, settings: dict[str, str], said: str
+) -> None:
+    write_foreign_task(tmp_path, utils=RAISING)
+    env = write_config(tmp_path, **settings) if "correct" in settings else settings
+    done, _ = evaluate(tmp_path, ["colours_rpts"], env=env)
+    assert not list(done.folder.rglob("*_results.json"))
+    _, found, message = done.output.rpartition("Error during evaluation: ")
+    assert found
+    assert said in message
+    assert message.rstrip().removesuffix("\x1b[0m").endswith("to get more information.")
+
+
+def test_a_process_that_fails_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """The first process fails in the task's own metrics, while the second waits for its values."""
+    said = {"colours_rpts": said_by(write_foreign_task(tmp_path, utils=RAISING))}
+    done, _ = evaluate(tmp_path, [*said], said=said, processes=2)
+    assert "Process 0 of this run failed while it computed the task's own metrics" in done.output
+    assert "could not agree" not in done.output
+    assert not list(done.folder.rglob("*_results.json"))
+
+
+def test_estimate_of_an_unknown_task_names_the_option() -> None:
+    done = CliRunner().invoke(app, ["estimate", "bars", "--judge", "openai:x"])
+    assert done.exit_code == 1
+    assert "Unknown task 'bars'. For a custom task, add --include_path FOLDER" in done.output

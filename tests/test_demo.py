@@ -12,11 +12,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from lmms_rpts.reasoning import build_tree, parse_chain
 from lmms_rpts.tasks.rpts_eval.data import check_folder
-from tests.support.demo_images.draw import BUNDLED, draw_all
 from tests.support.lmms import Run, run
 
 ROOT = Path(__file__).parents[1]
@@ -115,8 +113,3 @@ def test_the_source_archive_holds_docs_tests_and_benchmarks(release: Path) -> No
         inside = {name.partition("/")[2] for name in packed.getnames()}
     wanted = files_below(release / "checkout", "docs", "tests", "benchmarks", "lmms_rpts")
     assert wanted | {"Makefile", "CHANGELOG.md", "README.md", "LICENSE"} <= inside
-
-
-def test_each_bundled_image_is_drawn_by_our_code(tmp_path: Path) -> None:
-    drawn = {path.name: Image.open(path).size for path in draw_all(tmp_path)}
-    assert drawn == {path.name: Image.open(path).size for path in BUNDLED.iterdir()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from lmms_rpts.filters.metrics import METRICS
 from tests.support import oracle
-from tests.support.judge_server import JudgeServer, ServerReply, constant
+from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
 
@@ -32,7 +33,7 @@ def instances(subset: Path, language: str) -> list[dict[str, Any]]:
     return found
 
 
-def gold(instance: dict[str, Any], language: str) -> str:
+def gold_response(instance: dict[str, Any], language: str) -> str:
     """The response of a model that gives the gold reasoning and answer in our format."""
     closing = {"en": "Final answer: {}", "zh": "最终答案：{}"}[language]
     word = {"zh": {"agree": "同意", "disagree": "不同意"}}.get(language, {})
@@ -54,17 +55,35 @@ def save(path: Path, subset: Path, respond: Callable[[dict[str, Any], str, int],
     return path
 
 
-def replay(
-    folder: Path, samples: Path, server: JudgeServer, subset: Path, *more: str, **how: Any
-) -> Run:
-    env = {
+def settings(server: JudgeServer, subset: Path, **more: str) -> dict[str, str]:
+    return {
         "RPTS_PATH": str(subset),
         "LMMS_RPTS_JUDGE": "openai:oracle",
         "OPENAI_BASE_URL": server.url,
         "OPENAI_API_KEY": "sk-secret-of-the-test",
+        **more,
     }
-    arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "rpts_eval")
-    return run_lmms_eval(folder, *arguments, *more, env=env, **how)
+
+
+def replay(
+    folder: Path,
+    samples: Path,
+    server: JudgeServer,
+    subset: Path,
+    *more: str,
+    processes: int = 1,
+    **env: str,
+) -> Run:
+    model = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "rpts_eval")
+    env = settings(server, subset, **env)
+    return run_lmms_eval(folder, *model, *more, env=env, processes=processes)
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
+    """The gold reasoning as responses."""
+    file = tmp_path_factory.mktemp("responses") / "gold.jsonl"
+    return save(file, subset, lambda each, language, _: gold_response(each, language))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +92,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
 
     def respond(instance: dict[str, Any], language: str, doc_id: int) -> str:
         if doc_id % 3 == 0:
-            return gold(instance, language)
+            return gold_response(instance, language)
         said = f"{instance['context']} {instance['reasoning'][0]} {instance['id']}"
         prose = said.replace("->", "shows")
         return f"<think>{prose}</think>\n{prose}" if doc_id % 3 == 1 else prose
@@ -118,10 +137,10 @@ def test_a_record_belongs_to_its_document(one_process: Run, subset: Path) -> Non
             assert str(instance["id"]) in sample["resps"][0] or doc_id % 3 == 0
 
 
-def test_two_processes_give_the_same_records(
-    tmp_path: Path, mixed: Path, server: JudgeServer, subset: Path, one_process: Run
+def test_two_processes_give_the_same_records_for_saved_samples(
+    tmp_path: Path, server: JudgeServer, subset: Path, one_process: Run
 ) -> None:
-    two = replay(tmp_path, mixed, server, subset, processes=2, importing=True)
+    two = replay(tmp_path, one_process.folder, server, subset, processes=2)
     for task in TASKS:
         assert two.records(task) == one_process.records(task)
         assert two.results[task]["rpts,none"] == pytest.approx(
@@ -129,22 +148,14 @@ def test_two_processes_give_the_same_records(
         )
 
 
-def test_offset_and_limit_give_the_same_records(
+def test_offset_limit_and_repeats_give_the_same_records(
     tmp_path: Path, mixed: Path, server: JudgeServer, subset: Path, one_process: Run
 ) -> None:
-    part = replay(tmp_path, mixed, server, subset, "--offset", "5", "--limit", "7")
+    more = ("--offset", "5", "--limit", "7", "--repeats", "2")
+    part = replay(tmp_path, mixed, server, subset, *more)
     for task in TASKS:
         whole = one_process.records(task)
-        assert part.records(task) == {doc_id: whole[doc_id] for doc_id in range(5, 12)}
-
-
-def test_repeats_give_the_same_records(
-    tmp_path: Path, mixed: Path, server: JudgeServer, subset: Path, one_process: Run
-) -> None:
-    twice = replay(tmp_path, mixed, server, subset, "--repeats", "2")
-    for task in TASKS:
-        whole = one_process.records(task)
-        assert twice.records(task) == {doc_id: [record] * 2 for doc_id, record in whole.items()}
+        assert part.records(task) == {doc_id: [whole[doc_id]] * 2 for doc_id in range(5, 12)}
 
 
 def test_an_idle_process_changes_nothing(
@@ -158,22 +169,15 @@ def test_an_idle_process_changes_nothing(
     assert len(set(asked)) == len(asked), "the padding of the idle process was judged and paid for"
 
 
-def test_samples_can_be_replayed(
-    tmp_path: Path, server: JudgeServer, subset: Path, one_process: Run
-) -> None:
-    again = replay(tmp_path, one_process.folder, server, subset)
-    for task in TASKS:
-        assert again.records(task) == one_process.records(task)
+def test_gold_reasoning(tmp_path: Path, gold: Path, subset: Path) -> None:
+    """A judge that accepts every step in English, and none in Chinese."""
 
+    def answer(body: dict[str, Any]) -> str:
+        return "Score: 1.0" if "Score:" in body["messages"][0]["content"] else "0"
 
-@pytest.mark.parametrize(("said", "score"), [("1.0", 1.0), ("0", 0.0)])
-def test_gold_reasoning(tmp_path: Path, subset: Path, said: str, score: float) -> None:
-    responses = save(
-        tmp_path / "gold.jsonl", subset, lambda each, language, _: gold(each, language)
-    )
-    with JudgeServer(answer=constant(said)) as judge:
-        done = replay(tmp_path / "out", responses, judge, subset)
-    for task in TASKS:
+    with JudgeServer(answer=answer) as judge:
+        done = replay(tmp_path, gold, judge, subset)
+    for task, score in zip(TASKS, (1.0, 0.0), strict=True):
         assert done.results[task]["rpts,none"] == score
         assert done.results[task]["accuracy,none"] == 1
         assert done.results[task]["right_for_wrong_reason,none"] == 1 - score
@@ -220,37 +224,57 @@ def test_a_wrong_key_stops_asking_and_keeps_the_responses(
     assert len(done.samples("rpts_eval_en")) == 23
 
 
-def run_model(model_args: str, folder: Path, server: JudgeServer, subset: Path, *more: str) -> Run:
-    return run_lmms_eval(
-        folder,
-        *("--model", "llava_hf", "--model_args", model_args, "--tasks", "rpts_eval", *more),
-        env={
-            "RPTS_PATH": str(subset),
-            "LMMS_RPTS_JUDGE": "openai:oracle",
-            "OPENAI_BASE_URL": server.url,
-        },
-    )
-
-
+@pytest.mark.parametrize("wrapper", [(), ("--force_simple",)])
 def test_the_real_model_path(
-    tmp_path: Path, tiny_llava: str, server: JudgeServer, subset: Path
+    tmp_path: Path, tiny_llava: str, server: JudgeServer, subset: Path, wrapper: tuple[str, ...]
 ) -> None:
-    """A tiny random LLaVA on all 46 real instances, with images."""
-    done = run_model(tiny_llava, tmp_path, server, subset, "--gen_kwargs", "max_new_tokens=96")
+    """A tiny random LLaVA, with images; a simple wrapper gets them separately from the text."""
+    model = ("--model", "llava_hf", "--model_args", tiny_llava, "--tasks", "rpts_eval", *wrapper)
+    done = run_lmms_eval(
+        tmp_path,
+        *(*model, "--limit", "4", "--gen_kwargs", "max_new_tokens=32"),
+        env=settings(server, subset),
+    )
     for task in TASKS:
-        assert len(done.records(task)) == 23
-        for metric in METRICS:
-            assert f"{metric},none" in done.results[task]
+        assert set(done.records(task)) == {0, 1, 2, 3}
+        assert {f"{metric},none" for metric in METRICS} <= done.results[task].keys()
         assert done.results[task]["judge_coverage,none"] == 1
         assert all(sample["resps"][0] for sample in done.samples(task).values())
 
 
-def test_simple_wrappers(
-    tmp_path: Path, tiny_llava: str, server: JudgeServer, subset: Path
+# ---- judging by facts, by images and by both
+
+
+def by_question(body: dict[str, Any]) -> str:
+    """A score that depends on every character and every image of a question."""
+    asked = hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest()
+    return f"because\nScore: 0.{int(asked, 16) % 10}"
+
+
+def test_with_images_only_what_rests_on_images_differs(
+    tmp_path: Path, gold: Path, subset: Path
 ) -> None:
-    """The same model through the wrapper that gets images separately from the text."""
-    more = ("--force_simple", "--limit", "3", "--gen_kwargs", "max_new_tokens=16")
-    done = run_model(tiny_llava, tmp_path, server, subset, *more)
-    for task in TASKS:
-        assert set(done.records(task)) == {0, 1, 2}
-        assert all(sample["resps"][0] for sample in done.samples(task).values())
+    records = {}
+    with JudgeServer(answer=by_question) as judge:
+        for evidence in ("", "image", "both"):
+            out = tmp_path / f"by_{evidence}"
+            few = ("--limit", "8")
+            done = replay(out, gold, judge, subset, *few, LMMS_RPTS_EVIDENCE=evidence)
+            records[evidence] = [each for task in TASKS for each in done.records(task).items()]
+    follows = {"rpts", "guarded", "root", "first_error", "steps", "settings"}
+    for evidence in ("image", "both"):
+        pairs = list(zip(records[""], records[evidence], strict=True))
+        assert len(pairs) == 16
+        for (doc_id, facts), (same, seen) in pairs:
+            assert doc_id == same
+            assert {name for name in facts if facts[name] != seen[name]} <= follows
+            assert seen["settings"] == facts["settings"] | {"evidence": evidence}
+            for before, after in zip(facts["steps"], seen["steps"], strict=True):
+                assert not any("images" in question for question in before["questions"])
+                images = [number for kind, number in before["premises"] if kind == "image"]
+                if not images:
+                    assert before == after
+                    continue
+                assert all(each["images"] == images for each in after["questions"])
+                shown = [] if evidence == "image" else before["questions"][0]["evidence"]
+                assert after["questions"][0]["evidence"] == shown

@@ -31,7 +31,7 @@ def test_a_failed_download(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Set RPTS_PATH to a folder with" in " ".join(done.output.split())
 
 
-@table("task", "rome", "rome_geo", "cmmath", "reform_a_okvqa")
+@table("task", "rome", "rome_geo", "cmmath", "cmmath_rpts", "reform_a_okvqa")
 def test_tasks_whose_steps_no_judge_scores(task: str) -> None:
     done = CliRunner().invoke(app, ["estimate", task])
     assert done.exit_code == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -20,10 +19,8 @@ from lmms_rpts.analysis.dataframes import (
     typed,
     write_frame,
 )
-from lmms_rpts.analysis.ratings import read_ratings
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.rpts_eval.runs import read_run, read_runs
-from tests.support.instances import make_doc
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
 
@@ -49,16 +46,6 @@ def export(*arguments: object) -> Result:
 def row(**cells: object) -> dict[str, object]:
     known = {"string": "x", "int64": 1, "float64": 0.5, "bool": True, "boolean": None}
     return {name: known[kind] for name, kind in STEP_TYPES.items()} | cells
-
-
-@table("suffix", *FORMATS)
-def test_hostile_texts_come_back_as_they_were(tmp_path: Path, suffix: str) -> None:
-    rows = [
-        row(conclusion=text, reply=text, run=text, doc_id=at) for at, text in enumerate(HOSTILE)
-    ]
-    frame, file = typed(rows, STEP_TYPES), tmp_path / f"steps{suffix}"
-    write_frame(frame, file)
-    pd.testing.assert_frame_equal(read_frame(file), frame)
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -109,12 +96,6 @@ def test_pandas_alone_reads_all_formats(tmp_path: Path) -> None:
     assert [text.lstrip("'") for text in table["conclusion"]] == [t.lstrip("'") for t in HOSTILE]
 
 
-def test_no_reader_of_lines_is_led_astray(tmp_path: Path) -> None:
-    write_frame(typed([row(conclusion=text) for text in HOSTILE], STEP_TYPES), tmp_path / "s.jsonl")
-    lines = (tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["conclusion"] for line in lines] == HOSTILE
-
-
 def test_a_spreadsheet_runs_no_cell(tmp_path: Path) -> None:
     rows = [row(**dict.fromkeys(("run", "id", "conclusion", "reply"), text)) for text in HOSTILE]
     write_frame(typed(rows, STEP_TYPES), tmp_path / "steps.csv")
@@ -149,29 +130,6 @@ def test_parquet_keeps_types_where_all_values_are_missing(tmp_path: Path) -> Non
     frame = pd.read_parquet(tmp_path / "out.parquet")
     assert len(frame) == 2
     assert frame["score"].isna().all(), "unscored steps are there"
-
-
-def test_rows_and_size_are_stated(tmp_path: Path) -> None:
-    run = write_run(tmp_path, {0: make_record([1.0, 0.5]), 1: make_record([0.5, 0.5])})
-    out = tmp_path / "new folder" / "out.JSONL"
-    said = export(run, "-o", out).output
-    assert said.startswith(f"4 steps of 2 responses written to {out} (")
-    assert f"({out.stat().st_size / 1000:.1f} kB)" in said
-
-
-def test_an_export_with_a_column_of_ratings_is_read(tmp_path: Path) -> None:
-    doc = make_doc(context="=1+1", textual_clue=["-1", "@x"])
-    samples = write_run(tmp_path, {0: make_record([0.9, 0.2], doc=doc), 4: make_record([1.0, 1.0])})
-    sheet = tmp_path / "sheet.csv"
-    assert export(samples, "-o", sheet).exit_code == 0
-    frame = read_frame(sheet).drop(columns="score")
-    write_frame(frame.assign(human=[0.75, None, None, 0.5]), sheet)
-    ratings = read_ratings(sheet, read_run(samples))
-    assert [(each.doc_id, each.step, each.score) for each in ratings.steps] == [
-        (0, 0, 0.75),
-        (4, 1, 0.5),
-    ]
-    assert ratings.unrated == 2
 
 
 @table("name", "out.xlsx", "out", "out.csv.gz", ".csv")

@@ -15,8 +15,7 @@ import pytest
 from tests.support import lmms, oracle
 from tests.support.fork_server import AVAILABLE, ROOT, ForkServer
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import Run, clean_environment, run
-from tests.support.readme import TRY_IT
+from tests.support.lmms import TRY_IT, Run, clean_environment, run
 from tests.support.runs import make_record, write_run
 from tests.support.waiting import wait_until
 

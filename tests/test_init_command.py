@@ -200,14 +200,6 @@ def test_a_missing_field_is_one_message_with_all(options: tuple[str, ...], said:
     assert not Path("shop").exists()
 
 
-def test_a_column_of_blank_cells_can_be_mapped() -> None:
-    save("my.csv", "ask,said,pic\nWhich?,Rome,\n")
-    code, said = init("shop", "--from", "my.csv", "--map", "question=ask", "--map", "images=pic",
-                      "--map", "answer=said")  # fmt: skip
-    assert code == 0, said
-    assert instances("shop") == [{"question": "Which?", "answer": "Rome"}]
-
-
 def test_csv_has_cells_for_lists() -> None:
     text = (
         "\ufeffid;question;A;B;C;answer;image;tolerance\r\n"
@@ -408,18 +400,3 @@ def test_data_sets_that_are_not_in_the_cache(hub: Path, source: str, said: str) 
     code, found = init("shop", "--from", source)
     assert code == 1
     assert said in found
-
-
-def test_names_that_steer_the_terminal_are_shown_without_effect() -> None:
-    code, said = init("shop", "--from", save("my.jsonl", [{"\x1b[2J": 1, LONG: 2}]))
-    assert code == 1
-    assert "\x1b" not in said
-
-
-def test_large_texts_are_taken() -> None:
-    rows = [{"question": LONG, "answer": "x", "context": LONG, "options": [LONG, "A. " * 9000]}]
-    code, said = init("shop", "--from", save("my.jsonl", rows), "--answer", "text")
-    assert code == 0, said
-    content = f'question,answer,{LONG}\n"{LONG}",x,{LONG}\n'
-    code, said = init("shop", "--from", save("my.csv", content), "-o", "other")
-    assert code == 0, said

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from lmms_rpts.base.masking import RUN, mask, mask_images, mask_key
 from lmms_rpts.runs.metadata import mask_settings
-from tests.support.growth import assert_linear
 from tests.support.tables import table
 
 
@@ -49,12 +48,6 @@ def test_settings(settings: object, shown: str) -> None:
 
 
 KEY = "sk-proj-T3BlbkFJ0aZ9-yX8wV7uT6s_R5qP4"
-
-
-@table("piece", "a", "key=", "://", "'", "key='", KEY[:7], "A" * 99 + " ")
-def test_masking_takes_linear_time(piece: str) -> None:
-    mask("", KEY)  # derives the parts of the key, once
-    assert_linear(lambda text: mask(text, KEY), lambda size: piece * (size // len(piece)), 500)
 
 
 @table(

@@ -1,4 +1,4 @@
-"""ReForm-Eval with the real lmms-eval: all 61 sets, and 42 by likelihood."""
+"""ReForm-Eval with the real lmms-eval: all 61 sets, 42 by likelihood, and a dialogue in rounds."""
 
 from __future__ import annotations
 
@@ -13,33 +13,28 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
+from lmms_rpts.tasks.reform_eval.record import read_reform_runs
 from lmms_rpts.tasks.reform_eval.sets import TASKS, groups
 from tests.support.environment import write_config
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
-from tests.support.tiny_llava import build_tiny_llava
+from tests.support.reform import write_reform
 
 pytestmark = pytest.mark.slow
 
 BY_GENERATION = groups()["reform_eval"]
 BY_LIKELIHOOD = groups()["reform_eval_likelihood"]
+FEW = ("reform_spatial", "reform_description", "reform_text")
 
 
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return in_file(tmp_path_factory)
-
-
-def in_file(tmp_path_factory: pytest.TempPathFactory, **more: int) -> dict[str, str]:
+def in_file(folder: Path, **more: int) -> dict[str, str]:
     data = str(reference("reform_eval/data_samples"))
-    folder = tmp_path_factory.mktemp("settings")
     return write_config(folder, reform={"path": data, "java": False, **more})
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = build_tiny_llava(tmp_path_factory.mktemp("tiny"))
-    return f"pretrained={path},device=cpu,dtype=float32,attn_implementation=eager"
+def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return in_file(tmp_path_factory.mktemp("settings"))
 
 
 @pytest.fixture(scope="module")
@@ -62,36 +57,41 @@ def said(tmp_path_factory: pytest.TempPathFactory, settings: dict[str, str]) -> 
     return path
 
 
-def replay(folder: Path, said: Path, settings: dict[str, str], processes: int = 1) -> Run:
+def replay(folder: Path, tasks: str, said: Path, env: dict[str, str], processes: int = 1) -> Run:
     model = ("--model", "replay", "--model_args", f"samples={said}")
-    return run_lmms_eval(
-        folder, *model, "--tasks", "reform_eval", env=settings, processes=processes
-    )
+    return run_lmms_eval(folder, *model, "--tasks", tasks, env=env, processes=processes)
 
 
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory, said: Path, settings: dict[str, str]) -> Run:
-    return replay(tmp_path_factory.mktemp("one"), said, settings)
+    return replay(tmp_path_factory.mktemp("one"), "reform_eval", said, settings)
 
 
 def test_all_61_sets_have_the_results_of_their_answers(one: Run) -> None:
     results = one.results
     assert set(BY_GENERATION) <= set(results)
     for task in BY_GENERATION:
-        chosen = TASKS[task].set
-        if chosen.kind == "caption":
+        if TASKS[task].set.kind == "caption":
             assert results[task]["rouge_l,none"] == 1.0
             continue
         # Of five duplicates the first, third and fifth are right.
         assert results[task]["accuracy,none"] == pytest.approx(0.6)
         assert results[task]["accuracy_strict,none"] == pytest.approx(0.6)
-        if len(set(_options(one, task))) > 2:
+        instances = [record["instance"] for record in one.records(task).values()]
+        if len({text for each in instances for text in each["options"]}) > 2:
             assert 0 < results[task]["instability,none"] <= math.log(5)
     assert results["reform_eval"]["accuracy,none"] == pytest.approx(0.6)
 
 
-def _options(run: Run, task: str) -> list[str]:
-    return [text for each in run.records(task).values() for text in each["instance"]["options"]]
+def test_samples_hold_no_image_and_results_say_how_was_asked(one: Run) -> None:
+    for path in one.folder.rglob("*_samples_*.jsonl"):
+        content = path.read_text(encoding="utf-8")
+        assert "iVBOR" not in content
+        assert "/9j/4AA" not in content
+    results = next(one.folder.rglob("*_results.json"))
+    config = json.loads(results.read_text())["configs"]["reform_gqa"]["metadata"]
+    assert (config["instructions"], config["duplicates"]) == ("ours", 5)
+    assert len(config["instructions_sha256"]) == 64
 
 
 def test_a_report_shows_samples_of_all_sets(
@@ -113,72 +113,90 @@ def test_a_report_shows_samples_of_all_sets(
 
 
 def test_two_processes_give_the_same_records(
-    tmp_path_factory: pytest.TempPathFactory, one: Run, said: Path, settings: dict[str, str]
+    tmp_path: Path, one: Run, said: Path, settings: dict[str, str]
 ) -> None:
-    two = replay(tmp_path_factory.mktemp("two"), said, settings, processes=2)
-    for task in BY_GENERATION:
+    two = replay(tmp_path, ",".join(FEW), said, settings, processes=2)
+    for task in (task for name in FEW for task in groups()[name]):
         assert two.records(task) == one.records(task)
         for name, value in one.results[task].items():
-            same = pytest.approx(value, abs=1e-12, nan_ok=True) if _is_number(value) else value
+            number = isinstance(value, int | float)
+            same = pytest.approx(value, abs=1e-12, nan_ok=True) if number else value
             assert two.results[task][name] == same, (task, name)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)
-
-
-def test_samples_hold_no_image_and_results_say_how_was_asked(one: Run) -> None:
-    for path in one.folder.rglob("*_samples_*.jsonl"):
-        content = path.read_text(encoding="utf-8")
-        assert "iVBOR" not in content
-        assert "/9j/4AA" not in content
-    results = next(one.folder.rglob("*_results.json"))
-    config = json.loads(results.read_text())["configs"]["reform_gqa"]["metadata"]
-    assert config["instructions"] == "ours"
-    assert config["duplicates"] == 5
-    assert len(config["instructions_sha256"]) == 64
-
-
-def test_the_42_sets_by_likelihood_have_results(
-    tmp_path_factory: pytest.TempPathFactory, tiny: str
+def test_a_real_model_answers_all_sets_by_generation_and_likelihood(
+    tmp_path: Path, tiny_llava: str
 ) -> None:
-    few = in_file(tmp_path_factory, limit=1, duplicates=2)
     run = run_lmms_eval(
-        tmp_path_factory.mktemp("likely"),
-        *("--model", "hf_multimodal", "--model_args", tiny, "--batch_size", "8"),
-        *("--tasks", "reform_eval_likelihood"),
-        env=few,
+        tmp_path / "out",
+        *("--model", "hf_multimodal", "--model_args", tiny_llava, "--batch_size", "8"),
+        *("--tasks", "reform_eval,reform_eval_likelihood", "--gen_kwargs", "max_new_tokens=2"),
+        env=in_file(tmp_path, limit=1, duplicates=1),
     )
     results = run.results
-    for task in BY_LIKELIHOOD:
-        assert results[task]["format_hit_rate,none"] == 1.0
-        for row in run.samples(task).values():
-            record = _first_record(row)
-            losses, options = record["losses"], record["instance"]["options"]
-            assert len(losses) == len(options) > 1
-            assert all(each > 0 for each in losses)
-            assert losses[record["published"]["chosen"]] == min(losses)
-
-
-def _first_record(row: dict[str, Any]) -> dict[str, Any]:
-    first, *others = row["filtered_resps"]
-    assert set(others) == {""}
-    found: dict[str, Any] = json.loads(first)
-    return found
-
-
-def test_a_real_model_answers_all_61_sets(
-    tmp_path_factory: pytest.TempPathFactory, tiny: str
-) -> None:
-    few = in_file(tmp_path_factory, limit=1, duplicates=1)
-    run = run_lmms_eval(
-        tmp_path_factory.mktemp("tiny"),
-        *("--model", "llava_hf", "--model_args", f"{tiny},device_map=cpu"),
-        *("--tasks", "reform_eval", "--gen_kwargs", "max_new_tokens=2"),
-        env=few,
-    )
-    assert set(BY_GENERATION) <= set(run.results)
+    assert {*BY_GENERATION, *BY_LIKELIHOOD} <= set(results)
     for task in BY_GENERATION:
         (record,) = run.records(task).values()
         assert record["outcome"] == "scored"
-        assert record["instance"]["set"] == TASKS[task][0].name
+        assert record["instance"]["set"] == TASKS[task].set.name
+    for task in BY_LIKELIHOOD:
+        assert results[task]["format_hit_rate,none"] == 1.0
+        ((first, *others),) = (row["filtered_resps"] for row in run.samples(task).values())
+        assert set(others) == {""}
+        record = json.loads(first)
+        losses, options = record["losses"], record["instance"]["options"]
+        assert len(losses) == len(options) > 1
+        assert all(each > 0 for each in losses)
+        assert losses[record["published"]["chosen"]] == min(losses)
+
+
+# --- dialogues with online history ---------------------------------------------------------------
+
+ONLINE = "reform_visdial_online"
+
+
+def ask(out: Path, data: Path, *arguments: str) -> Run:
+    settings = {"path": str(data), "duplicates": 2}
+    env = write_config(data, cache=str(data / "cache"), reform=settings) | {"LMMS_RPTS_CACHE": ""}
+    short = ("--gen_kwargs", "max_new_tokens=6")
+    return run_lmms_eval(out, *arguments, "--tasks", ONLINE, *short, env=env)
+
+
+def test_a_real_model_answers_in_rounds(tmp_path: Path, tiny_llava: str) -> None:
+    """Two dialogues, two duplicates, two rounds; cached responses give the same results."""
+    data = write_reform(tmp_path / "data", 2)
+    model = ("--model", "hf_multimodal", "--model_args", tiny_llava, "--batch_size", "3")
+    cache = ("--use_cache", str(tmp_path / "responses"))
+    done = ask(tmp_path / "1", data, *model, *cache)
+    records: dict[int, list[dict[str, Any]]] = done.records(ONLINE)
+    assert len(records) == 4
+    every = [each for entry in records.values() for each in entry]
+    names = ("sample", "duplicate", "round")
+    asked = [tuple(each["instance"][name] for name in names) for each in every]
+    assert sorted(asked) == [
+        (2 * dialogue + number, duplicate, number)
+        for dialogue in range(2)
+        for number in range(2)
+        for duplicate in range(2)
+    ]
+    assert {each["settings"]["history"] for each in every} == {"online"}
+    assert done.results[ONLINE]["accuracy,none"] == 0  # a random model selects no option
+
+    (run,) = read_reform_runs([tmp_path / "1"])
+    assert {len(each) for each in run.documents().values()} == {2}
+    for each in run.responses:
+        assert (each.text or "").strip() == each.prediction.strip() != ""
+
+    again = ask(tmp_path / "2", data, *model, *cache)
+    assert "Model Responding" not in again.output
+    assert again.records(ONLINE) == records
+
+
+def test_a_model_without_rounds_is_refused(tmp_path: Path) -> None:
+    data = write_reform(tmp_path / "data", 2)
+    (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
+    model = ("--model", "replay", "--model_args", f"samples={tmp_path / 'none.jsonl'}")
+    done = ask(tmp_path, data, *model)
+    said = done.output.partition("Error during evaluation: ")[2].partition("\n")[0]
+    assert said.startswith(f"{ONLINE}: the model Replay cannot answer in several rounds: ")
+    assert "Use --model hf_multimodal" in said

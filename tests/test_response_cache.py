@@ -11,11 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.foreign_task import SeeingJudge, response_to, write_foreign_task
+from tests.support.foreign_task import (
+    SeeingJudge,
+    records_of,
+    response_to,
+    settings,
+    write_foreign_task,
+)
 from tests.support.judge_server import JudgeServer, Paused
 from tests.support.lmms import clean_environment, forked, run_lmms_eval
 from tests.support.waiting import wait_until
-from tests.test_any_task_end_to_end import records_of, settings
 
 
 def test_a_second_run_generates_nothing(tmp_path: Path, tiny_llava: str) -> None:

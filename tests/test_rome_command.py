@@ -39,15 +39,13 @@ def row(output: str, name: str) -> list[str]:
 
 def test_disagreements_are_listed(command: Command, run: Path) -> None:
     assert "question_academic_1" not in command(run).output
-    output = command(run, "--disagreements", "5").output
+    output = command(run, "--list", "5").output
     assert "1 of 1 answers on which graders disagree" in output
     assert row(output, "model-a")[1] == "question_academic_1"
     assert row(output, "model-a")[-3:] == ["0", "1", "–"]
 
 
-@table(
-    "arguments", ["sweep", "RUN"], ["export", "RUN", "-o", "out.csv"], ["agreement", "RUN", "RUN"]
-)
+@table("arguments", ["sweep", "RUN"], ["agreement", "RUN", "RUN"])
 def test_commands_for_rpts_name_those_for_all_benchmarks(run: Path, arguments: list[str]) -> None:
     result = CliRunner().invoke(app, [str(run) if each == "RUN" else each for each in arguments])
     assert result.exit_code == 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from lmms_rpts.base.rows import CUT_SHORT, ReadError, Row, read_objects, read_rows, row_files
+from lmms_rpts.base.rows import CUT_SHORT, ReadError, read_objects, read_rows, row_files
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "one, two\u2028three", "n": 1},
@@ -85,6 +85,7 @@ def test_parquet_gives_the_same_rows(tmp_path: Path) -> None:
         # whole files
         ("a.json", "[1, {}]", [("row 1", "should be a JSON object"), ("row 2", "")]),
         ("a.json", '{"a": [1]}', [("row 1", "")]),
+        ("a.json", "[]", []), ("a.csv", "a,b\n", []), ("b.csv", "", []),
         # tables: a cell with line ends counts its lines, blank lines are no rows
         ("a.csv", 'a,b\n"x\ny",1\n\nz,2\n', [("line 2", ""), ("line 5", "")]),
         ("a.csv", "a,b\n1,2,3\n4,5\n", [("line 2", "has 3 cells, the header 2"), ("line 3", "")]),
@@ -122,11 +123,6 @@ def test_files_that_cannot_be_read(
     with pytest.raises(ReadError) as caught:
         list(read_rows(path))
     assert str(caught.value).startswith(message.format(path))
-
-
-def test_files_without_rows_are_empty(tmp_path: Path) -> None:
-    for name, content in {"a.json": "[]", "a.csv": "a,b\n", "b.csv": ""}.items():
-        assert list(read_rows(_written(tmp_path, name, content))) == []
 
 
 def test_lines_are_read_lazily(tmp_path: Path) -> None:
@@ -179,11 +175,6 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
         row_files(tmp_path / "y")
     with pytest.raises(ReadError, match=r"No file that ends in \.jsonl below"):
         row_files(tmp_path / "x", [".jsonl"])
-
-
-def test_places_hold_no_control_characters() -> None:
-    row = Row(Path("a\x1b.jsonl"), "line 1", 0, {})
-    assert "\x1b" not in str(row.error("x"))
 
 
 def _written(folder: Path, name: str, content: str | bytes) -> Path:

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,8 +48,16 @@ def test_a_new_run_gives_the_same(
         saved[file.stem.partition("_samples_")[2]] = {
             row["doc_id"]: read_record(row) for row in rows
         }
-    assert tasks_of(done) == saved
+    assert _without_version(tasks_of(done)) == _without_version(saved)
     assert metrics_of(done) == json.loads((SAVED / name / "metrics.json").read_text("utf-8"))
+
+
+def _without_version(tasks: dict[str, dict[int, Any]]) -> dict[str, dict[int, Any]]:
+    """The records without the version of the prompts: a number then, the prompts' digest now."""
+    for records in tasks.values():
+        for record in records.values():
+            del record["settings"]["prompt_version"]
+    return tasks
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -35,9 +35,9 @@ from lmms_rpts.analysis.rescoring import (
 )
 from lmms_rpts.cli import app
 from lmms_rpts.commands.score import EvaluationError, find_written, replay_command
-from lmms_rpts.models import responses
-from lmms_rpts.models.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.runs import responses
 from lmms_rpts.runs.reading import model_name
+from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
@@ -252,7 +252,7 @@ def test_what_is_written_is_read_again(
 def test_the_model_is_named_by_its_results_else_by_its_file(tmp_path: Path) -> None:
     samples = write_run(tmp_path / "out", {0: make_record([1, 1])})
     assert guess_name([samples]) == "model-a"
-    other = write_run(tmp_path / "b", {0: make_record([1, 1])}, model_args="pretrained=lab/b")
+    other = write_run(tmp_path / "b", {0: make_record([1, 1])}, model_args="name=b")
     with pytest.raises(ResponsesError, match="several models: model-a, b"):
         guess_name([samples, other])
     for file in (tmp_path / "b").glob("*_results.json"):

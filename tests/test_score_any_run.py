@@ -13,19 +13,21 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.rescoring import plan_any_run
-from lmms_rpts.models.responses import ResponsesError
+from lmms_rpts.runs.responses import ResponsesError
 from tests.support.foreign_task import (
     OWN_FILTERS,
     ForeignTask,
     SeeingJudge,
     make_document,
+    records_of,
+    replay,
     response_to,
+    settings,
     write_foreign_task,
 )
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run
 from tests.support.tables import table
-from tests.test_any_task_end_to_end import records_of, replay, settings
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.analysis.rescoring import plan_any_run, plan_rescoring, plan_score
 from lmms_rpts.cli import app
-from lmms_rpts.models.responses import LikelihoodError, ResponsesError, read_responses
+from lmms_rpts.runs.responses import LikelihoodError, ResponsesError, read_responses
 from tests.support.lmms import run
 from tests.support.saved_runs import SAVED
 from tests.support.tables import table

@@ -1,84 +1,296 @@
-"""``lmms-rpts summarize`` of graded answers: one command for all benchmarks."""
+"""``lmms-rpts summarize`` and ``sweep``: tables, files, plots and errors.
+
+The numbers of saved runs are in tests/test_saved_runs.py and tests/test_goldens.py.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 import shutil
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
-from click.testing import Result
-from typer.testing import CliRunner
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from typer.testing import CliRunner, Result
 
+from lmms_rpts.base.escaping import escape_latex, escape_markdown, shorten
 from lmms_rpts.cli import app
-from tests.support.lmms import run
+from tests.analysis.test_sweeping import judged
+from tests.support.pictures import parts_of_svg, texts_of_svg
 from tests.support.rome_runs import make_rome_record, write_rome_run
+from tests.support.runs import make_record, write_run
 from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
+HOSTILE = "a_b&c$%#{}~^\\ | <script>[red]*x*\x1b[31m\ud800"
+PLOTS = ("svg", "png", "pdf")
+Command = Callable[..., Result]
 
-def grades(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["summarize", *map(str, arguments)], env={"COLUMNS": "200"})
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Command:
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: CliRunner().invoke(app, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models; ``a`` has two rounds."""
+    found = tmp_path_factory.mktemp("runs")
+    for folder, model, values, tokens in (
+        ("a1", "a", (1.0, 0.5, 0.0), 100),
+        ("a2", "a", (1.0, 1.0, 0.0), 140),
+        ("b", "b", (0.25, 0.0, 0.25), 90),
+    ):
+        write_run(
+            found / folder,
+            {at: judged(value) for at, value in enumerate(values)},
+            model_args=f"pretrained=lab/{model}",
+            tokens=dict.fromkeys(range(3), tokens),
+        )
+    return found
+
+
+def written(folder: Path, *suffixes: str) -> tuple[list[Path], list[object]]:
+    """Files, and the options to write them."""
+    files = [folder / f"new/out.{suffix}" for suffix in suffixes]
+    return files, [each for file in files for each in ("-o", file)]
+
+
+def check_pictures(svg: Path, png: Path, pdf: Path) -> list[str]:
+    """Checks that each file has the type of its suffix; returns the texts of the SVG."""
+    with Image.open(png) as picture:
+        picture.load()
+        assert picture.format == "PNG"
+        assert min(picture.size) > 300
+    assert pdf.read_bytes().startswith(b"%PDF")
+    text = svg.read_text(encoding="utf-8")
+    assert "<script" not in text
+    return texts_of_svg(text)
+
+
+@table(
+    "arguments, message",
+    (["summarize", SAVED / "careful", "--by", "colour"], "task, language, relation, ability"),
+    (["summarize", SAVED / "rome", "--by", "colour"], "Unknown breakdown 'colour'; known"),
+    (["summarize", SAVED / "rome", "--columns", "rpts"], "Unknown column 'rpts'; columns: n, rou"),
+    (["summarize", SAVED / "nowhere"], "does not exist"),
+    (["summarize", SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
+    (["summarize", SAVED / "rome", "--benchmark", "rpts"], "No run of RPTS-Eval in"),
+    (["summarize", SAVED / "rome", "--benchmark", "cmmath"], "there are runs of ROME"),
+    (["summarize", SAVED / "careful", "--list", "3"], "RPTS-Eval does not support --list"),
+    (["summarize", SAVED / "rome", "--tree", "2"], "ROME does not support --tree"),
+    (["summarize", SAVED / "rome", "-o", "x.txt"], "ends in .csv, .json, .md, .tex, .svg, .png"),
+    (["summarize", SAVED / "careful", "--metric", "bleu"], "Unknown metric 'bleu'; metrics: rpts"),
+    (["summarize", SAVED / "careful", "--task", "rpts_dem"], "Did you mean rpts_demo?"),
+    (["summarize", SAVED / "careful", "-o", "out.svg"], "lmms-eval wrote no token counts"),
+    (["sweep", SAVED / "careful", "--decay", "1.2"], "1.2"),
+    (["sweep", SAVED / "careful", "--decay", ""], "--decay: nothing is invalid"),
+    (["sweep", SAVED / "careful", "--decay", "0.5,,0.9"], "--decay: '' in '0.5,,0.9'"),
+    (["sweep", SAVED / "careful", "--decay", "nan"], "nan"),
+    (["sweep", SAVED / "careful", "--focus-height", "1.5"], "whole number"),
+    (["sweep", SAVED / "careful", "--focus-height", "9" * 5000], "whole number"),
+    (["sweep", SAVED / "careful", "--threshold", "2"], "2"),
+    (["sweep", SAVED / "careful", "--task", "rpts_dem"], "has no task rpts_dem. Did you mean rpts"),
+    (["sweep", SAVED / "careful", "-o", "out.gif"], "ends in .csv, .json, .md, .tex, .svg"),
+)
+def test_mistakes(command: Command, arguments: list[object], message: str) -> None:
+    done = command(*arguments)
+    assert done.exit_code == 1
+    assert message in done.output
+    assert "Traceback" not in done.output
 
 
 @table("name, by", ("rome", "language"), ("cmmath", "form"))
-def test_it_gives_the_saved_numbers(tmp_path: Path, name: str, by: str) -> None:
+def test_graded_answers_have_the_saved_numbers(
+    command: Command, tmp_path: Path, name: str, by: str
+) -> None:
     path = tmp_path / "grades.json"
-    done = grades(f"it={SAVED / name}", "--by", by, "-o", path)
+    done = command("summarize", f"it={SAVED / name}", "--by", by, "-o", path)
     assert done.exit_code == 0, done.output
-    assert json.loads(path.read_text("utf-8")) == json.loads(
-        (SAVED / name / "summarize.json").read_text("utf-8")
-    )
+    saved = (SAVED / name / "summarize.json").read_text("utf-8")
+    assert json.loads(path.read_text("utf-8")) == json.loads(saved)
 
 
-def test_runs_of_several_benchmarks_in_one_folder(tmp_path: Path) -> None:
+def test_runs_of_several_benchmarks_in_one_folder(command: Command, tmp_path: Path) -> None:
     """As written by ``--tasks rpts_eval,rome,cmmath``: tables of each, or of the chosen one."""
-    (tmp_path / "all").mkdir()
     for name in ("careful", "rome", "cmmath"):
         for file in (SAVED / name).rglob("*_samples_*.jsonl"):
-            stem = file.name.partition("_samples_")[2]
-            shutil.copy(file, tmp_path / "all" / f"20260101_000000_samples_{stem}")
-    program = str(Path(sys.executable).with_name("lmms-rpts"))
-    titles = {
-        "rpts": "right_for_wrong_reason",
-        "rome": "ROME by subtask",
-        "cmmath": "CMMaTH by task",
-    }
+            shutil.copy(file, tmp_path)
+    titles = {"rpts": "right_for_", "rome": "ROME by subtask", "cmmath": "CMMaTH by task"}
     for chosen in ((), ("rpts",), ("rome",), ("cmmath",)):
         options = [part for name in chosen for part in ("--benchmark", name)]
-        done = run([program, "summarize", f"it={tmp_path / 'all'}", *options])
-        assert {name for name, title in titles.items() if title in done.stdout} == set(
-            chosen or titles
-        ), done.stdout
-    done = grades(tmp_path / "all", "-o", tmp_path / "table.md")
+        done = command("summarize", f"it={tmp_path}", *options)
+        shown = {name for name, title in titles.items() if title in done.output}
+        assert shown == set(chosen or titles), done.output
+    done = command("summarize", tmp_path, "-o", tmp_path / "table.md")
     assert done.exit_code == 1
     assert "--benchmark rpts or --benchmark rome or --benchmark cmmath" in done.output
 
 
-def test_columns_that_are_not_shown_are_not_explained(tmp_path: Path) -> None:
+def test_tasks_columns_and_explanations(command: Command, tmp_path: Path, runs: Path) -> None:
+    for task in ("rpts_eval_en", "rpts_eval_zh"):
+        write_run(tmp_path, {0: judged(1.0), 1: judged(0.5)}, task=task)
+    said = command("summarize", tmp_path).output
+    for title in ("RPTS by task", "rpts_eval_en", "rpts_eval_zh", "all documents"):
+        assert title in said
+    only = command("summarize", tmp_path, "--task", "rpts_eval_zh").output
+    assert "RPTS of rpts_eval_zh" in only
+    assert "all documents" not in only
+    (file,), options = written(tmp_path, "md")
+    said = command("summarize", runs, "--columns", "accuracy, tokens", *options).output
+    assert "| model | accuracy | tokens |" in file.read_text(encoding="utf-8")
+    assert "rpts_visual" not in said
     write_rome_run(tmp_path / "a", {"geo": [make_rome_record(1.0)]})
     for run_of, hidden in ((SAVED / "rome", set()), (tmp_path / "a", {"consistency"})):
-        said = grades(run_of).stdout
+        said = command("summarize", run_of).stdout
         for name in ("strict", "consistency", "tokens"):
             assert (f" {name}: " in said) == (name in said.split()), name
             assert name in said.split() or name in {"tokens"} | hidden
 
 
-@table(
-    "arguments, said",
-    ([SAVED / "careful", "--by", "colour"], "known breakdowns: task, language, relation, ability"),
-    ([SAVED / "rome", "--columns", "rpts"], "Unknown column 'rpts'; columns: n, rounds, accuracy,"),
-    ([SAVED / "nowhere"], "does not exist"),
-    ([SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
-    ([SAVED / "rome", "--benchmark", "rpts"], "No run of RPTS-Eval in"),
-    ([SAVED / "rome", "--benchmark", "cmmath"], "there are runs of ROME"),
-    ([SAVED / "rome", "--undecided", "3"], "ROME does not support --undecided"),
-    ([SAVED / "rome", "--tree"], "ROME does not support --tree"),
-    ([SAVED / "rome", "--by", "colour"], "Unknown breakdown 'colour'; known breakdowns: sub"),
-    ([SAVED / "rome", "-o", "x.txt"], "ends in .csv, .json, .md, .tex"),
+@table("width", 80, 97, 98)
+def test_no_figure_is_cut_off(
+    command: Command, runs: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    said = command("summarize", runs, "--all").output
+    lines = said.splitlines()
+    tables = lines[: lines.index(next(line for line in lines if line.startswith("n: ")))]
+    assert max(map(len, tables)) <= width
+    assert "…" not in said
+    assert "lower is better" in said
+
+
+def test_warnings_are_in_the_table_and_the_files(command: Command, tmp_path: Path) -> None:
+    """Runs of other judges and coverage: nothing is best."""
+    write_run(tmp_path / "a", {0: judged(1.0), 1: judged(None)}, model_args="model=a")
+    other = make_record([1.0], steps=("Image0 -> A.",), judge="lexical")
+    write_run(tmp_path / "b", {0: other}, model_args="model=b")
+    files, options = written(tmp_path, "md", "tex")
+    said = command("summarize", tmp_path, *options).output
+    for text in (said, *(file.read_text().replace("\\", "") for file in files)):
+        assert "not comparable side by side. judge: openai:oracle in a; lexical in b" in text
+        assert "1 of 2 responses have no score, and are left out of rpts" in text
+        assert "2 by a, 1 by b" in text
+    rows = [line for line in files[0].read_text("utf-8").splitlines() if line.startswith("|")]
+    assert rows
+    assert not any("**" in row for row in rows)
+
+
+# --- plots
+
+
+def test_sweep_draws_heat_maps(command: Command, runs: Path, tmp_path: Path) -> None:
+    files, options = written(tmp_path, *PLOTS, "csv")
+    grid = ("--decay", "0.9", "--focus-height", "1,3")
+    assert command("sweep", runs / "b", *grid, *options).exit_code == 0
+    drawn = check_pictures(*files[:3])
+    assert [drawn.count(each) for each in ("0.167", "0.000", "–", "1.000")] == [2, 2, 2, 2]
+    titles = {"RPTS", "filtered accuracy", "accuracy, passing", "share filtered"}
+    assert {"b", "decay", "focus height", *titles} <= set(drawn)
+    assert "Framed: the run's own setting. Passing: an RPTS of at least 0.5." in drawn
+    assert len(parts_of_svg(files[0].read_text(), "own")) == 4
+    first, second = csv.DictReader(files[3].read_text(encoding="utf-8").splitlines())
+    assert (first["run"], first["own"], second["own"]) == ("b", "True", "False")
+    assert (first["filtered_accuracy"], first["accuracy_passing"]) == ("0.0", "")
+
+
+def test_summarize_draws_score_against_tokens(command: Command, runs: Path, tmp_path: Path) -> None:
+    write_run(tmp_path / "c", {0: judged(1.0)}, model_args="model=c")
+    files, options = written(tmp_path, *PLOTS, "csv")
+    assert command("summarize", runs, tmp_path / "c", *options).exit_code == 0
+    rows = csv.DictReader(files[3].read_text(encoding="utf-8").splitlines())
+    a, b, _ = (row for row in rows if not row["by"])
+    assert (a["model"], a["rounds"], a["rpts_low"], b["rpts_sd"]) == ("a", "2", "", "")
+    assert float(a["rpts"]) == pytest.approx(7 / 12)
+    drawn = check_pictures(*files[:3])
+    assert {"RPTS", "tokens per response (mean)", "a", "b"} <= set(drawn)
+    assert "tokens not reported: c" in drawn
+    for part in ("point", "bar"):
+        assert len(parts_of_svg(files[0].read_text(), part)) == 2
+
+
+@pytest.mark.parametrize("name", ["sweep", "summarize"])
+def test_plots_need_matplotlib_and_tables_do_not(
+    name: str, command: Command, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in [each for each in sys.modules if each.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "lmms_rpts.report.plots", raising=False)
+    for suffix in PLOTS:
+        # The run does not exist, which would be the next error.
+        said = command(name, tmp_path / "none", "-o", tmp_path / f"out.{suffix}")
+        assert said.exit_code == 1
+        assert 'needs matplotlib: pip install "lmms-rpts[plots]"' in said.output
+        assert len(said.output.splitlines()) == 1
+    said = command(name, runs, "-o", tmp_path / "out.csv", "-o", tmp_path / "out.md")
+    assert said.exit_code == 0, said.output
+
+
+NAMES = ("$\\frac{x_$ a^b", "模型 🦊 ابجد שלום \u202e\u2066", "x" * 5000, "模" * 5000, " ")
+
+
+@pytest.mark.parametrize(
+    "name", [["sweep", "--decay", "0.5", "--focus-height", "1"], ["summarize"]]
 )
-def test_what_can_not_be_shown_is_told(arguments: list[object], said: str) -> None:
-    done = grades(*arguments)
-    assert done.exit_code == 1
-    assert said in done.output
-    assert "Traceback" not in done.output
+def test_plots_of_any_names_are_reproducible_and_without_warnings(
+    name: list[str], command: Command, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = []
+    for at, label in enumerate((*NAMES, HOSTILE)):
+        model, tokens = f"pretrained=lab/m{at}", {0: 7 + at} if at % 2 else None
+        write_run(tmp_path / str(at), {0: judged(0.5)}, model_args=model, tokens=tokens)
+        given.append(f"{label}={tmp_path / str(at)}")
+    drawn = []
+    for folder in ("first", "second"):
+        files, options = written(tmp_path / folder, *PLOTS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            said = command(*name, *given, *options)
+        assert said.exit_code == 0, (said.output, said.exception)
+        drawn.append([file.read_bytes() for file in files])
+    assert drawn[0] == drawn[1]
+    assert not [each for each in caplog.records if each.name.startswith("matplotlib")]
+    shown = "\n".join(check_pictures(*files))
+    for text in (*NAMES[:1], "模型 🦊 ابجد שלום", "x" * 39 + "…", "模" * 19 + "…", "<script>[red]"):
+        assert text in shown
+    assert "x" * 80 not in shown
+
+
+def test_hostile_labels_do_no_harm(command: Command, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {0: judged(0.5)})
+    for name in ("summarize", "sweep"):
+        (md, _), options = written(tmp_path, "md", "csv")
+        said = command(name, f"{HOSTILE}={tmp_path / 'run'}", *options)
+        assert said.exit_code == 0, (said.output, said.exception)
+        assert "a_b&c$%#{}~^\\ | <script>[red]*x*" in said.output
+        assert "\x1b[31m" not in said.output
+        text = md.read_text(encoding="utf-8")
+        assert "a\\_b&amp;c\\$%\\#\\{\\}\\~^\\\\ \\| &lt;script&gt;\\[red\\]\\*x\\*" in text
+
+
+def test_latex_is_escaped() -> None:
+    assert escape_latex("a_b&c$%#{}~^\\") == (
+        r"a\_b\&c\$\%\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}"
+    )
+    # At the start of a row, [ and * would be arguments of the \\ before it.
+    assert escape_latex("[1pt]*") == "{[}1pt]{*}"
+    assert escape_latex("a\n\\input{x}") == r"a \textbackslash{}input\{x\}"
+
+
+@given(st.text())
+def test_escaped_labels_are_one_cell(label: str) -> None:
+    assert not re.search(r"(?<!\\)(\\\\)*[|]", escape_markdown(label))
+    assert len(escape_markdown(label).splitlines()) <= 1
+    latex = re.sub(r"\\text[a-z]+\{\}|\\[&%$#_{}]|\{[\[*]\}", "", escape_latex(label))
+    assert not set(latex) & set("\\&%$#_{}~^\n")
+    assert len(shorten(label, 20)) <= 20

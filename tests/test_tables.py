@@ -31,85 +31,37 @@ def test_every_row_that_fails_is_reported() -> None:
     assert "number=1" not in told
 
 
-@table("raised", ValueError("odd"), KeyError("odd"), RecursionError("odd"))
-def test_what_a_row_raises_is_its_failure(raised: Exception) -> None:
-    seen = []
-
-    @table("error", raised, None)
-    def rows(error: Exception | None) -> None:
-        seen.append(error)
-        if error:
-            raise error
-
-    assert f"{type(raised).__name__}: " in failures(rows)
-    assert seen == [raised, None]
-
-
-def test_what_pytest_raises_is_a_failure_too() -> None:
-    @table("how", "fail", "nothing raised")
+def test_errors_of_pytest_count_and_skips_hide_no_failure() -> None:
+    @table("how", "fail", "nothing raised", "skip", "error")
     def rows(how: str) -> None:
-        if how == "fail":
-            pytest.fail("so it is")
-        with pytest.raises(ValueError, match="never"):
-            pass
+        match how:
+            case "fail":
+                pytest.fail("so it is")
+            case "nothing raised":
+                with pytest.raises(ValueError, match="never"):
+                    pass
+            case "skip":
+                pytest.skip("the data are absent")
+            case _:
+                raise RecursionError("x" * 100_000)
 
     told = failures(rows)
-    assert told.startswith("2 of 2")
+    assert told.startswith("3 of 4")
     assert "DID NOT RAISE" in told
 
+    @table("at", 1, 2)
+    def skipped(at: int) -> None:
+        pytest.skip("the data are absent")
 
-def test_a_row_that_skips_hides_no_failure() -> None:
-    seen = []
-
-    @table("failing", False, True, False)
-    def rows(failing: bool) -> None:
-        seen.append(failing)
-        if not failing:
-            pytest.skip("the data are absent")
-        assert not many
-
-    for many in (True, False):
-        if many:
-            assert failures(rows).startswith("1 of 3 rows failed:\n- failing=True\n")
-        else:
-            with pytest.raises(pytest.skip.Exception, match="the data are absent"):
-                rows()
-    assert len(seen) == 6
+    with pytest.raises(pytest.skip.Exception, match="the data are absent"):
+        skipped()
 
 
-def test_a_table_that_checks_nothing_is_refused() -> None:
+def test_a_table_without_rows_or_with_too_many_values_is_refused() -> None:
     with pytest.raises(ValueError, match="a, b without rows"):
         table("a, b")
     with pytest.raises(ValueError, match=r"3 values for a, b: \(1, 2, 3\)"):
         table("a, b", (1, 2), (1, 2, 3))
-
-
-def test_stacked_tables_are_multiplied() -> None:
-    seen = []
-
-    @table("letter", "a", "b")
-    @table("one, two", (1, 2), (3, 4))
-    def rows(one: int, letter: str, two: int) -> None:
-        seen.append(f"{letter}{one}{two}")
-        assert letter == "a"
-
-    assert failures(rows).count("\n- ") == 2
-    assert sorted(seen) == ["a12", "a34", "b12", "b34"]
-
-
-def test_long_and_deep_values_are_cut() -> None:
-    deep: list[object] = []
-    for _ in range(100_000):
-        deep = [deep]
-
-    @table("value", "x" * 100_000, "\ud800\x1b", deep)
-    def rows(value: object) -> None:
-        raise ValueError
-
-    told = failures(rows)
-    assert len(told) < 1000
-    assert "(100002 characters)" in told
-    assert told.replace("\n", "").isprintable()
 
 
 @pytest.fixture
@@ -117,12 +69,16 @@ def seven() -> int:
     return 7
 
 
-@table("number", 1, 2)
+SEEN: list[tuple[int, str]] = []
+
+
+@table("number", 1, 2, parts=2)
 @pytest.mark.usefixtures("capsys")
 @table("letter", "a", "b")
 def test_rows_share_fixtures_but_for_these(
     seven: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, letter: str
 ) -> None:
+    SEEN.append((number, letter))
     assert seven == 7
     assert not list(tmp_path.iterdir())
     (tmp_path / "file").touch()
@@ -130,23 +86,16 @@ def test_rows_share_fixtures_but_for_these(
     monkeypatch.setattr(table, "patched", number, raising=False)
 
 
-DEALT_OUT: list[int] = []
-
-
-@table("letter", "a")
-@table("number", *range(7), parts=3)
-def test_rows_may_be_dealt_out(seven: int, number: int, letter: str) -> None:
-    DEALT_OUT.append(number)
-
-
-def test_each_part_has_rows_of_its_own() -> None:
-    DEALT_OUT.clear()
-    for part in range(3):
-        test_rows_may_be_dealt_out(seven=7, part=part)
-    assert DEALT_OUT == [0, 3, 6, 1, 4, 2, 5]
-
-
-def test_a_table_is_one_test_with_its_name_and_marks() -> None:
+def test_stacked_tables_are_multiplied_and_split_into_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     test = test_rows_share_fixtures_but_for_these
-    assert test.__name__ == "test_rows_share_fixtures_but_for_these"
-    assert [mark.name for mark in test.pytestmark] == ["usefixtures"]  # type: ignore[attr-defined]
+    assert [mark.name for mark in test.pytestmark] == [  # type: ignore[attr-defined]
+        "usefixtures",
+        "parametrize",
+    ]
+    for part in range(2):
+        SEEN.clear()
+        (tmp_path / str(part)).mkdir()
+        test(seven=7, part=part, tmp_path=tmp_path / str(part), monkeypatch=monkeypatch)
+        assert len(SEEN) == 2

@@ -79,13 +79,11 @@ def test_repeats_gold_and_several_runs(command: Command, runs: Path, tmp_path: P
     assert re.search("one.*0.20.*two.*0.75|0.20.*0.75.*one.*two", shown.replace("\n", " "))
 
 
-def test_width_lines_and_background(command: Command, runs: Path, tmp_path: Path) -> None:
+def test_width_and_lines(command: Command, runs: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.svg"
     for options, whole in ((), False), (("--lines", "30", "--node-width", "300"), True):
         assert command(runs / "a", "--id", "q1", *options, "-o", path).exit_code == 0
         assert (LONG.strip() in drawn(path)) is whole
-    command(runs / "a", "--id", "q1", "--transparent", "-o", path)
-    assert 'class="bg"' not in path.read_text(encoding="utf-8")
 
 
 @table(

@@ -155,7 +155,7 @@ def test_a_dry_run_asks_nobody_and_says_what_it_would_cost(
     (60, ["--limit", "7"], 7),
     (60, ["--limit", "1000"], 60),
     (130, [], 100),
-    (130, ["--all"], 130),
+    (130, ["--limit", "0"], 130),
     (None, ["--limit", "12"], 12),  # the steps in the package
     (None, [], 127),
 )
@@ -173,7 +173,7 @@ def test_how_many_chains_are_drawn(
 def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_path: Path) -> None:
     outputs = [tmp_path / f"v.{kind}" for kind in ("json", "md", "csv")]
     chosen = [part for path in outputs for part in ("-o", path)]
-    done = command("--judge", "lexical", *chosen, "--html", tmp_path / "v.html")
+    done = command("--judge", "lexical", *chosen, "-o", tmp_path / "v.html")
     assert done.exit_code == 0, done.output
     found = figures(tmp_path / "v.json")
     assert (found.premises, found.blind) == ("given", False)
@@ -192,12 +192,12 @@ def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_pa
     (["--judge", "none"], 1, "judges nothing"),
     (["--judge", "lexicl"], 1, "Did you mean lexical"),
     (["-o", "v.xlsx"], 1, ".json, .md, .csv"),
-    (["--html", "v.pdf"], 1, ".html"),
-    (["--limit", "0"], 2, "limit"),
+    (["-o", "v.pdf"], 1, ".html"),
+    (["--limit", "-1"], 2, "limit"),
     (["--premises", "some"], 2, "premises"),
     (["--compare", "a.json", "b.json"], 1, "Cannot read a.json"),
     (["--compare", "a.json", "b.json", "--list"], 1, "cannot be combined with --list"),
-    (["--compare", "a.json", "b.json", "--html", "v.html"], 1, "cannot be combined with --html"),
+    (["--compare", "a.json", "b.json", "-o", "v.html"], 1, "use a file name that ends in"),
     # Help showed these ranges up to 9223372036854775807.
     (["--seed", str(2**32)], 2, "4294967295"),
     (["--limit", "1000001"], 2, "1000000"),
@@ -211,7 +211,7 @@ def test_invalid_arguments_are_refused_before_any_call(
     assert said in done.output
 
 
-@table("option", "-o", "--html")
+@table("option", "-o")
 def test_unwritable_outputs_are_refused_before_any_call(
     option: str,
     command: Command,
@@ -250,14 +250,6 @@ def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) ->
     done = command()
     assert done.exit_code == 1
     assert "--judge" in done.output
-
-
-def test_two_sets_need_two_names(command: Command, data: Path) -> None:
-    done = command("--judge", "lexical", "--data", data, "--data", data.parent)
-    assert done.exit_code == 2
-    assert "Two data sets are called 'processbench'" in done.output
-    done = command("--judge", "lexical", "--data", f"a={data}", "--data", f"b={data}", "--dry-run")
-    assert done.exit_code == 0
 
 
 def test_a_wrong_key_stops_with_the_servers_words_and_writes_nothing(
@@ -358,33 +350,6 @@ def test_the_list_names_every_set_and_what_was_found(command: Command, data: Pat
     for words in ("processbench: ", "Licence: ", "git clone", "Found as mine: 60 chains"):
         assert words in done.output
     assert "Found" not in command("--list").output
-
-
-def test_markup_in_a_row_is_escaped_everywhere(
-    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
-) -> None:
-    """Markup in a chain, its id and the judge's reply; and steps of 100,000 characters."""
-    rows = make_rows(20)
-    for row in rows:
-        row["id"] += HOSTILE
-        row["problem"] += HOSTILE
-        row["steps"] = [f"{text} {HOSTILE}" for text in row["steps"]]
-    rows[0]["steps"][0] += "x" * 100_000
-    path = write_rows(tmp_path / "a" / f"{HOSTILE.replace('/', '')[:40]}.json", rows)
-    served(lambda body: f"{HOSTILE}\nScore: 0.3")
-    html, md, csv = (tmp_path / name for name in ("v.html", "v.md", "v.csv"))
-    named = f"<b>{'x' * 50}={path}"
-    done = command(
-        *("--judge", "openai:m", "--data", named, "-o", tmp_path / "v.json"),
-        *("--html", html, "-o", md, "-o", csv),
-    )
-    assert done.exit_code == 0, done.output
-    assert "\x1b[31m" not in done.output
-    page = html.read_text(encoding="utf-8")
-    assert "<script>window.hacked" not in page
-    assert "<img src=x" not in page
-    assert "<b>x" not in page
-    assert "<b>x" not in md.read_text(encoding="utf-8")
 
 
 def test_sets_with_pictures_are_blind(command: Command, tmp_path: Path) -> None:

@@ -103,15 +103,6 @@ def test_json(command: Command, pair: tuple[Path, Path], known: Path, tmp_path: 
     assert found["missed"]["value"] == pytest.approx(0.2)
 
 
-def test_tables_stay_as_they_are(
-    command: Command, pair: tuple[Path, Path], known: Path, tmp_path: Path
-) -> None:
-    for name in ("compare", "summarize"):
-        for file, more in (("a.csv", ()), ("b.csv", ("--validity", known))):
-            assert command(name, *pair, *more, "-o", tmp_path / file).exit_code == 0
-        assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
-
-
 def report_of(command: Command, out: Path, *arguments: Any) -> str:
     done = command("report", *arguments, "--no-images", "-o", out)
     assert done.exit_code == 0, done.output

@@ -96,15 +96,6 @@ def test_it_fits_the_terminal(width: int) -> None:
         assert max(map(columns, lines)) <= width
 
 
-def test_hostile_texts() -> None:
-    text = shown(hostile())
-    assert "[red]x[/red]" in text
-    assert not set("\x1b\u202e") & set(text)
-    written = markdown(hostile())
-    assert "<b>" not in written
-    assert not set("\x1b\u202e") & set(written)
-
-
 def test_a_stopped_validation_and_one_without_sets() -> None:
     assert "Judging stopped early: no money" in shown(make_validation(stopped="no money"))
     validity = make_validation().validity.model_copy(update={"sets": ()})

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_of_judges as agreement_of_judges
     from lmms_rpts.analysis.agreement import agreement_with_humans as agreement_with_humans
     from lmms_rpts.analysis.comparison import compare_runs as compare_runs
+    from lmms_rpts.analysis.comparison import parts_of as parts_of
     from lmms_rpts.analysis.dataframes import documents_frame as documents_frame
     from lmms_rpts.analysis.dataframes import read_frame as read_frame
     from lmms_rpts.analysis.dataframes import responses_frame as responses_frame
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "analysis.agreement": "agreement_of_judges agreement_with_humans",
-    "analysis.comparison": "compare_runs",
+    "analysis.comparison": "compare_runs parts_of",
     "analysis.dataframes": "documents_frame read_frame responses_frame steps_frame write_frame",
     "analysis.estimate": "Estimate Need estimate_need",
     "analysis.overview": "overview_of",

@@ -1,18 +1,20 @@
-"""Paired comparison of two runs on the same documents, with the documents that flipped."""
+"""Paired comparison of two runs, or of two parts of one, with the documents that flipped."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lmms_rpts.base.escaping import count, shorten
+from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.base.notebook import html_of
 from lmms_rpts.runs.metrics import Metrics
-from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.record import R
+from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Category = Literal["right, RPTS >= 0.5", "right for the wrong reason", "right", "wrong", "unscored"]
-Pairs = Mapping[tuple[str, int], tuple[list[Any], list[Any]]]
+Key = tuple[str, Any]
+Pairs = Mapping[Key, tuple[list[Any], list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,7 @@ class Comparison:
     Attributes:
         documents: number of shared documents; ``only_a``, ``only_b``: documents of one run
             only.
+        paired: the same documents, or instances asked in two languages or formats.
         changed: shared documents whose data differ between the runs, such as clues or gold answer.
         metrics: in the order of the results table.
         flips: the largest change first.
@@ -110,6 +114,7 @@ class Comparison:
     label_a: str
     label_b: str
     documents: int
+    paired: Literal["documents", "instances"]
     only_a: int
     only_b: int
     changed: int
@@ -118,7 +123,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         runs = f"{shorten(self.label_a, 60)} and {shorten(self.label_b, 60)}"
-        documents = count(self.documents, "shared document")
+        documents = count(self.documents, f"shared {self.paired.removesuffix('s')}")
         return f"<Comparison of {runs}: {documents}, {count(len(self.flips), 'flip')}>"
 
     def _repr_html_(self) -> str:
@@ -144,15 +149,15 @@ def compare_runs(
 ) -> Comparison:
     """Compare two runs over their shared documents, second minus first.
 
+    Runs without a shared document are compared over the instances that both were asked in other
+    languages or formats, such as English and Chinese.
+
     A document's value is the mean over its responses; NaN values are left out of each run's own
-    mean. Intervals are expanded percentile bootstrap intervals (Hesterberg 2015) of the
-    difference
-    of means, with the same resampled documents for both runs. The p-values are those of a
-    two-sided permutation test that swaps the runs within documents, adjusted by Holm's method
-    (Holm 1979). Diagnostics have an interval and no test, to keep the power of the other tests.
-    A
-    document and its translation are resampled, and swapped, together. Results are
-    deterministic.
+    mean. Intervals are expanded percentile bootstrap intervals (Hesterberg 2015) of the difference
+    of means, with the same resampled documents for both runs. The p-values are those of a two-sided
+    permutation test that swaps the runs within documents, adjusted by Holm's method (Holm 1979).
+    Diagnostics have an interval and no test, to keep the power of the other tests. A document and
+    its translation are resampled, and swapped, together. Results are deterministic.
 
     Args:
         resamples: bootstrap resamples.
@@ -160,30 +165,87 @@ def compare_runs(
         grading: how the benchmark of the runs is summarized.
 
     Raises:
-        RunError: if the runs share no document, or a shared document differs between them.
+        RunError: if nothing is shared, or a shared document differs between the runs.
     """
-    ours, theirs = a.documents(), b.documents()
-    shared = sorted(set(ours) & set(theirs))
-    if not shared:
+    paired: Literal["documents", "instances"] = "documents"
+    for key in _keys(grading):
+        ours, theirs = (_by_key(run, key) for run in (a, b))
+        if shared := sorted(set(ours) & set(theirs)):
+            break
+        paired = "instances"
+    else:
         raise RunError(
             f"{a.label!r} ({', '.join(a.tasks)}) and {b.label!r} ({', '.join(b.tasks)}) share no "
-            "document: compare runs of the same tasks and documents"
+            "document or instance: compare runs of the same tasks and documents"
         )
-    pairs = {key: (ours[key], theirs[key]) for key in shared}
-    changed = _count_changed(pairs, grading)
-    values = [document_values(run, grading.response_metrics) for run in (a, b)]
-    first, second = (np.vstack([each[key] for key in shared]) for each in values)
-    clusters = intervals.numbered([ours[key][0].instance.cluster for key in shared])
+    pairs = {each: (ours[each], theirs[each]) for each in shared}
+    first, second = (
+        np.vstack([_values(found[each], grading.response_metrics) for each in shared])
+        for found in (ours, theirs)
+    )
+    clusters = intervals.numbered([ours[each][0].instance.cluster for each in shared])
     return Comparison(
         label_a=a.label,
         label_b=b.label,
         documents=len(shared),
+        paired=paired,
         only_a=len(ours) - len(shared),
         only_b=len(theirs) - len(shared),
-        changed=changed,
+        changed=_count_changed(pairs, grading) if paired == "documents" else 0,
         metrics=_differences(first, second, clusters, resamples, permutations, grading),
         flips=_flips(pairs, first, second, grading),
     )
+
+
+def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[R], RunOf[R]]:
+    """The parts of a run with two values of a breakdown, for ``compare_runs``.
+
+    Args:
+        by: a breakdown that has two values in the run, such as ``language``; or a breakdown with
+            two of its values, such as ``task=cmmath,cmmath_en_cot``.
+
+    Raises:
+        RunError: with the values that there are.
+    """
+    name, _, chosen = by.partition("=")
+    if name not in grading.breakdowns:
+        raise RunError(f"Unknown field {name!r}; fields: {', '.join(grading.breakdowns)}")
+    found: dict[str, list[R]] = {}
+    for record in run.responses:
+        for value in grading.breakdowns[name](record):
+            if value is not None:
+                found.setdefault(value, []).append(record)
+    values = chosen.split(",") if chosen else list(found)
+    if len(values) != 2 or not {*values} <= {*found}:
+        raise RunError(
+            f"{run.label}: {by!r} does not give two parts; values of {name}: "
+            f"{listed(found) or 'none'}. Choose two of them: {name}=A,B"
+        )
+    first, second = (
+        replace(run, label=value, responses=tuple(found[value]), path=("", "")) for value in values
+    )
+    return first, second
+
+
+def _keys(grading: Grading) -> list[Callable[[Any], Key]]:
+    """What identifies a pair: the document, its instance, or its id in tasks that ask the same."""
+    keys: list[Callable[[Any], Key]] = [attrgetter("key"), attrgetter("cluster")]
+    if grading.by_task and grading.same_questions:
+        keys.append(lambda instance: ("", str(instance.id)))
+    return keys
+
+
+def _by_key(run: RunOf[R], key: Callable[[Any], Key]) -> dict[Key, list[R]]:
+    found: dict[Key, list[R]] = {}
+    for record in run.responses:
+        found.setdefault(key(record.instance), []).append(record)
+    return found
+
+
+def _values(records: Iterable[Any], metrics: Metrics) -> Floats:
+    """The value of each metric for a document with these responses; NaN if there is none."""
+    records = list(records)
+    return np.array([_mean(map(each.of, records)) for each in metrics.values()])
 
 
 def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floats]:
@@ -196,10 +258,7 @@ def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floa
         value.
     """
     of = run.documents()
-    return {
-        key: np.array([_mean(map(each.of, of[key])) for each in metrics.values()])
-        for key in sorted(of)
-    }
+    return {key: _values(of[key], metrics) for key in sorted(of)}
 
 
 def _mean(values: Iterable[float | None]) -> float:
@@ -263,8 +322,8 @@ def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tup
         [names.index(each) for each in ("accuracy", "rpts", "accuracy_rpts")] if scored else [0]
     )
     found = []
-    for (key, (ours, theirs)), one, other in zip(
-        pairs.items(), first[:, columns], second[:, columns], strict=True
+    for (ours, theirs), one, other in zip(
+        pairs.values(), first[:, columns], second[:, columns], strict=True
     ):
         question = grading.display.question(ours[0])
         a, b = (
@@ -272,8 +331,9 @@ def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tup
             for responses, values in ((ours, one), (theirs, other))
         )
         size = float(np.nansum(np.abs(other - one)[:2]))
-        asked = (*key, str(ours[0].instance.id), question.text, " | ".join(question.gold))
-        flip = Flip(*asked, a, b, size)
+        instance = ours[0].instance
+        asked = (str(instance.id), question.text, " | ".join(question.gold))
+        flip = Flip(instance.task, instance.doc_id, *asked, a, b, size)
         if a.category != b.category or flip.to_right is not None:
             found.append(flip)
     return tuple(sorted(found, key=lambda flip: (-flip.size, flip.task, flip.doc_id)))
@@ -300,7 +360,8 @@ def _side(answers: Sequence[str | None], right: float, *reasoned: float) -> Side
 def _count_changed(pairs: Pairs, grading: Grading) -> int:
     """Number of shared documents whose data differ."""
     changed = 0
-    for (task, doc_id), (ours, theirs) in pairs.items():
+    for ours, theirs in pairs.values():
+        task, doc_id = ours[0].instance.key
         one, other = (
             (each[0].instance.id, grading.display.question(each[0]).text) for each in (ours, theirs)
         )

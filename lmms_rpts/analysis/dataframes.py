@@ -23,7 +23,9 @@ from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
-from lmms_rpts.runs.run import RunOf
+from lmms_rpts.runs.run import AnyRun, RunOf
+from lmms_rpts.tasks.all_runs import grading_of, sort_runs
+from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
@@ -75,16 +77,16 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "answer": "string",
     "gold_answer": "string",
     "correct": "boolean",
-    "steps": "int64",
+    "steps": "Int64",
     "first_error_step": "Int64",
     "first_error_height": "Int64",
     "first_error_modality": "string",
     "tokens": "Int64",
     "judge": "string",
     "reason": "string",
-    "restating": "int64",
+    "restating": "Int64",
     "missing_evidence": "string",
-    "most_uses": "int64",
+    "most_uses": "Int64",
     "differences": "string",
     # ``steps`` is above, as an integer.
     **{name: "float64" for name in METRICS if name != "steps"},
@@ -92,8 +94,18 @@ RESPONSE_TYPES: Mapping[str, str] = {
 """The columns of ``responses_frame`` in order; ``docs/export.md`` describes them."""
 
 
-Runs = Run | Iterable[Run]
-"""One run, or several, as returned by ``read_run`` and ``read_runs``."""
+GRADED_TYPES: dict[str, str] = {
+    **{name: kind for name, kind in PLACE_TYPES.items() if name != "language"},
+    "answer": "string",
+    "gold_answer": "string",
+    "tokens": "Int64",
+    "judge": "string",
+    "reason": "string",
+}
+"""The columns of ``responses_frame`` for graded answers, before its breakdowns and metrics."""
+
+Runs = AnyRun | Iterable[AnyRun]
+"""One run, or several."""
 
 
 def documents_frame(runs: Runs) -> pd.DataFrame:
@@ -103,35 +115,63 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
     runs. A document's value is the mean over its responses, NaN if there is none; the means of the
     columns of one run are the numbers in lmms-eval's table.
     """
-    rows = [
-        ((run.label, *document), values)
-        for run in _each_run(runs)
-        for document, values in document_values(run, GRADING.metrics).items()
-    ]
     first = 1 if isinstance(runs, RunOf) else 0
-    index = pd.MultiIndex.from_tuples(
-        [key[first:] for key, _ in rows], names=["run", "task", "doc_id"][first:]
-    )
-    frame: pd.DataFrame = pd.DataFrame(
-        [values for _, values in rows], index=index, columns=list(METRICS), dtype=float
-    )
+    names = ["run", "task", "doc_id"][first:]
+    frames = []
+    for grading, of_benchmark in _by_benchmark(runs):
+        rows = [
+            ((run.label, *document)[first:], values)
+            for run in of_benchmark
+            for document, values in document_values(run, grading.response_metrics).items()
+        ]
+        index = pd.MultiIndex.from_tuples([key for key, _ in rows], names=names)
+        values = [values for _, values in rows]
+        columns = list(grading.response_metrics)
+        frames.append(pd.DataFrame(values, index=index, columns=columns, dtype=float))
+    frame: pd.DataFrame = pd.concat(frames)
     return frame
 
 
 def responses_frame(runs: Runs) -> pd.DataFrame:
-    """One row per response of one run or several; the columns are those of ``RESPONSE_TYPES``."""
-    rows = [_of_response(run, each) for run in _each_run(runs) for each in run.responses]
-    return typed(rows, RESPONSE_TYPES)
+    """One row per response of runs of any benchmark.
+
+    The columns of runs that RPTS scored are those of ``RESPONSE_TYPES``. Graded answers have those
+    of ``GRADED_TYPES``, a text for each breakdown and a number for each metric. Runs of several
+    benchmarks have the columns of all.
+    """
+    rows: list[Mapping[str, Any]] = []
+    types: dict[str, str] = {}
+    for grading, of_benchmark in _by_benchmark(runs):
+        responses = [(run, each) for run in of_benchmark for each in run.responses]
+        if grading is GRADING:
+            rows += [_of_response(*pair) for pair in responses]
+            types |= RESPONSE_TYPES
+        else:
+            rows += [_graded(*pair, grading) for pair in responses]
+            graded = dict.fromkeys(grading.breakdowns, "string")
+            types |= GRADED_TYPES | graded | dict.fromkeys(grading.response_metrics, "float64")
+    return typed(rows, types)
 
 
 def steps_frame(runs: Runs) -> pd.DataFrame:
-    """One row per step of one run or several; the columns are those of ``STEP_TYPES``."""
-    responses = [(run, each) for run in _each_run(runs) for each in run.responses]
-    return typed([row for pair in responses for row in _of_steps(*pair)], STEP_TYPES)
+    """One row per step of runs that RPTS scored; the columns are those of ``STEP_TYPES``."""
+    rows = [
+        row
+        for run in ([runs] if isinstance(runs, RunOf) else runs)
+        for each in run.responses
+        if isinstance(each, RptsRecord)
+        for row in _of_steps(run, each)
+    ]
+    return typed(rows, STEP_TYPES)
 
 
-def _each_run(runs: Runs) -> Iterable[Run]:
-    return [runs] if isinstance(runs, RunOf) else runs
+def _by_benchmark(runs: Runs) -> list[tuple[Grading, Sequence[AnyRun]]]:
+    """The runs of each benchmark, and how it is summarized; at least one benchmark."""
+    listed = [runs] if isinstance(runs, RunOf) else list(runs)
+    records = (run.responses[0] for run in listed if run.responses)
+    if all(isinstance(each, RptsRecord) for each in records):
+        return [(GRADING, listed)]
+    return [(grading_of(name), found) for name, found in sort_runs(listed).items()]
 
 
 def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
@@ -153,9 +193,8 @@ def guarded(frame: pd.DataFrame) -> pd.DataFrame:
     """A copy for CSV: texts that a spreadsheet would read as formulas start with an apostrophe."""
     clean: pd.DataFrame = frame.copy()
     for name in [name for name in frame if frame[name].dtype in (object, "string")]:
-        texts = frame[name].map(
-            lambda cell: escape_formula(cell) if isinstance(cell, str) else cell
-        )
+        lines = frame[name].map(lambda cell: " | ".join(cell) if isinstance(cell, list) else cell)
+        texts = lines.map(lambda cell: escape_formula(cell) if isinstance(cell, str) else cell)
         clean[name] = texts.astype(frame[name].dtype)  # also if no cell contains text
     return clean
 
@@ -180,6 +219,28 @@ def _of_both(run: Run, response: RptsRecord) -> dict[str, Any]:
         "answer": response.answer.value,
         "correct": response.answer.correct,
         "judge": response.settings.judge,
+    }
+
+
+def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
+    instance, display = record.instance, grading.display
+    breakdowns = {
+        name: " | ".join(filter(None, values_of(record)))
+        for name, values_of in grading.breakdowns.items()
+    }
+    return {
+        **{name: text or None for name, text in breakdowns.items()},
+        "run": run.label,
+        "task": instance.task,
+        "doc_id": instance.doc_id,
+        "id": str(instance.id),
+        "repeat": record.repeat,
+        "answer": display.answer(record).final,
+        "gold_answer": " | ".join(display.question(record).gold) or None,
+        "tokens": record.tokens,
+        "judge": record.scoring.judge,
+        "reason": record.reason,
+        **{name: each.of(record) for name, each in grading.response_metrics.items()},
     }
 
 
@@ -304,7 +365,12 @@ def _write_jsonl(frame: pd.DataFrame, path: Path) -> None:
 def _read_jsonl(path: Path) -> pd.DataFrame:
     with path.open(encoding="utf-8", newline="\n") as lines:
         rows = [json.loads(line) for line in lines]
-    return typed(rows, _types(rows[0]) if rows else STEP_TYPES)
+    if not rows:
+        return typed([], STEP_TYPES)
+    # Breakdowns and metrics of graded answers are in no table: their types are inferred.
+    types = dict.fromkeys(rows[0], "object") | _types(rows[0])
+    frame: pd.DataFrame = typed(rows, types).infer_objects()
+    return frame
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
@@ -331,7 +397,8 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _types(names: Iterable[str]) -> dict[str, Any]:
-    return {name: STEP_TYPES[name] for name in names if name in STEP_TYPES}
+    known = {**RESPONSE_TYPES, **STEP_TYPES}
+    return {name: known[name] for name in names if name in known}
 
 
 def _unguard(text: str) -> str:

@@ -13,23 +13,17 @@ from typing import Any
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import SettingError
-from lmms_rpts.models.responses import (
+from lmms_rpts.host.correctness import greatest_value, no_scale, on_scale, parse_criterion, survey
+from lmms_rpts.host.task_index import SUFFIX, split_name
+from lmms_rpts.runs.reading import model_name, read_results
+from lmms_rpts.runs.responses import (
     LikelihoodError,
     ResponsesError,
     SavedResponse,
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
-from lmms_rpts.tasks.any_task.correctness import (
-    greatest_value,
-    no_scale,
-    on_scale,
-    parse_criterion,
-    survey,
-)
-from lmms_rpts.tasks.any_task.names import SUFFIX, split_name
 from lmms_rpts.tasks.benchmark import answered_tasks, benchmark_of, read_documents, scored_tasks
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 

@@ -19,11 +19,9 @@ documents that have a value. Unscored responses are left out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.filters.metrics import RIGHT_REASON, is_sound
@@ -42,23 +40,6 @@ FOCUS_HEIGHTS = (1, 2, 3, 4)
 QUANTITIES = ("rpts", "filtered_accuracy", "accuracy_passing", "share_filtered")
 _HIGHEST = 1000
 """No tree is this high, and the time to score grows with the focus height."""
-
-
-@dataclass(frozen=True, slots=True)
-class SweepRow:
-    """The means of a run under one decay and focus height; NaN if there is no value.
-
-    Attributes:
-        own: whether the run was scored with these settings.
-    """
-
-    decay: float
-    focus_height: int
-    rpts: float
-    filtered_accuracy: float
-    accuracy_passing: float
-    share_filtered: float
-    own: bool
 
 
 def sweep(
@@ -84,15 +65,9 @@ def sweep(
         UserError: for settings out of range.
         RunError: if nothing in the run was scored.
     """
-    return frame_of(sweep_rows(run, decays, focus_heights, threshold))
-
-
-def frame_of(rows: Sequence[SweepRow]) -> pd.DataFrame:
-    """Rows of ``sweep_rows`` as the data frame that ``sweep`` returns."""
     import pandas as pd
 
-    columns = [each.name for each in fields(SweepRow)]
-    frame: pd.DataFrame = pd.DataFrame([asdict(each) for each in rows], columns=columns)
+    frame: pd.DataFrame = pd.DataFrame(sweep_rows(run, decays, focus_heights, threshold))
     return frame
 
 
@@ -101,7 +76,7 @@ def sweep_rows(
     decays: Sequence[float] = DECAYS,
     focus_heights: Sequence[int] = FOCUS_HEIGHTS,
     threshold: float = RIGHT_REASON,
-) -> tuple[SweepRow, ...]:
+) -> list[dict[str, Any]]:
     """The rows of ``sweep``, without pandas."""
     check_settings(decays, focus_heights, threshold)
     scored = [each for each in run.responses if each.rpts is not None]
@@ -112,19 +87,18 @@ def sweep_rows(
         )
     own = {(each.settings.decay, each.settings.focus_height) for each in scored}
     check_settings([decay for decay, _ in own], [height for _, height in own], threshold)
-    return tuple(
-        SweepRow(
-            decay, height, **_means(scored, decay, height, threshold), own=(decay, height) in own
-        )
+    return [
+        {"decay": decay, "focus_height": height}
+        | _means(scored, decay, height, threshold)
+        | {"own": (decay, height) in own}
         for decay in sorted({*map(float, decays), *(decay for decay, _ in own)})
         for height in sorted({*map(int, focus_heights), *(height for _, height in own)})
-    )
+    ]
 
 
-def guarded_mean(run: Run) -> float | None:
-    """The mean guarded score of a run, the same under all settings; None if there is none."""
-    mean = _mean(run.responses, [each.guarded for each in run.responses])
-    return None if math.isnan(mean) else mean
+def guarded_mean(run: Run) -> float:
+    """The mean guarded score of a run, the same under all settings; NaN if there is none."""
+    return _mean(run.responses, [each.guarded for each in run.responses])
 
 
 def check_settings(
@@ -154,21 +128,17 @@ def _means(
     scored: Sequence[RptsRecord], decay: float, height: int, threshold: float
 ) -> dict[str, float]:
     """The means by the names in ``QUANTITIES``."""
-    # A record with an RPTS has a score for each step: RptsRecord checks this.
-    scores = [[each.score or 0.0 for each in response.steps] for response in scored]
-    values = [
-        rpts_score(response.tree(), own, decay, height)
-        for response, own in zip(scored, scores, strict=True)
-    ]
-    passes = [is_sound(value, threshold) for value in values]
-    right = [each.answer.correct for each in scored]
-    both, passing = [], []
-    for correct, passed in zip(right, passes, strict=True):
-        both.append(None if correct is None else float(correct and passed))
-        passing.append(None if correct is None or not passed else float(correct))
-    filtered = [float(not passed) for passed in passes]
-    columns: list[Sequence[float | None]] = [values, both, passing, filtered]
-    return {name: _mean(scored, each) for name, each in zip(QUANTITIES, columns, strict=True)}
+    columns: dict[str, list[float | None]] = {name: [] for name in QUANTITIES}
+    for each in scored:
+        # A record with an RPTS has a score for each step: RptsRecord checks this.
+        scores = [step.score or 0.0 for step in each.steps]
+        value, right = rpts_score(each.tree(), scores, decay, height), each.answer.correct
+        passed = is_sound(value, threshold)
+        both = None if right is None else float(right and passed)
+        passing = None if right is None or not passed else float(right)
+        for name, found in zip(QUANTITIES, (value, both, passing, float(not passed)), strict=True):
+            columns[name].append(found)
+    return {name: _mean(scored, values) for name, values in columns.items()}
 
 
 def _mean(responses: Sequence[RptsRecord], values: Sequence[float | None]) -> float:

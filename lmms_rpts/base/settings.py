@@ -57,7 +57,7 @@ def setting(default: Any, help: str, variable: bool | str = False, **more: Any) 
 
     Args:
         default: its default, or a function that returns it.
-        help: its line in docs/settings.md.
+        help: its meaning, for the page of all settings.
         variable: whether a variable such as ROME_GRADER sets it; or the name of the variable.
         more: bounds such as ``ge``, and other arguments of ``pydantic.Field``.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -44,8 +43,19 @@ def compare(
         ),
     ],
     run_b: Annotated[
-        str, typer.Argument(metavar="RUN_B", help="The other run.", show_default=False)
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[RUN_B]", help="The other run, unless --by is used.", show_default=False
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="FIELD",
+            help="Compare two parts of one run, as language, or task=A,B for two of its values.",
+        ),
+    ] = None,
     benchmark: Annotated[
         str | None, typer.Option("--benchmark", help="The benchmark, if the runs have several.")
     ] = None,
@@ -66,6 +76,10 @@ def compare(
     Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval, ...).
 
     Each difference has a 95% bootstrap interval and the p-value of a paired permutation test.
+
+      lmms-rpts compare results/thinking results/direct
+
+      lmms-rpts compare results/small --by language
     """
     from lmms_rpts.analysis.comparison import compare_runs
     from lmms_rpts.analysis.validity import validity_lines, validity_notes
@@ -73,8 +87,7 @@ def compare(
 
     files = check_suffixes(output, SUFFIXES)
     with Console(stderr=True).status("Reading and comparing the runs ..."):
-        grading, *pair = _read(run_a, run_b, benchmark, task)
-        a, b = _told_apart(*pair)
+        grading, a, b = _read(run_a, run_b, by, benchmark, task)
         known = read_validities(validity)
         spare([a, b], files, *(each.path for each in known))
         found = compare_runs(a, b, grading=grading)
@@ -82,15 +95,15 @@ def compare(
     differences = {each.metric: _figures(each) for each in found.metrics}
     groups = list(grading.groups.values())
     sections = [[differences[name] for name in names] for names in groups or [list(differences)]]
-    warnings = list(_warnings(a, b, found, grading))
+    warnings = list(_warnings(a, b, found, grading, by is not None))
     notes = {"validity": [asdict(note) for note in judges]} if judges else {}
     Output(
         [
             Line(f"A: {found.label_a}"),
             Line(f"B: {found.label_b}"),
             Line(
-                f"{found.documents} shared documents, {found.only_a} only in A, {found.only_b} "
-                "only in B"
+                f"{found.documents} shared {found.paired}, {found.only_a} only in A, "
+                f"{found.only_b} only in B"
             ),
             Sheet("", _COLUMNS, 1, sections),
             Line(_explained(found, grading)),
@@ -104,56 +117,52 @@ def compare(
 
 
 def _read(
-    run_a: str, run_b: str, benchmark: str | None, task: str | None
+    run_a: str, run_b: str | None, by: str | None, benchmark: str | None, task: str | None
 ) -> tuple[Grading, AnyRun, AnyRun]:
-    """The two runs of one benchmark, and how it is summarized."""
+    """The two runs of one benchmark, or two parts of one run, and how they are summarized."""
+    from lmms_rpts.analysis.comparison import parts_of
+    from lmms_rpts.runs.reading import name_runs
     from lmms_rpts.runs.run import of_task
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
     from lmms_rpts.tasks.rpts_eval.runs import only_run
 
+    if (run_b is None) == (by is None):
+        fail("Pass two runs, or one run and --by FIELD, such as --by language")
+    paths = [run_a] if run_b is None else [run_a, run_b]
     # Read separately: together, two runs without shared documents would be merged into one.
-    one, other = (read_all_runs([path]) for path in (run_a, run_b))
+    found = [read_all_runs([path]) for path in paths]
     wanted = get_benchmark(benchmark).name if benchmark else None
-    shared = [name for name in one if name in other and wanted in (None, name)]
+    shared = [
+        name for name in found[0] if all(name in each for each in found) and wanted in (None, name)
+    ]
     if not shared:
-        fail(
-            f"The runs have no benchmark in common: {run_a} has {', '.join(one)}, {run_b} has "
-            f"{', '.join(other)}"
+        held = ", ".join(
+            f"{path} has {', '.join(each)}" for path, each in zip(paths, found, strict=True)
         )
+        fail(f"The runs have no benchmark in common: {held}")
     if len(shared) > 1:
         names = " or ".join(f"--benchmark {name}" for name in shared)
         fail(f"There are runs of several benchmarks: choose one with {names}")
     (name,) = shared
-    a, b = (
-        of_task(only_run(path, runs), task)
-        for path, runs in ((run_a, one[name]), (run_b, other[name]))
-    )
-    if a is None or b is None:
+    grading = grading_of(name)
+    runs = [
+        of_task(only_run(path, each[name]), task) for path, each in zip(paths, found, strict=True)
+    ]
+    if None in runs:
         fail(f"The runs have no task {task} in common")
-    return grading_of(name), a, b
+    chosen = [run for run in runs if run is not None]
+    a, b = parts_of(chosen[0], by, grading) if by else name_runs(chosen)
+    return grading, a, b
 
 
-def _told_apart(a: AnyRun, b: AnyRun) -> tuple[AnyRun, AnyRun]:
-    """The runs with distinct labels: equal labels become the parts of the paths that differ."""
-    if a.label != b.label:
-        return a, b
-    folders = [run.files[0].resolve().parent for run in (a, b)]
-    if folders[0] == folders[1]:
-        labels = [run.files[0].stem for run in (a, b)]
-    else:
-        common = Path(os.path.commonpath(folders))
-        # A folder that holds the other one keeps its own name.
-        base = common.parent if common in folders else common
-        labels = [folder.relative_to(base).as_posix() for folder in folders]
-    return replace(a, label=labels[0]), replace(b, label=labels[1])
-
-
-def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, grading: Grading) -> Iterator[str]:
-    """Reasons other than the models why the runs may differ."""
+def _warnings(
+    a: AnyRun, b: AnyRun, comparison: Comparison, grading: Grading, parts: bool
+) -> Iterator[str]:
+    """Reasons other than the models why the runs may differ; ``parts``: of one run."""
     from lmms_rpts.runs.rounds import differing_settings
 
-    if {file.resolve() for file in a.files} == {file.resolve() for file in b.files}:
+    if not parts and {*a.files} == {*b.files}:
         yield "both runs are the same files: the run is compared with itself."
     yield from differing_settings([replace(a, label="A"), replace(b, label="B")], grading.settings)
     yield from _judges_to_doubt(a, b)

@@ -53,8 +53,8 @@ def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
     """Documents by task, and their responses if there are any."""
-    from lmms_rpts.models.responses import read_responses
-    from lmms_rpts.tasks.any_task.names import split_name
+    from lmms_rpts.host.task_index import split_name
+    from lmms_rpts.runs.responses import read_responses
 
     saved = read_responses(samples) if samples else None
     found: Found = {}
@@ -76,8 +76,8 @@ def _gather(
 
 def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """The documents of a task or of the tasks of a group."""
-    from lmms_rpts.tasks.any_task.documents import documents_of
-    from lmms_rpts.tasks.any_task.names import split_name
+    from lmms_rpts.host.documents import documents_of
+    from lmms_rpts.host.task_index import split_name
     from lmms_rpts.tasks.benchmark import benchmark_of, read_documents, scored_tasks
     from lmms_rpts.tasks.data import DataError
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Runs, spare
+from lmms_rpts.commands.common import Runs, fail, spare
 
 
 def export(
@@ -18,18 +18,28 @@ def export(
             "--output", "-o", help="A .parquet, .jsonl or .csv file; an existing file is replaced."
         ),
     ],
+    by_response: Annotated[
+        bool,
+        typer.Option(
+            "--responses", help="One row per response, also for runs without reasoning steps."
+        ),
+    ] = False,
 ) -> None:
-    """Write all steps of runs, one row per step. docs/export.md describes the columns."""
-    from lmms_rpts.analysis.dataframes import format_of, steps_frame, write_frame
-    from lmms_rpts.tasks.rpts_eval.runs import read_runs
+    """Write all steps of runs, or all responses. docs/export.md describes the columns."""
+    from lmms_rpts.analysis.dataframes import format_of, responses_frame, steps_frame, write_frame
+    from lmms_rpts.tasks.all_runs import read_all_runs
 
     format_of(output)
-    found = read_runs(runs)
+    there = read_all_runs(runs)
+    found = there.every
+    if not by_response and "rpts" not in there:
+        fail("These runs have no reasoning steps: use --responses for one row per response")
     spare(found, [output])
-    frame = steps_frame(found)
+    frame = responses_frame(found) if by_response else steps_frame(found)
     size = write_frame(frame, output)
     responses = sum(len(run.responses) for run in found)
+    what = f"{responses:,} responses"
     typer.echo(
-        f"{len(frame):,} steps of {responses:,} responses written to {output} "
+        f"{what if by_response else f'{len(frame):,} steps of {what}'} written to {output} "
         f"({size / 1e3:,.1f} kB)"
     )

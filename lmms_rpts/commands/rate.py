@@ -9,7 +9,6 @@ import typer
 
 from lmms_rpts.commands.common import (
     Images,
-    ImageSize,
     IncludePath,
     OneRun,
     check_suffixes,
@@ -35,7 +34,6 @@ def rate(
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the sample.")] = 0,
     images: Images = None,
     include_path: IncludePath = None,
-    image_size: ImageSize = 800,
 ) -> None:
     """Collect human ratings for a sample of steps, to measure how far a judge can be trusted.
 
@@ -57,12 +55,7 @@ def rate(
     sample = draw_sample(found, steps, seed)
     recorded = recorded_images([found])
     written = write_rating_page(
-        sample,
-        output,
-        images=images,
-        include_path=include_path,
-        longest_side=image_size,
-        recorded=recorded,
+        sample, output, images=images, include_path=include_path, recorded=recorded
     )
     typer.echo(
         f"{written.path}: {written.steps} steps of {written.responses} responses, "

@@ -45,17 +45,6 @@ def report(
             show_default=False,
         ),
     ] = None,
-    zoom_size: Annotated[
-        int | None,
-        typer.Option(
-            "--zoom-size",
-            min=32,
-            max=4096,
-            help="Longer side of enlarged images, in pixels. Default: 640 in one file, 1600 in a "
-            "folder.",
-            show_default=False,
-        ),
-    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     validity: Validities = None,
 ) -> None:
@@ -88,7 +77,6 @@ def report(
         images=images,
         include_path=include_path,
         longest_side=image_size,
-        zoom_side=zoom_size,
         validity=files,
         limit=limit,
     )

@@ -26,7 +26,7 @@ from lmms_rpts.commands.common import IncludePath, Judge, check_outputs, fail, f
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Rescoring
 
-ENTRY = "lmms_rpts.models.evaluate"
+ENTRY = "lmms_rpts.host.evaluate"
 _LINES = 15
 _PATIENCE = ((0, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
@@ -134,9 +134,9 @@ def _score(
     verbose: bool,
 ) -> None:
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
+    from lmms_rpts.host.task_index import own_tasks
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
     from lmms_rpts.runs.task_grades import write_task_grades
-    from lmms_rpts.tasks.any_task.names import own_tasks
     from lmms_rpts.tasks.benchmark import answered_tasks
 
     metric = load_settings(correct=correct).correct
@@ -297,7 +297,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None
         log: a new file for what lmms-eval prints, except progress bars; None: it is shown.
     """
     if log is not None:
-        from lmms_rpts.models.evaluate import LOG
+        from lmms_rpts.host.evaluate import LOG
 
         entry = 1 + command.index(ENTRY)
         command = [*command[:entry], LOG, str(log), *command[entry:]]

@@ -45,26 +45,22 @@ def summarize(
         ),
     ] = None,
     tree: Annotated[
-        bool,
-        typer.Option(
-            "--tree", help="Show the accuracy by knowledge area, where a benchmark has them."
-        ),
-    ] = False,
-    depth: Annotated[
-        int, typer.Option("--depth", min=1, help="Number of levels shown by --tree.")
-    ] = 2,
-    undecided: Annotated[
         int,
         typer.Option(
-            "--undecided", min=0, help="Number of answers to list that the rules left undecided."
+            "--tree",
+            metavar="LEVELS",
+            min=0,
+            help="Show the accuracy by knowledge area down to this level, where a benchmark has "
+            "them.",
         ),
     ] = 0,
-    disagreements: Annotated[
+    listed: Annotated[
         int,
         typer.Option(
-            "--disagreements",
+            "--list",
             min=0,
-            help="Number of answers to list on which the graders disagree.",
+            help="Number of answers to list that the rules left undecided, and of those on which "
+            "graders disagree.",
         ),
     ] = 0,
     task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
@@ -122,11 +118,10 @@ def summarize(
     if len(of) > 1 and files:
         names = " or ".join(f"--benchmark {name}" for name in of)
         fail(f"There are runs of several benchmarks: for -o, choose one with {names}")
-    lists = {"undecided": undecided, "disagreements": disagreements}
     for name, grading in of.items():
         options = {
             "tree": tree and grading.tree_sheets is None,
-            **{each: most and each not in grading.lists for each, most in lists.items()},
+            "list": listed and not grading.lists,
             "validity": validity and name != "rpts",
         }
         if lacking := [option for option, lacks in options.items() if lacks]:
@@ -142,8 +137,8 @@ def summarize(
             notes += map(grading.sentence, summary.models) if grading.sentence else []
             judges = _judges(there[name], task, known)
         if tree and grading.tree_sheets:
-            sheets += grading.tree_sheets(summary.trees, depth)
-        listed = (listing_sheet(summary, each, most) for each, most in lists.items() if most)
+            sheets += grading.tree_sheets(summary.trees, tree)
+        lists = [listing_sheet(summary, each, listed) for each in grading.lists if listed]
         Output(
             [
                 *sheets,
@@ -154,7 +149,7 @@ def summarize(
             summary.frame,
             summary.to_dict,
             draw=partial(_scatter, summary, metric or next(iter(grading.metrics))),
-            details=[sheet for sheet in listed if sheet],
+            details=[sheet for sheet in lists if sheet],
         ).deliver(files)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -21,7 +20,6 @@ from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, outputs
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmms_rpts.analysis.sweeping import SweepRow
     from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _HEADS = {
@@ -33,15 +31,8 @@ _HEADS = {
     "share_filtered": "share filtered",
 }
 _SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
+_Rows = Sequence[Mapping[str, Any]]
 _Number = TypeVar("_Number", int, float)
-
-
-class _Swept(NamedTuple):
-    """The rows of a run, and its mean guarded score."""
-
-    label: str
-    rows: tuple[SweepRow, ...]
-    guarded: float | None
 
 
 def sweep(
@@ -77,8 +68,7 @@ def sweep(
     share of all responses that are correct and pass, as published. Accuracy, passing: accuracy
     among the responses that pass. Share filtered: share of the scored responses that do not pass.
 
-    Means are computed as in lmms-eval's table: first over the responses of a document, then
-    over
+    Means are computed as in lmms-eval's table: first over the responses of a document, then over
     the documents that have a value. Unscored responses are left out. The run's own settings are
     always shown, marked with a *. The guarded score does not depend on these settings and is
     shown once.
@@ -94,26 +84,23 @@ def sweep(
         found = read_runs(runs)
         spare(found, files)
         parts = [_part(run, task) for run in found]
-        sweeps = [
-            _Swept(part.label, sweep_rows(part, decays, heights, threshold), guarded_mean(part))
-            for part in parts
-        ]
+        rows = {part.label: sweep_rows(part, decays, heights, threshold) for part in parts}
+        guarded = {part.label: guarded_mean(part) for part in parts}
     Output(
-        list(_blocks(sweeps, threshold)),
-        lambda: _frame(sweeps, threshold),
+        list(_blocks(rows, guarded, threshold)),
+        lambda: _frame(rows, threshold),
         lambda: [
             {
-                "run": each.label,
+                "run": label,
                 "threshold": threshold,
-                "rpts_guarded": each.guarded,
+                "rpts_guarded": _known(guarded[label]),
                 "settings": [
-                    {name: _known(value) for name, value in asdict(row).items()}
-                    for row in each.rows
+                    {name: _known(value) for name, value in row.items()} for row in rows[label]
                 ],
             }
-            for each in sweeps
+            for label in rows
         ],
-        draw=lambda kind: _drawn(kind, sweeps, threshold),
+        draw=lambda kind: _drawn(kind, rows, threshold),
     ).deliver(files)
 
 
@@ -138,22 +125,24 @@ def _part(run: Run, task: str | None) -> Run:
     return part
 
 
-def _blocks(sweeps: list[_Swept], threshold: float) -> Iterator[Block]:
-    for label, rows, guarded in sweeps:
+def _blocks(
+    sweeps: Mapping[str, _Rows], guarded: Mapping[str, float], threshold: float
+) -> Iterator[Block]:
+    for label, rows in sweeps.items():
         sections = [
-            [list(map(Best if row.own else str, _cells(row))) for row in part]
-            for _, part in groupby(rows, attrgetter("decay"))
+            [list(map(Best if row["own"] else str, _cells(row))) for row in part]
+            for _, part in groupby(rows, itemgetter("decay"))
         ]
         yield Sheet(label, list(_HEADS.values()), 0, sections)
-        if sum(row.own for row in rows) > 1:
+        if sum(row["own"] for row in rows) > 1:
             yield Line(
                 "This run was scored under several settings, so no single setting reproduces its "
                 "numbers"
             )
-        if guarded is None:
+        if math.isnan(guarded[label]):
             yield Line("The guarded score does not depend on these settings; this run has none.")
         else:
-            yield Line(f"The guarded score is {guarded:.3f} under all settings.")
+            yield Line(f"The guarded score is {guarded[label]:.3f} under all settings.")
     yield Line(
         f"* the run's own setting. Filtered accuracy: share of all responses that are correct and "
         f"have an RPTS of at least {threshold:g}, as published. Accuracy, passing: accuracy among "
@@ -161,29 +150,30 @@ def _blocks(sweeps: list[_Swept], threshold: float) -> Iterator[Block]:
     )
 
 
-def _cells(row: SweepRow) -> list[str]:
-    mark = "* " if row.own else ""
-    values = [figure(_known(getattr(row, name))) for name in list(_HEADS)[2:]]
-    return [f"{mark}{row.decay:g}", str(row.focus_height), *values]
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    mark = "* " if row["own"] else ""
+    values = [figure(_known(row[name])) for name in list(_HEADS)[2:]]
+    return [f"{mark}{row['decay']:g}", str(row["focus_height"]), *values]
 
 
-def _drawn(kind: str, sweeps: list[_Swept], threshold: float) -> bytes:
-    from lmms_rpts.analysis.sweeping import frame_of
+def _drawn(kind: str, sweeps: Mapping[str, _Rows], threshold: float) -> bytes:
+    import pandas as pd
+
     from lmms_rpts.report.plots import draw_heatmaps
 
-    return draw_heatmaps({each.label: frame_of(each.rows) for each in sweeps}, threshold, kind)
+    frames = {label: pd.DataFrame(rows) for label, rows in sweeps.items()}
+    return draw_heatmaps(frames, threshold, kind)
 
 
-def _frame(sweeps: list[_Swept], threshold: float) -> pd.DataFrame:
+def _frame(sweeps: Mapping[str, _Rows], threshold: float) -> pd.DataFrame:
     """One row per setting. The guarded score is the same for all settings, and not included."""
     import pandas as pd
 
-    from lmms_rpts.analysis.sweeping import frame_of
-
-    frames = [frame_of(each.rows).assign(threshold=threshold) for each in sweeps]
-    labels = [each.label for each in sweeps]
-    whole = pd.concat(frames, keys=labels, names=["run", None]).droplevel(1)
-    frame: pd.DataFrame = whole.reset_index()
+    frame: pd.DataFrame = pd.DataFrame(
+        {"run": label, **row, "threshold": threshold}
+        for label, rows in sweeps.items()
+        for row in rows
+    )
     return frame
 
 

@@ -56,9 +56,6 @@ def tree(
         int,
         typer.Option("--lines", min=1, max=60, help="Lines of text per step; the rest is cut off."),
     ] = 6,
-    transparent: Annotated[
-        bool, typer.Option("--transparent", help="Leave out the white background.")
-    ] = False,
 ) -> None:
     """Draw the reasoning of a response as a tree, as a figure for a paper.
 
@@ -83,7 +80,7 @@ def tree(
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
     trees = _trees(chosen, gold, Sizes(node=node_width, lines=lines))
     title = f"{'Gold reasoning' if gold else 'Reasoning'}: {name} {instance}"
-    write_file(output, figure_svg(trees, title, legend=legend, background=not transparent))
+    write_file(output, figure_svg(trees, title, legend=legend))
 
 
 def _task(runs: Sequence[Run], instance: str, task: str | None) -> str:

@@ -54,13 +54,12 @@ def validate(
         int | None,
         typer.Option(
             "--limit",
-            min=1,
+            min=0,
             max=_MOST_CHAINS,
-            help="Maximum number of chains per data set (stratified sample). Default: "
+            help="Maximum number of chains per data set (stratified sample); 0: all. Default: "
             f"{LIMIT} of each --data, all of the labelled steps in this package.",
         ),
     ] = None,
-    whole: Annotated[bool, typer.Option("--all", help="Use all chains of each data set.")] = False,
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=_LARGEST_SEED, help="Random seed of the sample.")
     ] = 0,
@@ -74,12 +73,11 @@ def validate(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show the requests and their estimated cost.")
     ] = False,
-    output: Annotated[list[Path] | None, outputs("Write a .json, .md or .csv file.")] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html",
-            help="Write an HTML page with metrics, reliability diagrams and the worst misses.",
+    output: Annotated[
+        list[Path] | None,
+        outputs(
+            "Write a .json, .md or .csv file, or an .html page with metrics, reliability diagrams "
+            "and the worst misses."
         ),
     ] = None,
     compare: Annotated[
@@ -114,10 +112,11 @@ def validate(
     from lmms_rpts.validation.loading import load_sets
     from lmms_rpts.validation.own_steps import own_set
 
-    files = check_suffixes(output, _SUFFIXES)
-    pages = check_suffixes([html] if html else None, _PAGES)
+    written = check_suffixes(output, _SUFFIXES if compare else (*_SUFFIXES, *_PAGES))
+    pages = [each for each in written if each.suffix.lower() in _PAGES]
+    files = [each for each in written if each not in pages]
     if compare:
-        others = {"--data": data, "--html": html, "--list": show_list, "--dry-run": dry_run}
+        others = {"--data": data, "--list": show_list, "--dry-run": dry_run}
         if given := [name for name, value in others.items() if value]:
             fail(f"--compare cannot be combined with {', '.join(given)}")
         check_outputs(files)
@@ -141,7 +140,7 @@ def validate(
         sets,
         settings.judge,
         settings,
-        limit=None if whole else limit or (LIMIT if data else None),
+        limit=(LIMIT if data else None) if limit is None else limit or None,
         seed=seed,
         premises=premises,
         usable=not dry_run,
@@ -158,7 +157,7 @@ def validate(
     except KeyboardInterrupt:
         complain(f"Interrupted. {_kept()}")
         raise typer.Exit(_INTERRUPTED) from None
-    _finish(found, files, html)
+    _finish(found, files, pages)
 
 
 def _named(text: str) -> tuple[str | None, Path]:
@@ -211,17 +210,17 @@ def _kept() -> str:
     )
 
 
-def _finish(found: Validation, files: Sequence[Path], html: Path | None) -> None:
+def _finish(found: Validation, files: Sequence[Path], pages: Sequence[Path]) -> None:
     from lmms_rpts.commands.validity_tables import frame_of, validity_blocks
     from lmms_rpts.report.validity_page import write_validity_page
 
     validity = found.validity
-    if html is not None:
-        size = write_validity_page(found, html)
-        typer.echo(f"Written: {html} ({size / 1e6:,.1f} MB)", err=True)
-    elif not files:
+    for page in pages:
+        size = write_validity_page(found, page)
+        typer.echo(f"Written: {page} ({size / 1e6:,.1f} MB)", err=True)
+    if not files and not pages:
         typer.echo(
-            "Not saved. -o validity.json saves the metrics, --html validity.html writes a page. "
+            "Not saved. -o validity.json saves the metrics, -o validity.html writes a page. "
             "Running the same command again uses the cache (LMMS_RPTS_CACHE).",
             err=True,
         )

@@ -73,7 +73,7 @@ class _Tries:
     """Counters of the calls and failures of one request.
 
     ``key``: its key in the cache; ``known``: the reply there, which could not be parsed;
-    ``reserved``: whether this process told others that it asks the question.
+    ``reserved``: whether this process reserved the question in the cache.
     """
 
     key: str = ""
@@ -233,7 +233,7 @@ class JudgeClient:
 
     async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         booked = reply = usage = None
-        async with self._limit.slot(urgency) as place:
+        async with self._limit.slot(urgency) as slot:
             if self._stop_signal.reason:
                 raise FatalJudgeError(self._stop_signal.reason)
             # Only once a slot is held: until then, another process may ask the question.
@@ -245,7 +245,7 @@ class JudgeClient:
                 if patience != 1.0:
                     request = replace(request, patience=patience)
                 tries.calls += 1
-                self._begun = self._begun or place.begun
+                self._begun = self._begun or slot.begun
                 reply = await self.member.judge.ask(request)
                 usage = reply.usage
             except asyncio.CancelledError as failure:
@@ -258,11 +258,11 @@ class JudgeClient:
                 self._in_vain += 1
                 if failure.kind == "timed out":
                     tries.timed_out += 1
-                    if self._limit.timed_out(place):
+                    if self._limit.timed_out(slot):
                         self._warn_of_slowness()
                 elif self._way(failure) in ("throttled", "put off", "out"):
                     wait = failure.retry_after or 0.0
-                    self._limit.throttled(place, wait if wait <= PATIENCE else 0.0)
+                    self._limit.throttled(slot, wait if wait <= PATIENCE else 0.0)
                 raise
             finally:
                 tries.add(usage)
@@ -270,7 +270,7 @@ class JudgeClient:
                     guess = guess_usage(request, reply) if reply and not usage else None
                     self._budget.end(booked, usage or guess, guess is not None)
             self._last_answer = asyncio.get_running_loop().time()
-            self._limit.answered(place)
+            self._limit.answered(slot)
             self._unreachable = self._in_vain = 0
         # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))

@@ -50,7 +50,7 @@ class _Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Slot:
     """A call in progress: its round, and whether it counts there.
 
     ``begun``: the time of its begin; ``replies``: replies before it.
@@ -117,36 +117,36 @@ class AdaptiveLimit:
         return max(1, self._bound - max(0, surplus))
 
     @asynccontextmanager
-    async def slot(self, urgency: int = 0) -> AsyncIterator[Place]:
+    async def slot(self, urgency: int = 0) -> AsyncIterator[Slot]:
         """Hold the slot of one call; the most urgent requests come first, then the oldest."""
         await self._acquire(urgency)
         counted = self._round.begun < self._round.size
         self._round.begun += counted
-        place = Place(self._round, counted, _now(), self._replies)
+        slot = Slot(self._round, counted, _now(), self._replies)
         try:
-            yield place
+            yield slot
         finally:
             self.active -= 1
-            self._end(place)
+            self._end(slot)
             self._grant()
 
-    def answered(self, place: Place) -> None:
-        """Record that the call that holds ``place`` was successful."""
+    def answered(self, slot: Slot) -> None:
+        """Record that the call in ``slot`` was successful."""
         self._in_vain = 0
         self._replies += 1
-        if _now() - place.begun > self.patience * self._time_limit / 2:
+        if _now() - slot.begun > self.patience * self._time_limit / 2:
             self._last_slow = self._replies
             self._round.slow = True
 
-    def timed_out(self, place: Place) -> bool:
-        """Record that the call that holds ``place`` exceeded its time limit.
+    def timed_out(self, slot: Slot) -> bool:
+        """Record that the call in ``slot`` exceeded its time limit.
 
         The limit falls to a half, or to the number of replies during the call if that is less: once
         for all calls in progress. One call that hangs while others get quick replies is no sign of
         a queue. Returns whether the limit fell.
         """
-        replies = self._replies - place.replies
-        if place.begun < self._halved_at or (replies and self._last_slow <= place.replies):
+        replies = self._replies - slot.replies
+        if slot.begun < self._halved_at or (replies and self._last_slow <= slot.replies):
             return False
         self._bound = self._proven = max(1, min(self._bound // 2, replies))
         self._halved_at = _now()
@@ -155,21 +155,21 @@ class AdaptiveLimit:
         self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
         return True
 
-    def throttled(self, place: Place, wait: float) -> None:
-        """Record that the server throttled the call that holds ``place``.
+    def throttled(self, slot: Slot, wait: float) -> None:
+        """Record that the server throttled the call in ``slot``.
 
         Args:
-            place: the slot of the call.
+            slot: that of the call.
             wait: seconds that the server asks to wait.
         """
         if self.allowed == self.active == 1:
             # Without a Retry-After, each pause is longer than the previous one; not the first,
             # since a server that refuses calls at random is to be called again at once.
-            hold = wait or min(LONGEST_HOLD, FIRST_HOLD * self._in_vain)
+            pause = wait or min(LONGEST_HOLD, FIRST_HOLD * self._in_vain)
             self._in_vain += 1
-            self._held_until = _now() + hold
-        place.round.surplus += 1
-        place.round.refused += place.counted
+            self._held_until = _now() + pause
+        slot.round.surplus += 1
+        slot.round.refused += slot.counted
 
     def release(self) -> None:
         """Wake up all waiters, because no more calls will be made."""
@@ -178,14 +178,14 @@ class AdaptiveLimit:
         self._grant()
 
     async def _acquire(self, urgency: int) -> None:
-        place = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (-urgency, self._arrivals, place))
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (-urgency, self._arrivals, turn))
         self._arrivals += 1
         self._grant()
         try:
-            await place
+            await turn
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
+            if turn.done() and not turn.cancelled():
                 self.active -= 1  # it was granted at the same moment
             self._grant()
             raise
@@ -195,15 +195,15 @@ class AdaptiveLimit:
             asyncio.get_running_loop().call_at(self._held_until, self._grant)
             return
         while self._waiting and self.active < self.allowed:
-            place = heapq.heappop(self._waiting)[-1]
-            if not place.done():
-                place.set_result(None)
+            turn = heapq.heappop(self._waiting)[-1]
+            if not turn.done():
+                turn.set_result(None)
                 self.active += 1
 
-    def _end(self, place: Place) -> None:
+    def _end(self, slot: Slot) -> None:
         """Record the end of a call, whatever its outcome; at the end of a round, adapt."""
-        place.round.ended += place.counted
-        if place.round is not self._round or self._round.ended < ENOUGH * self._round.size:
+        slot.round.ended += slot.counted
+        if slot.round is not self._round or self._round.ended < ENOUGH * self._round.size:
             return
         share = self._round.refused / self._round.ended
         if self._trial is not None:

@@ -188,7 +188,7 @@ class JudgeEngine:
         tasks: list[asyncio.Task[T]] = []
         try:
             for dialogue in dialogues:
-                tasks.append(asyncio.ensure_future(self._hold(dialogue, progress)))
+                tasks.append(asyncio.ensure_future(self._run_dialogue(dialogue, progress)))
                 if len(tasks) % 4 == 0:
                     # The first questions are sent while the others are being written.
                     await asyncio.sleep(0)
@@ -200,7 +200,7 @@ class JudgeEngine:
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
 
-    async def _hold(self, dialogue: Dialogue[T], progress: Progress) -> T:
+    async def _run_dialogue(self, dialogue: Dialogue[T], progress: Progress) -> T:
         verdicts: list[Verdict] = []
         try:
             request = next(dialogue)

@@ -239,10 +239,10 @@ def parse_yes_no(reply: str) -> str | None:
 
 def _mark(line: str) -> str | None:
     """The word of the only mark of a line, if the line ends with it."""
-    marks = list(_MARK.finditer(line))
-    if len(marks) != 1:
+    mark = _MARK.search(line)
+    if mark is None:
         return None
-    head, word, tail = line[: marks[0].start()], marks[0][1], line[marks[0].end() :]
+    head, word, tail = line[: mark.start()], mark[1], line[mark.end() :]
     if len(line) <= _LONGEST_LINE and _MARKED.fullmatch(line):
         return word
     if tail.strip("*_`.。! ") or not _AFTER_SENTENCE.fullmatch(_ending(head)):

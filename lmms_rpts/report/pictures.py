@@ -20,9 +20,9 @@ from loguru import logger
 from PIL import Image, ImageFile, ImageOps
 from tqdm import tqdm
 
+from lmms_rpts.host.documents import load_task, named_images, read_image_name
+from lmms_rpts.host.task_index import own_image_folders
 from lmms_rpts.report.entries import View
-from lmms_rpts.tasks.any_task.loading import load_task, named_images, read_image_name
-from lmms_rpts.tasks.any_task.names import own_image_folders
 from lmms_rpts.tasks.benchmark import images_folder
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import FORMATS

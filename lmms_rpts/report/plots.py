@@ -129,6 +129,7 @@ def points_of(models: Sequence[Figures], metric: str) -> list[Point]:
     interval.
     """
     points = []
+    tasks = len({model.task for model in models}) > 1
     for model in models:
         figure, tokens = model.metrics[metric], model.tokens.value
         if figure.value is None or tokens is None:
@@ -137,7 +138,8 @@ def points_of(models: Sequence[Figures], metric: str) -> list[Point]:
         if figure.sd is not None:
             ends = figure.value - figure.sd, figure.value + figure.sd
         bar = tuple(end for end in ends if end is not None)
-        points.append(Point(shorten(model.model), tokens, figure.value, bar))
+        name = f"{model.model}, {model.task}" if tasks else model.model
+        points.append(Point(shorten(name), tokens, figure.value, bar))
     return points
 
 

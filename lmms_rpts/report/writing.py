@@ -67,7 +67,6 @@ def write_report(
     images: Path | None = None,
     include_path: Path | None = None,
     longest_side: int = LONGEST_SIDE,
-    zoom_side: int | None = None,
     progress: bool = True,
     validity: Sequence[ValidityFile] = (),
     limit: int | None = None,
@@ -82,9 +81,8 @@ def write_report(
         with_images: False leaves them out.
         images: folder of the images; None: the folders of the tasks.
         include_path: folder with custom tasks.
-        longest_side: longer side of the images as shown, in pixels.
-        zoom_side: longer side of the stored images, for zoom; None: 640 pixels in a file, 1600 in a
-            folder. Never less than ``longest_side``.
+        longest_side: longer side of the images as shown, in pixels. For zoom, they are stored with
+            at least 640 pixels in a file, 1600 in a folder.
         progress: whether long work shows a progress bar.
         validity: validity files of judges, in addition to those named in the runs' results.
         limit: maximum number of instances shown per graded benchmark, wrong and ungraded ones
@@ -99,7 +97,7 @@ def write_report(
         _check_folder(output)
     kinds = sort_runs(runs)
     views = _views(kinds, LIMIT if limit is None else limit or None, validity)
-    zoom = max(zoom_side or (ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER), longest_side)
+    zoom = max(ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER, longest_side)
     entries = [entry for view in views for entry in view.entries]
     named = {(entry.task, name) for entry in entries for name in entry.images if name}
     gallery: dict[tuple[str, str], Picture] = {}

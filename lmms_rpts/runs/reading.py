@@ -16,11 +16,16 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.masking import mask
 from lmms_rpts.runs.metadata import image_places
 from lmms_rpts.runs.record import R, Record
+from lmms_rpts.runs.rounds import shortest_ends
 from lmms_rpts.runs.run import AnyRun, RunOf, holds_schema
 from lmms_rpts.runs.samples import RunError, read_samples_of
 
 _SAMPLES, _RESULTS = "_samples_", "_results.json"
 _ARGUMENTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
+
+
+# What lmms-eval replaces by "__" in the folder that it makes for a model, as in "lab/model".
+_NOT_IN_FOLDERS = re.compile(r'["<>:/\\|?*\[\]]+')
 
 
 Foreign = Callable[[Path], Callable[[str | None], list[AnyRun]] | None]
@@ -32,9 +37,9 @@ def read_runs_of(
 ) -> list[RunOf[R]]:
     """Read runs from samples files, or from output folders of lmms-eval.
 
-    A folder may contain several runs. ``LABEL=PATH`` sets the label of a run. Runs of one model
-    that share no document are parts of one run and are joined; those that share documents are
-    rounds and are numbered. The result does not depend on the order of ``paths``.
+    A folder may contain several runs. Runs of one model that share no document are parts of one run
+    and are joined; those that share documents are rounds. ``LABEL=PATH`` sets the label of a run;
+    see ``name_runs`` for the others. The result does not depend on the order of ``paths``.
 
     Args:
         record: the type of the records.
@@ -54,7 +59,7 @@ def read_runs_of(
             parts.extend(_read_place(record, place, label))
     if not parts:
         raise RunError("No run found: pass the folder that lmms-eval wrote (--output_path)")
-    return _name(_join(record, parts))
+    return name_runs(_join(record, parts))
 
 
 def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list[type[Record]]:
@@ -132,11 +137,25 @@ def _read_run(record: type[R], files: Sequence[Path], label: str | None, whole: 
     read = {file: read_samples_of(record, file, pass_over=whole) for file in files}
     ours = {file: found for file, found in read.items() if found is not None}
     results = read_results(files[0]) if ours else {}
-    folder = files[0].absolute().parent
-    model = label or model_name(results) or _plain(folder.name) or "model"
-    source = "" if label else _loaded_from(results) or str(folder)
+    folder, checkpoint = files[0].resolve().parent, _loaded_from(results)
+    model = label or model_name(results) or _cleaned(folder.name) or "model"
     responses = _sorted(each for found in ours.values() for each in found)
-    return RunOf(model, model, responses, results, tuple(ours), source)
+    source = _cleaned(checkpoint or folder.as_posix())
+    if label:
+        return RunOf(label, model, responses, results, tuple(ours))
+    path = _path_of(folder, checkpoint or "")
+    return RunOf(model, model, responses, results, tuple(ours), source, path)
+
+
+def _path_of(folder: Path, checkpoint: str) -> tuple[str, str]:
+    """The folder that the user chose for a run, and its model if lmms-eval made a folder for it.
+
+    lmms-eval makes ``lab__model`` for ``pretrained=/data/lab/model``: the last two parts.
+    """
+    parts = checkpoint.split("/")[-2:]
+    if _NOT_IN_FOLDERS.sub("__", "/".join(parts)) != folder.name:
+        return folder.as_posix(), ""
+    return folder.parent.as_posix(), "/".join(filter(None, parts))
 
 
 def results_beside(samples: Path) -> Path:
@@ -175,8 +194,12 @@ def model_name(results: Mapping[str, Any]) -> str | None:
     source = _loaded_from(results)
     if source is None:
         return None
-    name = re.split(r"[/\\]", mask(source).rstrip("/\\"))[-1]
-    return _plain(name.removesuffix(".jsonl")) or None
+    return re.split(r"[/\\]", _cleaned(source))[-1] or None
+
+
+def _cleaned(source: str) -> str:
+    """A checkpoint, file or folder as text for tables, without secrets."""
+    return _plain(mask(source).rstrip("/\\").removesuffix(".jsonl"))
 
 
 def replayed_model(model_args: str | Mapping[str, Any]) -> str:
@@ -242,7 +265,9 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
                 and not run.documents().keys() & part.documents().keys()
             ):
                 responses = _sorted((*run.responses, *part.responses))
-                whole = replace(run, responses=responses, files=(*run.files, *part.files))
+                files_of_both = (*run.files, *part.files)
+                path = _common(run.path, part.path)
+                whole = replace(run, responses=responses, files=files_of_both, path=path)
                 del joined[first]
                 joined[min(first, at)] = whole
                 break
@@ -255,13 +280,33 @@ def _sorted(responses: Iterable[R]) -> tuple[R, ...]:
     return tuple(sorted(responses, key=lambda each: (*each.instance.key, each.repeat)))
 
 
-def _name(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
-    """Make labels unique: append the judge if the judges differ, then a number if needed."""
-    judges: dict[str, set[str]] = {}
-    for run in runs:
-        judges.setdefault(run.label, set()).add(_judge(run))
+def _common(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:
+    """The path of a run whose parts have these paths."""
+    folder = os.path.commonpath([one[0], other[0]]) if one[0] else ""
+    return folder, one[1] if one[1] == other[1] else ""
+
+
+def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
+    """Label runs that were not named by the user, all labels being different.
+
+    The label is the shortest end of the run's path that no other path has: ``small`` and ``large``,
+    or ``a/ckpt`` and ``b/ckpt``. The path is that of its folder, with the checkpoint at its end if
+    lmms-eval made a folder for it and it is not the same in all runs. Runs with the same path, such
+    as rounds in one folder, get their judge, if these differ, and a number.
+    """
+    folders, models = ({run.path[at] for run in runs if run.path[0]} for at in (0, 1))
+    used = 1 if len(models) == 1 and len(folders) > 1 else 2
+    ends = shortest_ends(["/".join(filter(None, run.path[:used])) or run.label for run in runs])
     labels = [
-        f"{run.label} ({_judge(run)})" if len(judges[run.label]) > 1 else run.label for run in runs
+        (_cleaned(end) or run.model) if run.path[0] else run.label
+        for run, end in zip(runs, ends, strict=True)
+    ]
+    judges: dict[str, set[str]] = {}
+    for run, label in zip(runs, labels, strict=True):
+        judges.setdefault(label, set()).add(_judge(run))
+    labels = [
+        f"{label} ({_judge(run)})" if len(judges[label]) > 1 else label
+        for run, label in zip(runs, labels, strict=True)
     ]
     counts = Counter(labels)
     taken = {label for label in labels if counts[label] == 1}

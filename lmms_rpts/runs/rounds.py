@@ -96,21 +96,40 @@ def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[floa
 
 
 def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
-    """Rounds by name: runs with the same model, judge, settings and documents."""
+    """Rounds by name: runs with the same model, judge, settings and documents.
+
+    Several rounds have the name of their model, a single one has its label.
+    """
     kinds: dict[Hashable, list[RunOf[R]]] = {}
     for run in runs:
         asked = frozenset(each.instance for each in run.responses)
         kind = (run.model, run.source, frozenset(run.scorings), asked)
         kinds.setdefault(kind, []).append(run)
-    firsts = [rounds[0] for rounds in kinds.values()]
-    names = [run.model for run in firsts]
+    sets = [*kinds.values()]
+    models = shortest_ends([rounds[0].source or rounds[0].model for rounds in sets])
+    names = [
+        rounds[0].label if len(rounds) == 1 else model
+        for rounds, model in zip(sets, models, strict=True)
+    ]
     for better in (_judged, lambda run: run.label):
-        alike = Counter(names)
+        equal = Counter(names)
         names = [
-            name if alike[name] == 1 else better(run)
-            for name, run in zip(names, firsts, strict=True)
+            name if equal[name] == 1 else better(rounds[0])
+            for name, rounds in zip(names, sets, strict=True)
         ]
-    return dict(zip(names, kinds.values(), strict=True))
+    return dict(zip(names, sets, strict=True))
+
+
+def shortest_ends(paths: Sequence[str]) -> list[str]:
+    """For each path, its shortest end that no other path has; equal paths have equal ends."""
+
+    def end_of(path: str) -> str:
+        parts, others = path.split("/"), {*paths} - {path}
+        ends = ("/".join(parts[-n:]) for n in range(1, len(parts)))
+        free = (end for end in ends if not any(f"/{other}".endswith(f"/{end}") for other in others))
+        return next(free, path)
+
+    return [end_of(path) for path in paths]
 
 
 def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:

@@ -26,6 +26,8 @@ class RunOf(Generic[R]):
         files: the samples files that were read.
         source: distinguishes models of the same name: the checkpoint, else the folder; empty if
             the user named the run.
+        path: the folder that the user chose, and the model if lmms-eval made a folder for it: the
+            parts of the label; empty if the user named the run.
     """
 
     label: str
@@ -34,6 +36,7 @@ class RunOf(Generic[R]):
     results: Mapping[str, Any]
     files: tuple[Path, ...]
     source: str = ""
+    path: tuple[str, str] = ("", "")
 
     def __repr__(self) -> str:
         responses = count(len(self.responses), "response")

@@ -62,6 +62,13 @@ def document_metrics(records: Iterable[Any], metrics: Metrics) -> dict[str, floa
     }
 
 
+def record_metrics(
+    record: type[R], metrics: Metrics, doc: Any, results: Iterable[str]
+) -> dict[str, float | None]:
+    """``process_results`` of a task, once its first two arguments are given."""
+    return document_metrics(read_records(record, results), metrics)
+
+
 def mean(values: Iterable[float | None]) -> float | None:
     """The mean of the values that are not None; None without any."""
     there = [float(value) for value in values if value is not None]

@@ -212,6 +212,18 @@ def all_filters() -> dict[str, Any]:
     return _classes(each.filters for each in benchmarks().values())
 
 
+def filter_class(name: str) -> Any:
+    """The class of a filter.
+
+    Raises:
+        BenchmarkError: if it is unknown.
+    """
+    known = {each: place for one in benchmarks().values() for each, place in one.filters.items()}
+    if name not in known:
+        raise BenchmarkError(f"Unknown filter {name!r}.{did_you_mean(name, known)}")
+    return resolve_name(known[name])
+
+
 def all_verifiers() -> dict[str, Any]:
     """The verifier classes of all benchmarks, except those whose module is partially imported."""
     base = sys.modules.get("lmms_rpts.tasks.verifiers")

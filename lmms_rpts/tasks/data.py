@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
@@ -223,3 +225,8 @@ def _places(folder: str) -> Iterator[Path]:
         return
     if stat.S_ISDIR(found.st_mode) and found.st_uid == user:
         yield own / folder
+
+
+def shows_images() -> bool:
+    """Whether a model is shown images: ``replay`` on the command line is not."""
+    return ("--model", "replay") not in pairwise(sys.argv) and "--model=replay" not in sys.argv

@@ -180,9 +180,9 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
     notes: list[str] = []
     sets = [found for one, two in pairs if two and (found := _compare(one, two, notes))]
     if not sets:
-        told = "; ".join(", ".join(each) or "none" for each in names)
+        listed = "; ".join(", ".join(each) or "none" for each in names)
         raise ComparisonError(
-            f"The two files have no labelled chain in common (sets: {told}): "
+            f"The two files have no labelled chain in common (sets: {listed}): "
             "validate both judges with the same --data, --limit and --seed"
         )
     notes += [

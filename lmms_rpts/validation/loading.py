@@ -115,12 +115,15 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
         )
     ((layout, files),) = chosen.items()
     rows = [row for _, rows in files.values() for row in rows]
-    places = {called: file for called, (file, _) in files.items()}
-    digests = {
-        called: hashlib.sha256(file.read_bytes()).hexdigest() for called, file in places.items()
-    }
     found_set = LoadedSet(
-        name or layout.name, layout, (), sha256=digests, files=tuple(places.values())
+        name or layout.name,
+        layout,
+        (),
+        sha256={
+            called: hashlib.sha256(file.read_bytes()).hexdigest()
+            for called, (file, _) in files.items()
+        },
+        files=tuple(file for file, _ in files.values()),
     )
     return _with_chains(found_set, path, rows)
 

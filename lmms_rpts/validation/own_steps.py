@@ -1,7 +1,12 @@
 """Built-in labelled steps: the demo's instances, sound and with manually written errors.
 
-``own_steps.jsonl`` has one variant of the gold reasoning per line. Each variant replaces the
-sentence of one inference; see ``Variant``.
+Each line of ``own_steps.jsonl`` is a variant of a gold reasoning: ``text`` replaces the conclusion
+of inference number ``step`` of the demo's ``instance`` (its repaired gold chain, from 0). It is
+wrong in one of seven ways (``kind``; ``why`` says what is wrong), or ``rephrased``: sound, in other
+words. The kinds are ``arithmetic`` (a wrong sum, count or comparison), ``condition`` (ignored or
+misread), ``overreach`` (more than the premises support), ``contradiction`` (of a premise),
+``mixup`` (a value, name or day from elsewhere), ``verdict`` (the opposite one) and ``invented`` (a
+fact that is in no premise).
 """
 
 from __future__ import annotations
@@ -9,7 +14,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,44 +32,9 @@ from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import Layout
 from lmms_rpts.validation.loading import LoadedSet
 
-GOLD = "gold"
-REPHRASED = "rephrased"
-
-KINDS: Mapping[str, str] = {
-    "arithmetic": "a wrong sum, count or comparison from right premises",
-    "condition": "a condition that is ignored or misread",
-    "overreach": "more than the premises support: all for some, ever for once",
-    "contradiction": "a statement that a premise contradicts",
-    "mixup": "a value, name or day from another premise or row",
-    "verdict": "right premises, but the opposite verdict",
-    "invented": "a fact that is in no premise",
-}
-"""Kinds of errors."""
-
 _PACKAGE = Path(__file__).parents[1]
 
 LAYOUT = Layout(name=BUILT_IN, fixed_premises=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """One line of ``own_steps.jsonl``.
-
-    Attributes:
-        instance: ``id`` of the demo's instance.
-        step: number of the replaced step in its repaired gold chain, from 0.
-        kind: the kind of error, one of ``KINDS``; ``rephrased`` for sound steps in other words.
-        sound: whether the sentence follows from the premises of that step.
-        text: the sentence, in the instance's language.
-        why: for a wrong sentence, what is wrong with it.
-    """
-
-    instance: int
-    step: int
-    kind: str
-    sound: bool
-    text: str
-    why: str = ""
 
 
 def own_set() -> LoadedSet:
@@ -82,26 +52,21 @@ def own_chains() -> tuple[LabelledChain, ...]:
     that a run shows the judge, stripped of white space. No two instances of the demo are
     translations of each other, so each is a question of its own.
     """
-    text = (_PACKAGE / "demo" / "instances.json").read_text(encoding="utf-8")
-    golds = {doc["id"]: (doc, _repaired(doc)) for doc in json.loads(text)}
-    chains = [_labelled(*gold, GOLD, None) for gold in golds.values()]
+    instances = json.loads((_PACKAGE / "demo" / "instances.json").read_text(encoding="utf-8"))
+    golds = {doc["id"]: (doc, _repaired(doc)) for doc in instances}
+    chains = [_labelled(*gold, "gold", None) for gold in golds.values()]
     numbers: Counter[tuple[int, str]] = Counter()
-    for variant in own_variants():
-        doc, gold = golds[variant.instance]
-        numbers[variant.instance, variant.kind] += 1
-        name = f"{variant.kind} {numbers[variant.instance, variant.kind]}"
-        steps = list(gold.steps)
-        steps[variant.step] = replace(steps[variant.step], conclusion=variant.text)
-        wrong_at = None if variant.sound else variant.step
-        chains.append(_labelled(doc, replace(gold, steps=tuple(steps)), name, wrong_at))
-    return tuple(chains)
-
-
-@cache
-def own_variants() -> tuple[Variant, ...]:
-    """The manually written steps, in the order of the file."""
     text = (_PACKAGE / "validation" / "own_steps.jsonl").read_text(encoding="utf-8")
-    return tuple(Variant(**json.loads(line)) for line in text.splitlines())
+    for variant in map(json.loads, text.splitlines()):
+        number, step, kind = variant["instance"], variant["step"], variant["kind"]
+        doc, gold = golds[number]
+        numbers[number, kind] += 1
+        steps = list(gold.steps)
+        steps[step] = replace(steps[step], conclusion=variant["text"])
+        chain = replace(gold, steps=tuple(steps))
+        wrong_at = None if variant["sound"] else step
+        chains.append(_labelled(doc, chain, f"{kind} {numbers[number, kind]}", wrong_at))
+    return tuple(chains)
 
 
 def _repaired(doc: Mapping[str, Any]) -> ReasoningChain:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,7 +35,6 @@ from lmms_rpts.stats.agreement import (
 )
 from lmms_rpts.stats.intervals import interval, resampled
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
-from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table
@@ -103,12 +100,6 @@ def test_scores_that_differ_in_the_last_bit_are_ties() -> None:
     assert found[1] == 1.0
 
 
-def test_a_bit_below_a_half_is_rounded_like_the_half() -> None:
-    scores, others = np.array([np.nextafter(0.75, 0), 0.1]), np.array([0.8, 0.1])
-    (found,) = statistics_of(scores, others, np.ones((1, 2)))
-    assert found[2] == 1.0
-
-
 def test_intervals_are_those_of_a_slow_loop() -> None:
     generator = np.random.default_rng(5)
     documents = np.array([0, 0, 0, 1, 2, 2, 3, 3, 4, 4, 4, 5])
@@ -133,27 +124,6 @@ def test_intervals_are_those_of_a_slow_loop() -> None:
     assert [each["mae"].n for each in found] == [6, 4, 1, 0]
     assert found[3]["mae"].value is None
     assert found[2]["mae"].value is not None
-
-
-def test_documents_are_drawn_not_steps() -> None:
-    # Ten steps in each of two documents, with errors of 0 and 0.4: a resample may hold only one.
-    documents = np.repeat([0, 1], 10)
-    others = np.repeat([0.5, 0.9], 10)
-    (found,) = estimate_groups(np.full(20, 0.5), others, documents, [np.arange(20)], 500)
-    assert (found["mae"].low, found["mae"].value, found["mae"].high) == pytest.approx((0, 0.2, 0.4))
-
-
-def test_the_time_grows_with_the_run() -> None:
-    def estimate(count: int) -> None:
-        generator = np.random.default_rng(0)
-        few = count // 6
-        documents = np.concatenate([np.arange(few), generator.integers(0, few, count - few)])
-        scores, others = generator.random((2, count))
-        kinds = generator.integers(0, 4, count)
-        groups = [np.arange(count), *(np.flatnonzero(kinds == kind) for kind in range(4))]
-        estimate_groups(scores, others, documents, groups, 100)
-
-    assert_linear(estimate, lambda count: count, size=600)
 
 
 def test_alpha_is_that_of_the_published_example() -> None:
@@ -233,17 +203,6 @@ def test_a_judge_against_people(run: Run) -> None:
     assert found.reliability is None
 
 
-def test_the_frame_holds_a_row_a_group(run: Run) -> None:
-    ratings = ratings_of(run, "doc_id,step,score\n0,0,0.8\n0,1,0.5\n3,0,0.2\n")
-    frame = agreement_with_humans(run, ratings).frame().set_index("group")
-    assert list(frame.index) == ["all", "visual", "textual", "mixed", "inference"]
-    assert frame.loc["all", ["steps", "responses", "documents"]].tolist() == [3, 2, 2]
-    assert frame.loc["all", "mae"] == pytest.approx(0.1)
-    assert frame.loc["all", "mae_low"] <= frame.loc["all", "mae"] <= frame.loc["all", "mae_high"]
-    assert frame.dtypes.drop(["steps", "responses", "documents"]).eq("float64").all()
-    assert math.isnan(frame.loc["textual", "kappa"])
-
-
 def test_several_raters_count_as_their_mean(run: Run) -> None:
     ratings = ratings_of(
         run, "doc_id,step,rater,score\n0,0,ann,0.8\n0,0,bob,0.6\n0,1,bob,0.4\n5,0,ann,0.1\n"
@@ -300,18 +259,6 @@ def test_tables_of_ratings(run: Run, content: str) -> None:
     assert found.raters == ("",)
 
 
-def test_ratings_in_json_lines_and_parquet(run: Run, tmp_path: Path) -> None:
-    rows = [
-        {"doc_id": doc_id, "step": step, "score": score, "rater": "ann"}
-        for (doc_id, step), score in WANTED.items()
-    ]
-    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    pd.DataFrame(rows).to_parquet(tmp_path / "r.parquet")
-    for name in ("r.jsonl", "r.parquet"):
-        found = read_ratings(tmp_path / name, run)
-        assert {(each.doc_id, each.step): each.score for each in found.steps} == WANTED
-
-
 @table(
     "content, line, message",
     ("doc_id,step,score\n", None, "no step is rated"),
@@ -345,12 +292,6 @@ def test_what_is_wrong_is_told_with_its_line(
     assert "steps.csv" in said
     assert line is None or f"steps.csv, line {line}" in said
     assert len(said) < 600
-
-
-def test_a_file_that_is_not_there(run: Run, tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere.csv", tmp_path):
-        with pytest.raises(RunError, match="Cannot read"):
-            read_ratings(path, run)
 
 
 def test_tasks_are_needed_where_there_are_several(tmp_path: Path) -> None:

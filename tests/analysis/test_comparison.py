@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmms_rpts.analysis.comparison import Comparison, MetricDifference, compare_runs
+from lmms_rpts.analysis.comparison import Comparison, MetricDifference, compare_runs, parts_of
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.permutation import EXACT, holm, swap_test
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
-from tests.support.runs import make_record, write_run
+from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table
 
 NAN = math.nan
@@ -143,6 +143,33 @@ def test_only_what_both_have_counts(tmp_path: Path) -> None:
     found = metric(comparison, "rpts")
     assert (found.a, found.b, found.difference) == pytest.approx((0.3, 0.6, 0.3))
     assert {flip.doc_id for flip in comparison.flips} == {0, 1}
+
+
+def test_languages_of_one_run_are_paired_by_instance(tmp_path: Path) -> None:
+    """English 0.2, 0.8, 0.5; Chinese, in another order, 0.6 and 0.4; the third is only in one."""
+    for language, scores in (("en", {1: 0.2, 2: 0.8, 3: 0.5}), ("zh", {2: 0.4, 1: 0.6})):
+        records = {
+            at: record(number, score, language=language)
+            for at, (number, score) in enumerate(scores.items())
+        }
+        write_run(tmp_path, records, task=f"rpts_eval_{language}")
+    run = read_run(tmp_path)
+    for by in ("language", "language=en,zh", "task"):
+        comparison = compare_runs(*parts_of(run, by), resamples=10)
+        sides = comparison.label_a[-2:], comparison.label_b[-2:]
+        assert (comparison.paired, sides) == ("instances", ("en", "zh"))
+        assert (comparison.documents, comparison.only_a, comparison.changed) == (2, 1, 0)
+        found = metric(comparison, "rpts")
+        assert (found.a, found.b, found.difference) == pytest.approx((0.5, 0.5, 0.0), abs=1e-12)
+        flips = {flip.id: (flip.a.rpts, flip.b.rpts) for flip in comparison.flips}
+        assert flips == {"101": pytest.approx((0.2, 0.6)), "102": pytest.approx((0.8, 0.4))}
+    for by, message in (
+        ("relation", "'relation' does not give two parts; values of relation: none"),
+        ("language=en", "values of language: en, zh. Choose two of them: language=A,B"),
+        ("colour", "Unknown field 'colour'; fields: task, language, relation, ability"),
+    ):
+        with pytest.raises(RunError, match=message):
+            parts_of(run, by)
 
 
 def test_several_responses_count_by_their_means(tmp_path: Path) -> None:
@@ -352,8 +379,8 @@ def test_the_frame_holds_what_the_metrics_do(four: tuple[Run, Run]) -> None:
 
 def test_runs_without_a_document_in_common_are_refused(tmp_path: Path) -> None:
     a = make_run(tmp_path, {0: record(0, 0.5)})
-    b = make_run(tmp_path, {0: record(0, 0.5)}, "b", task="rpts_eval_zh")
-    with pytest.raises(RunError, match=r"'a' \(rpts_eval_en\) and 'b' \(rpts_eval_zh\) share no"):
+    b = make_run(tmp_path, {0: record(0, 0.5)}, "b", task="other")
+    with pytest.raises(RunError, match=r"'a' \(rpts_eval_en\) and 'b' \(other\) share no"):
         compare_runs(a, b)
 
 
@@ -377,3 +404,17 @@ def test_changed_data_are_counted(tmp_path: Path) -> None:
     b = make_run(tmp_path, changed, "b")
     assert compare_runs(a, b, resamples=10).changed == 2
     assert compare_runs(a, a, resamples=10).changed == 0
+
+
+def test_counts_are_compared_beyond_one(tmp_path: Path) -> None:
+    """Two chains of three steps and two of two: 2.5 and 2; the interval is not cut to [0, 1]."""
+    long = (*STEPS[:1], "Text0 -> It shuts at eight.", "Conclusion0 + Conclusion1 -> Closed.")
+    a = {at: make_record([1.0] * 3, steps=long) for at in range(2)}
+    a |= {at: make_record([1.0] * 2) for at in range(2, 4)}
+    b = {at: make_record([1.0] * 2) for at in range(4)}
+    runs = [read_run(write_run(tmp_path / name, records)) for name, records in (("a", a), ("b", b))]
+    comparison = compare_runs(runs[0], runs[1], resamples=200)
+    (found,) = [each for each in comparison.metrics if each.metric == "steps"]
+    assert (found.a, found.b, found.difference) == (2.5, 2.0, -0.5)
+    assert found.low is not None
+    assert found.low <= -0.5

@@ -13,14 +13,18 @@ from lmms_rpts.analysis.dataframes import (
     RESPONSE_TYPES,
     STEP_TYPES,
     documents_frame,
+    read_frame,
     responses_frame,
     steps_frame,
+    write_frame,
 )
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.rome.record import read_rome_runs, summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 from tests.support.guarded import guarded_record, old_record
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
+from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
 NO_STEPS = {"steps": (), "answer": None}
@@ -67,6 +71,26 @@ def test_one_run_or_several(tmp_path: Path) -> None:
     assert both.index.names == ["run", "task", "doc_id"]
     pd.testing.assert_frame_equal(both.loc["one"], alone)
     assert len(documents_frame([])) == 0
+
+
+@table("suffix", ".parquet", ".jsonl", ".csv")
+def test_responses_of_all_benchmarks_are_written_and_read(tmp_path: Path, suffix: str) -> None:
+    rome, careful = read_rome_runs([SAVED / "rome"]), read_runs([SAVED / "careful"])
+    frame = responses_frame([*rome, *careful])
+    assert len(frame) == len(rome[0].responses) + 14
+    of_rome = frame[frame["run"] == "rome"]
+    summary = summarize_rome(rome, ["language"])
+    (figures,) = summary.overall.models if summary.overall else ()
+    assert of_rome["accuracy"].mean() == figures.metrics["accuracy"].value
+    assert set(of_rome["language"]) == {"en", "zh"}
+    assert frame[frame["run"] == "careful"]["accuracy"].mean() == 12 / 14
+    assert documents_frame([*rome, *careful]).loc["rome"]["accuracy"].mean() == pytest.approx(
+        of_rome["accuracy"].mean()
+    )
+    write_frame(frame, tmp_path / f"out{suffix}")
+    again = read_frame(tmp_path / f"out{suffix}")
+    names = ["run", "doc_id", "id", "answer", "gold_answer", "language", "accuracy", "rpts"]
+    pd.testing.assert_frame_equal(again[names], frame[names], check_dtype=False)
 
 
 def test_a_step_is_a_row_worked_by_hand(tmp_path: Path) -> None:

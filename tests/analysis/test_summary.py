@@ -14,12 +14,14 @@ from lmms_rpts.report.plots import points_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean
+from lmms_rpts.tasks.cmmath.record import read_cmmath_runs, summarize_cmmath
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from lmms_rpts.tasks.rpts_eval.summary import best as best_of
 from lmms_rpts.tasks.rpts_eval.summary import summarize
 from tests.analysis.test_sweeping import judged
+from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.runs import make_record, scoring_with, write_run
 from tests.support.tables import table
 
@@ -87,7 +89,7 @@ def test_a_round_without_a_value_is_no_round_of_that_metric(tmp_path: Path) -> N
     assert model.metrics["rpts"] == Figure(0.25, n=1)
     assert model.metrics["judge_coverage"].value == 0.5
     (told,) = found.warnings
-    assert "a (1): 1 of 1 responses have no score" in told
+    assert "a0: 1 of 1 responses have no score" in told
 
 
 def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_path: Path) -> None:
@@ -110,9 +112,9 @@ def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_pa
 def test_runs_of_other_documents_are_no_rounds(tmp_path: Path) -> None:
     """A standard deviation between a whole run and a part of it would mean nothing."""
     found = summary_of(tmp_path, a=[scores(1.0, 1.0, 1.0), scores(1.0)])
-    assert [(each.model, each.rounds) for each in found.models] == [("a (1)", 1), ("a (2)", 1)]
+    assert [(each.model, each.rounds) for each in found.models] == [("a0", 1), ("a1", 1)]
     (told,) = found.warnings
-    assert "3 by a (1), 1 by a (2); 1 are common" in told
+    assert "3 by a0, 1 by a1; 1 are common" in told
 
 
 def test_models_of_one_name_and_other_judges_are_no_rounds(tmp_path: Path) -> None:
@@ -184,3 +186,17 @@ def test_points_and_their_bars(tmp_path: Path) -> None:
     assert points_of(models_of("rpts", 0.5), "rpts") == []
     assert points_of(models_of("rpts", None, tokens=9.0), "rpts") == []
     assert points_of(models_of("rpts", 0.5, tokens=9.0), "rpts") == [("m0", 9.0, 0.5, ())]
+
+
+def test_score_against_tokens_of_graded_answers_with_rounds(tmp_path: Path) -> None:
+    """Two rounds of CMMaTH: accuracy 1 and 0.5, so 0.75 with a deviation of 0.354; 100 tokens."""
+    for at, right in enumerate((True, False)):
+        other = "correct" if right else "incorrect"
+        records = [make_cmmath_record("correct"), make_cmmath_record(other)]
+        write_cmmath_run(tmp_path / str(at), {"cmmath": records, "cmmath_ocr": records}, tokens=100)
+    models = summarize_cmmath(read_cmmath_runs([tmp_path])).models
+    points = points_of(models, "accuracy")
+    assert [point.label for point in points] == ["model-a, cmmath", "model-a, cmmath_ocr"]
+    for point in points:
+        assert (point.tokens, point.score) == (100, 0.75)
+        assert point.ends == pytest.approx((0.75 - 0.125**0.5, 0.75 + 0.125**0.5))

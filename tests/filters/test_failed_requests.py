@@ -13,7 +13,7 @@ from loguru import logger
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.tasks.any_task.filter import AnyTransformFilter
+from lmms_rpts.host.any_task import AnyTransformFilter
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
@@ -22,11 +22,17 @@ from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rpts_eval import results as rpts_results
 from tests.support import cmmath, rome
-from tests.support.foreign_task import SeeingJudge, response_to, write_foreign_task
+from tests.support.foreign_task import (
+    SeeingJudge,
+    records_of,
+    replay,
+    response_to,
+    settings,
+    write_foreign_task,
+)
 from tests.support.instances import make_doc
 from tests.support.reform import write_reform
 from tests.support.tables import table
-from tests.test_any_task_end_to_end import records_of, replay, settings
 from tests.test_score_any_run import score
 
 Doc = dict[str, Any]

@@ -1,4 +1,7 @@
-"""The grading corpus, and the outcome of a row by the grader of its benchmark."""
+"""The grading corpus, and the outcome of a row by the grader of its benchmark.
+
+``python -m tests.grading.corpus`` writes the outcomes that ``test_corpus`` expects.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from lmms_rpts.tasks.rome.strict import grade_strictly
 Row = dict[str, Any]
 GRADERS = {"answers": "own", "issue": "own", "agree": "agree", "rome": "rome", "reform": "reform"}
 DECIDED = ("correct", "incorrect")
+OUTCOMES = Path(__file__).with_name("outcomes.txt")
+"""The first letter of the outcome of each row, in lines of 100."""
 
 
 @cache
@@ -53,3 +58,13 @@ def outcome(row: Row) -> str:
         return grade(response, gold, kind=kind, options=options, tolerance=tolerance).outcome
     stances = [grade(response, each, kind="agree").outcome for each in ("agree", "disagree")]
     return max(stances, key=("incorrect", "undecided", "correct").index)
+
+
+def letters() -> str:
+    """The outcomes of all rows, as in ``OUTCOMES``."""
+    found = "".join(outcome(row)[0] for row in corpus())
+    return "".join(found[at : at + 100] + "\n" for at in range(0, len(found), 100))
+
+
+if __name__ == "__main__":
+    OUTCOMES.write_text(letters(), encoding="utf-8")

@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 
-from tests.grading.corpus import DECIDED, GRADERS, Row, corpus, outcome, table_of
+from tests.grading.corpus import DECIDED, GRADERS, OUTCOMES, Row, corpus, outcome, table_of
 
 
 @cache
@@ -35,6 +35,13 @@ def test_no_wrong_answer_is_graded_correct() -> None:
         if found == "correct" and "correct" not in row["expected"]
     ]
     assert not wrong, f"{len(wrong)} rows\n{shown(wrong)}"
+
+
+def test_every_row_is_graded_as_recorded() -> None:
+    recorded = "".join(OUTCOMES.read_text(encoding="utf-8").split())
+    pairs = zip(graded(), recorded, strict=True)
+    changed = [each for each, letter in pairs if each[1][0] != letter]
+    assert not changed, f"{len(changed)} rows; see tests/grading/corpus.py\n{shown(changed)}"
 
 
 def by_table(chosen: Callable[[Row, str, str], bool]) -> dict[str, list[tuple[Row, str]]]:

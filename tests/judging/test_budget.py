@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.base.settings import Price
 from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
-from lmms_rpts.judging.budget import BudgetError, Call, cost_of, guess_usage
+from lmms_rpts.judging.budget import BudgetError, Call, guess_usage
 from lmms_rpts.judging.types import RefusedError
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
 from tests.support.tables import table
@@ -52,17 +52,6 @@ def test_tokens_and_cost_add_up() -> None:
         ("t", "j", 100, 50, 30),
         (None, "j", 1000, 1000, 0),
     ]
-
-
-@table(
-    "usage, price, cost",
-    (Usage(1_000_000, 0), Price(0.15, 0.60), 0.15),
-    (Usage(2_000, 500, 400), Price(3.0, 15.0), 0.0135),  # thinking is part of the output
-    (Usage(2_000, 500), Price(0.0, 0.0), 0.0),
-    (Usage(2_000, 500), None, 0.0),
-)
-def test_cost(usage: Usage, price: Price | None, cost: float) -> None:
-    assert cost_of(usage, price) == pytest.approx(cost)
 
 
 def chat(*contents: str) -> JudgeRequest:
@@ -162,21 +151,6 @@ def test_the_budget_is_named(budget: Budget, said: str) -> None:
     assert said in str(caught.value)
 
 
-@table(
-    "budget, new",
-    (Budget(), False),  # nothing depends on the size of calls
-    (Budget(max_tokens=1000), True),
-    (Budget(max_cost=1.0), True),
-)
-def test_a_kind_of_call_is_new_until_one_took_tokens(budget: Budget, new: bool) -> None:
-    assert budget.is_new("j", ASKED.kind) is new
-    budget.end(begin(budget), None)
-    assert budget.is_new("j", ASKED.kind) is new, "a failed call gives no information"
-    spend(budget, 100)
-    assert budget.is_new("j", ASKED.kind) is False
-    assert budget.is_new("other", ASKED.kind) is budget.is_new("j", "answer") is new
-
-
 @given(
     max_tokens=st.integers(1, 5000),
     at_a_time=st.integers(1, 8),
@@ -262,14 +236,6 @@ def test_calls_of_a_kind_run_alone_until_one_has_used_tokens() -> None:
     with opened(thinking, budget, 32) as engine:
         engine.run(texts(100))
     assert budget.usage.tokens == 19_500
-
-
-def test_a_judge_that_costs_nothing_is_not_booked() -> None:
-    budget = Budget(max_tokens=1)
-    free = Member("free", judge_of(None), kept=False)
-    with JudgeEngine([free], progress=False, budget=budget) as engine:
-        assert values(engine.run(texts(20))) == [0.5] * 20
-    assert budget.calls == 0
 
 
 def test_tokens_are_guessed_for_a_server_that_does_not_count() -> None:

@@ -358,39 +358,6 @@ def test_a_file_locked_for_a_moment_is_waited_for(
     assert not messages
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 1 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("the command mount is not available")
-    if done.returncode:
-        pytest.skip(f"no disk can be mounted: {done.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def test_a_disk_that_is_full_later_can_still_be_read(small_disk: Path, messages: list[str]) -> None:
-    filled(small_disk, 50)
-    judge = ScriptedJudge(lambda text, call: f"{'because ' * 4000}\nScore: 0.{text[-1]}")
-    with opened(judge, small_disk) as engine:
-        assert values(engine.run([question("old 0")])) == [0.9]
-        with (
-            contextlib.suppress(OSError),
-            (small_disk / "ballast").open("wb", buffering=0) as ballast,
-        ):
-            while ballast.write(b"\0" * 4096):
-                pass
-        assert values(engine.run(questions(20))) == [k % 10 / 10 for k in range(20)]
-        assert values(engine.run([question(f"old {k}") for k in range(50)])) == [0.9] * 50
-    assert len(judge.asked) == 20
-    assert len(messages) == 1
-
-
 # ---- secrets
 
 

@@ -59,11 +59,8 @@ def test_marks_of_chat_turns_are_rounded(mark: str) -> None:
 
 def test_invisible_characters_are_removed() -> None:
     assert neutralise(f"a{INVISIBLE}b") == "ab"
-    assert neutralise("a\x00b\x1b[31mc\x7fd\x85e") == "a\ufffdb\ufffd[31mc\ufffdd\ufffde"
-
-
-def test_lone_surrogates_are_replaced() -> None:
     assert fence("a\ud800b") == "<<<a?b>>>"
+    assert neutralise("a\x00b\x1b[31mc\x7fd\x85e") == "a\ufffdb\ufffd[31mc\ufffdd\ufffde"
 
 
 @given(
@@ -90,20 +87,14 @@ def test_nothing_breaks_out_of_a_fence(text: str) -> None:
 
 
 def test_long_text_is_cut_in_the_middle_with_a_mark() -> None:
-    text = "begin " + "x" * LONGEST_FENCED + " the end"
-    fenced = fence(text)
-    assert fenced.startswith("<<<begin xxx")
-    assert fenced.endswith("xxx the end>>>")
-    assert fenced.count("[...]") == 1
+    fenced = fence("begin " + "x" * LONGEST_FENCED + " the end")
+    assert re.fullmatch(r"<<<begin x+\n\[\.\.\.\]\nx+ the end>>>", fenced)
     assert LONGEST_FENCED <= len(fenced) < LONGEST_FENCED + 20
-
-
-def test_text_that_just_fits_is_shown_whole() -> None:
-    text = "x" * LONGEST_FENCED
-    assert fence(text) == f"<<<{text}>>>"
-    assert "[...]" in fence(text + "x")
+    whole = "x" * LONGEST_FENCED
+    assert fence(whole) == f"<<<{whole}>>>"
+    assert "[...]" in fence(whole + "x")
 
 
 @table("piece", "<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《")
 def test_fencing_takes_linear_time(piece: str) -> None:
-    assert_linear(neutralise, lambda size: piece * size, 20_000)
+    assert_linear(neutralise, lambda size: piece * size, 8_000)

@@ -6,10 +6,10 @@ import hashlib
 import io
 import struct
 import sys
-import threading
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -113,13 +113,10 @@ def test_sizes_are_bounded(size: tuple[int, int], longest: int, expected: tuple[
     assert found == expected == opened(content).size
 
 
-def test_a_narrow_image_is_framed_in_white() -> None:
+def test_a_narrow_image_is_framed_in_white_and_an_empty_one_refused() -> None:
     found = shown(plain(size=(400, 1)))
     assert is_about(found.getpixel((200, 2)), WHITE)
     assert found.getpixel((200, 15))[1] < 200
-
-
-def test_an_empty_image_is_refused() -> None:
     with pytest.raises(ImageError, match="no pixels"):
         encode_image(plain(size=(0, 5)))
 
@@ -133,7 +130,7 @@ def frames(kind: str, **options: Any) -> bytes:
 
 
 @table("kind", "GIF", "PNG", "WEBP", "TIFF", "MPO")
-@table("at", 0, 1, 2)
+@table("at", 0, 2)
 @table("loaded", False, True)
 def test_the_frame_is_shown_that_the_image_is_at(kind: str, at: int, loaded: bool) -> None:
     """The model was shown the same frame."""
@@ -147,13 +144,6 @@ def test_the_frame_is_shown_that_the_image_is_at(kind: str, at: int, loaded: boo
     assert is_about(image.convert("RGB").getpixel((30, 20)), colours[at])
     image.seek(0)
     assert is_about(shown(image).getpixel((30, 20)), RED)
-
-
-def test_a_frame_of_another_size_is_shown_whole() -> None:
-    other = plain(BLUE, (80, 50))
-    image = opened(saved(plain(), "TIFF", save_all=True, append_images=[other]))
-    image.seek(1)
-    assert (shown(image).size, image.tell()) == ((80, 50), 1)
 
 
 def test_a_photograph_stands_upright_whatever_its_exif_says() -> None:
@@ -251,12 +241,6 @@ def test_a_bomb_is_refused_before_it_is_decoded(width: int, height: int) -> None
         tracemalloc.stop()
 
 
-def test_an_image_of_many_pixels_is_shown() -> None:
-    image = plain(200, (10_000, 5_000), "L")
-    assert encode_image(image, 64)[1][0] == 64
-    assert encode_image(opened(saved(image, "PNG")), 64)[1][1] == 32
-
-
 @table(
     "load, message",
     (lambda: opened(b"no image"), "^Cannot read Image 0 .cannot identify"),
@@ -272,14 +256,6 @@ def test_whatever_fails_says_which_image(load: Callable[[], Any], message: str) 
     str(raised.value).encode()
 
 
-def test_an_interrupt_while_an_image_is_read_is_no_fault_of_the_image() -> None:
-    def load() -> Any:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        JudgeImage("Image 0", load).encoded()
-
-
 def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:
     colours = iter([RED, RED, BLUE])
     image = JudgeImage("Image 0", lambda: plain(next(colours)))
@@ -290,25 +266,6 @@ def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:
         image.encoded()
 
 
-# ---- memory and threads
-
-
-def test_digests_of_images_keep_no_pixels_in_memory() -> None:
-    content = saved(Image.effect_noise((256, 256), 90), "PNG")
-    images = [JudgeImage(f"Image {number}", lambda: opened(content)) for number in range(1000)]
-
-    def digests(some: list[JudgeImage]) -> int:
-        return len({image.digest for image in some})
-
-    digests(images[:50])
-    tracemalloc.start()
-    try:
-        assert digests(images) == 1
-        assert tracemalloc.get_traced_memory()[0] < 1_000_000, "digests and sizes: 1 kB each"
-    finally:
-        tracemalloc.stop()
-
-
 def test_an_image_that_was_not_decoded_stays_so() -> None:
     images = [opened(saved(plain(), kind)) for kind in ("PNG", "JPEG", "GIF", "BMP", "TIFF")]
     for image in images:
@@ -317,15 +274,7 @@ def test_an_image_that_was_not_decoded_stays_so() -> None:
 
 
 def test_one_image_in_many_threads() -> None:
-    content = saved(Image.effect_noise((300, 200), 90), "GIF")
-    image, found = opened(content), list[bytes]()
-    judged = [JudgeImage("Image 0", lambda: image) for _ in range(8)]
-    threads = [
-        threading.Thread(target=lambda each=each: found.append(each.encoded())) for each in judged
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 8
-    assert len(set(found)) == 1
+    image = opened(saved(Image.effect_noise((300, 200), 90), "GIF"))
+    with ThreadPoolExecutor(8) as pool:
+        judged = [JudgeImage("Image 0", lambda: image) for _ in range(8)]
+        assert len(set(pool.map(JudgeImage.encoded, judged))) == 1

@@ -134,7 +134,7 @@ def test_a_line_of_more_than_120_characters_is_no_verdict(
 
 # ---- any reply
 
-LONG = 200_000
+LONG = 60_000
 
 
 @table("name", *PARSERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -18,45 +19,10 @@ from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.tables import table
 
-FIELDS: dict[str, dict[str, Any]] = {
-    "image": {"facts": ["two dogs", "a red car"], "conclusion": "there are two dogs"},
-    "inference": {"context": "at noon", "premises": ["it rains", "A"], "conclusion": "it is wet"},
-    "transform": {
-        "n_images": 2,
-        "clues": ["clue one", "clue two"],
-        "context": "at noon",
-        "statement": "it is wet",
-        "response": "I agree, for it rains.",
-    },
-    "answer": {"statement": "it is wet", "response": "I agree."},
-    "grade": {
-        "question": "Which one is red? A. left B. right",
-        "reference": "B, the right one",
-        "answer": "It must be B.",
-    },
-    "consistency": {
-        "question": "Which one is red? A. left B. right",
-        "thinking": "The left one is blue, so the right one.",
-        "answer": "It must be B.",
-    },
-    "compare": {
-        "question": "What is the area of the square?",
-        "reference": "four square units",
-        "answer": "Each side is two, so four.",
-    },
-    "mistake": {
-        "question": "What is the area of the square?",
-        "solution": "The side is two, the area four.",
-        "answer": "Each side is two, so two.",
-    },
-    "solution": {
-        "n_images": 2,
-        "clues": ["clue one", "clue two"],
-        "context": "on squared paper",
-        "question": "What is the area of the square?",
-        "response": "Each side is two, so four.",
-    },
-}
+benchmarks()  # registers their kinds of requests
+PROMPTS = Prompts()
+FIELDS = {name: dict(kind.fields) for name, kind in request_kinds().items()}
+
 LANGUAGES = ("en", "zh")
 EVERY = [(name, language) for name in FIELDS for language in LANGUAGES]
 TEXTS = [
@@ -73,8 +39,6 @@ HOSTILE = [
 ]
 
 
-benchmarks()  # registers their kinds of requests
-PROMPTS = Prompts()
 VERDICTS = [name for name, kind in request_kinds().items() if kind.has_verdict]
 
 
@@ -87,7 +51,7 @@ def marks(text: str) -> tuple[int, int]:
 
 
 @table("name, language", *EVERY)
-def test_every_template_renders(name: str, language: str) -> None:
+def test_every_prompt_and_its_reminder_render(name: str, language: str) -> None:
     fields = FIELDS[name]
     messages = PROMPTS.render(name, language, **fields)
     assert [message["role"] for message in messages] == ["system", "user"]
@@ -96,76 +60,57 @@ def test_every_template_renders(name: str, language: str) -> None:
         for text in value if isinstance(value, list) else [value]:
             assert (f"<<<{text}>>>" if isinstance(text, str) else str(text)) in user
             assert f"<<<{text}" not in system
-    assert "{{" not in system + user
-    assert "{%" not in system + user
-    assert "-----" not in system + user
-    assert bool(re.search(r"[\u4e00-\u9fff]", system)) == (language == "zh")
+    assert not re.search(r"\{\{|\{%|-----", system + user)
+    reminder = PROMPTS.reminder(name, language)
+    assert reminder == reminder.strip() != ""
+    for text in (system, reminder):
+        assert bool(re.search(r"[\u4e00-\u9fff]", text)) == (language == "zh")
+    if name in VERDICTS:  # it is sent with a schema and without
+        assert {"en": "and no reason", "zh": "不要写理由"}[language] in reminder
+        assert not re.search("Score:|分数：x|line|一行|Reply with", reminder)
 
 
-@table("name, language", *EVERY)
-def test_every_prompt_has_a_reminder(name: str, language: str) -> None:
-    text = PROMPTS.reminder(name, language)
-    assert text == text.strip() != ""
-    assert bool(re.search(r"[\u4e00-\u9fff]", text)) == (language == "zh")
+WORDS = {
+    "grade": {"en": ("correct", "incorrect"), "zh": ("正确", "错误")},
+    "consistency": {"en": ("consistent", "inconsistent"), "zh": ("一致", "不一致")},
+    "mistake": {
+        "en": ("perception", "reasoning", "calculation", "reject"),
+        "zh": ("感知", "推理", "计算", "拒答"),
+    },
+}
 
 
-@table("name, language", *((kind, language) for kind in VERDICTS for language in LANGUAGES))
-def test_a_reminder_asks_for_the_verdict_alone_in_any_form(name: str, language: str) -> None:
-    """It is sent with a schema and without: the words "one line" or "Score: x" would contradict."""
-    text = PROMPTS.reminder(name, language)
-    assert {"en": "and no reason", "zh": "不要写理由"}[language] in text
-    assert [
-        form for form in ("Score:", "分数：x", "line", "一行", "Reply with") if form in text
-    ] == []
-
-
-def test_what_is_scored_says_how_to_write_the_score() -> None:
+@table("language, score, verdict", ("en", "Score: ", "Verdict: "), ("zh", "分数：", "判定："))
+def test_prompts_say_how_to_write_the_verdict(language: str, score: str, verdict: str) -> None:
     for name in ("image", "inference"):
-        assert "Score: " in shown(name, "en", **FIELDS[name])
-        assert "分数：" in shown(name, "zh", **FIELDS[name])
-
-
-def test_what_is_told_in_a_word_says_which_words() -> None:
-    for name, words in {
-        "grade": {"en": ("correct", "incorrect"), "zh": ("正确", "错误")},
-        "consistency": {"en": ("consistent", "inconsistent"), "zh": ("一致", "不一致")},
-        "mistake": {
-            "en": ("perception", "reasoning", "calculation", "reject"),
-            "zh": ("感知", "推理", "计算", "拒答"),
-        },
-    }.items():
-        for language, label in {"en": "Verdict: ", "zh": "判定："}.items():
-            for word in words[language]:
-                assert f"{label}{word}\n" in shown(name, language, **FIELDS[name])
-                assert word in PROMPTS.reminder(name, language)
-
-
-@table("language", *LANGUAGES)
-def test_what_is_told_by_a_mark_says_which_marks(language: str) -> None:
+        assert score in shown(name, language, **FIELDS[name])
+    for name, words in WORDS.items():
+        for word in words[language]:
+            assert f"{verdict}{word}\n" in shown(name, language, **FIELDS[name])
+            assert word in PROMPTS.reminder(name, language)
     system = PROMPTS.render("compare", language, **FIELDS["compare"])[0]["content"]
     assert system.endswith("\n<Yes>\n<No>")
-    for mark in ("<Yes>", "<No>"):
-        assert mark in PROMPTS.reminder("compare", language)
+    assert all(mark in PROMPTS.reminder("compare", language) for mark in ("<Yes>", "<No>"))
 
 
-@table("language", *LANGUAGES)
-@table("name", "transform", "solution")
 @table(
-    "n_images, en, zh",
-    (0, "0 (none)", "0（无）"),
-    (1, "1 (Image0)", "1（图片0）"),
-    (3, "3 (Image0 to Image2)", "3（图片0 至 图片2）"),
+    "name, changes, en, zh",
+    *(
+        (name, {"n_images": count}, en, zh)
+        for name in ("transform", "solution")
+        for count, en, zh in (
+            (0, "0 (none)", "0（无）"),
+            (1, "1 (Image0)", "1（图片0）"),
+            (3, "3 (Image0 to Image2)", "3（图片0 至 图片2）"),
+        )
+    ),
+    ("inference", {"premises": []}, "(none)", "（无）"),
+    ("transform", {"clues": []}, "(none)", "（无）"),
+    ("solution", {"clues": []}, "(none)", "（无）"),
 )
-def test_pictures_are_counted(name: str, language: str, n_images: int, en: str, zh: str) -> None:
-    fields = {**FIELDS[name], "n_images": n_images}
-    assert {"en": en, "zh": zh}[language] in shown(name, language, **fields)
-
-
-@table("language", *LANGUAGES)
-@table("name, field", ("inference", "premises"), ("transform", "clues"), ("solution", "clues"))
-def test_empty_lists_are_said_to_be_empty(name: str, field: str, language: str) -> None:
-    text = shown(name, language, **{**FIELDS[name], field: []})
-    assert {"en": "(none)", "zh": "（无）"}[language] in text
+def test_counts_and_empty_lists(name: str, changes: dict[str, Any], en: str, zh: str) -> None:
+    for language, said in (("en", en), ("zh", zh)):
+        assert said in shown(name, language, **{**FIELDS[name], **changes})
 
 
 @table("name, language", ("imagine", "en"), ("image", "fr"), ("", "en"))
@@ -174,9 +119,6 @@ def test_unknown_prompts_are_named(name: str, language: str) -> None:
         PROMPTS.render(name, language)
     with pytest.raises(ValueError, match=f"{name}_again"):
         PROMPTS.reminder(name, language)
-
-
-def test_a_missing_field_is_an_error() -> None:
     with pytest.raises(Exception, match="conclusion"):
         PROMPTS.render("image", "en", facts=["a"])
 
@@ -196,29 +138,18 @@ def test_hostile_text_stays_fenced(name: str, field: str, language: str, hostile
     assert "49" not in after[1]["content"]
 
 
-# ---- requests
-
-
-def test_a_request_is_made_by_its_prompt() -> None:
+@table("name, language", *EVERY)
+def test_a_request_is_made_by_its_prompt(name: str, language: str) -> None:
     def parse(reply: str) -> float | None:
         return 0.5
 
-    request = PROMPTS.request("image", "zh", parse=parse, **FIELDS["image"])
-    assert request.kind == "image"
-    assert request.messages == PROMPTS.render("image", "zh", **FIELDS["image"])
-    assert request.evidence == ("two dogs", "a red car")
-    assert request.claim == "there are two dogs"
-    assert request.parse is parse
-    assert request.reminder == PROMPTS.reminder("image", "zh")
-    assert request.prompt_version == PROMPTS.version("image")
-    assert request.sample == 0
-
-
-@table("name, language", *EVERY)
-def test_a_request_needs_no_more_than_its_fields(name: Any, language: str) -> None:
-    request = PROMPTS.request(name, language, **FIELDS[name])
-    assert (request.kind, request.parse, bool(request.claim)) == (name, None, name in SCORED)
+    request = PROMPTS.request(name, language, parse=parse, **FIELDS[name])
+    assert (request.kind, request.parse, bool(request.claim)) == (name, parse, name in SCORED)
+    assert request.messages == PROMPTS.render(name, language, **FIELDS[name])
     assert request.reminder == PROMPTS.reminder(name, language)
+    assert request.prompt_version == PROMPTS.version(name)
+    if name == "inference":
+        assert (request.evidence, request.claim) == (("⟦1⟧", "⟦2⟧"), "⟦3⟧")
 
 
 # ---- custom prompt folders
@@ -253,7 +184,7 @@ def test_one_template_is_overridden_and_the_others_are_ours(folder: Folder) -> N
     mine = Prompts(folder({"en/image.jinja": MINE}))
     assert mine.render("image", "en", **FIELDS["image"]) == [
         {"role": "system", "content": "Be strict."},
-        {"role": "user", "content": "<<<two dogs>>>\n<<<a red car>>>\n<<<there are two dogs>>>"},
+        {"role": "user", "content": "<<<⟦1⟧>>>\n<<<⟦2⟧>>>"},
     ]
     for name, language in EVERY:
         if (name, language) != ("image", "en"):
@@ -262,118 +193,54 @@ def test_one_template_is_overridden_and_the_others_are_ours(folder: Folder) -> N
         assert mine.reminder(name, language) == PROMPTS.reminder(name, language)
 
 
-def test_our_own_templates_could_be_a_users(tmp_path: Path) -> None:
-    ours = Path(prompts.__file__).parent
-    shutil.copytree(ours, tmp_path / "copy", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
-    copied = Prompts(tmp_path / "copy")
-    for name, language in EVERY:
-        fields = FIELDS[name]
-        assert copied.render(name, language, **fields) == PROMPTS.render(name, language, **fields)
-
-
 def test_the_version_is_that_of_the_content(folder: Folder) -> None:
     changed = MINE.replace("strict", "kind")
-    versions = [
-        Prompts(folder(templates, str(number))).version()
-        for number, templates in enumerate(
-            [
-                {"en/image.jinja": MINE},
-                {"en/image.jinja": MINE},
-                {"en/image.jinja": changed},
-                {"zh/image.jinja": MINE},
-                {"en/image.jinja": MINE, "zh/image.jinja": MINE},
-                {"en/image.jinja": MINE, "zh/image.jinja": changed},
-                {"en/image.jinja": changed, "zh/image.jinja": MINE},
-            ]
-        )
+    contents = [
+        {"en/image.jinja": MINE},
+        {"en/image.jinja": changed},
+        {"zh/image.jinja": MINE},
+        {"en/image.jinja": MINE, "zh/image.jinja": changed},
+        {"en/image.jinja": changed, "zh/image.jinja": MINE},
     ]
-    assert all(re.fullmatch("[0-9a-f]{8}", each) for each in versions)
-    assert versions[0] == versions[1]
-    assert len({*versions, PROMPTS.version()}) == 7
+    first, *versions = (Prompts(folder(each)).version() for each in (contents[0], *contents))
+    assert first == versions[0]
+    assert len({*versions, PROMPTS.version()}) == len(contents) + 1
+    assert re.fullmatch(r"[0-9a-f]{8}", first)
 
 
 FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
 """Displays the facts correctly."""
 
 
-@table(
-    "name, text, said",
-    # unknown names
-    ("en/imaeg.jinja", MINE, "unknown prompt. Did you mean en/image.jinja?"),
-    ("image.jinja", MINE, "/image.jinja?"),
-    ("en/answer_agian.jinja", "x", "unknown prompt. Did you mean en/answer_again.jinja?"),
-    ("xyzzy/xyzzyxyzzy.jinja", MINE, "unknown prompt. Known prompts: en/answer.jinja, "),
-    # templates that Jinja2 cannot render
-    ("en/image.jinja", "x\n-----\n{{ conclusoin | fence }}", "'conclusoin' is undefined"),
-    ("en/image_again.jinja", "{{ conclusion | fence }}", "'conclusion' is undefined"),
-    ("en/image.jinja", "x\n-----\n{% if nothing %}{% endif %}", "'nothing' is undefined"),
-    ("en/image.jinja", "x\n-----\n{{ conclusion | fenced }}", "No filter named 'fenced'"),
-    ("en/image.jinja", "x\n-----\n{% for %}", "TemplateSyntaxError"),
-    ("en/image.jinja", "{% include 'en/nothing.jinja' %}", "TemplateNotFound"),
-    ("en/image.jinja", "x\n-----\n{{ 1 + conclusion }}", "TypeError"),
-    ("en/image.jinja", "x\n-----\n{{ facts | fence }}", ""),
-    ("en/transform.jinja", "x\n-----\n{{ n_images | fence }}", ""),
-    ("en/image.jinja", "{% include 'en/image.jinja' %}", "RecursionError"),
-    # errors that would only occur in the middle of a run
-    (
-        "en/inference.jinja",
-        "x\n-----\n{% for p in premises %}{{ p | fence }}{% else %}{{ nothing }}{% endfor %}",
-        "'nothing' is undefined",
-    ),
-    (
-        "en/transform.jinja",
-        "x\n-----\n{% if n_images > 1 %}{{ n_pictures }}{% endif %}",
-        "'n_pictures' is undefined",
-    ),
-    # without the separator line
-    ("en/image.jinja", "x", "no line ----- separates the instructions"),
-    (
-        "en/image.jinja",
-        "x\n ----- \n{{ conclusion | fence }}",
-        "no line ----- separates the instructions",
-    ),
-    ("en/image.jinja", "x\n-----", "no line ----- separates the instructions"),
-    # without the fence
-    ("en/image.jinja", "x\n-----\n{{ conclusion }}", "{{ conclusion | fence }}"),
-    ("en/image.jinja", "x\n-----\n<<<{{ conclusion }}>>", "{{ conclusion | fence }}"),
-    ("en/image.jinja", "{{ conclusion }}\n-----\nx", "{{ conclusion | fence }}"),
-    ("en/image.jinja", "x\n-----\n{{ conclusion | upper }}", "{{ conclusion | fence }}"),
-    ("en/image.jinja", "x\n-----\n{{ facts | join }}", "| fence }}"),
-    ("en/image.jinja", "x\n-----\n{{ facts }}", "| fence }}"),
-    (
-        "en/image.jinja",
-        "x\n-----\n{{ conclusion | fence }} {{ conclusion }}",
-        "{{ conclusion | fence }}",
-    ),
-    ("zh/inference.jinja", "x\n-----\n{% for p in premises %}{{ p }}{% endfor %}", "| fence }}"),
-    # empty
-    ("en/image.jinja", " \n\n", "it is empty, or"),
-    ("en/image_again.jinja", "{# nothing #}", "it is empty, or"),
-    # not text
-    ("en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError"),
-    # what the sandbox forbids
-    ("en/image.jinja", "x\n-----\n{{ conclusion.__class__ }}", "SecurityError"),
-    ("en/image.jinja", "x\n-----\n{{ facts.append('more') }}", "SecurityError"),
-    ("en/image.jinja", "{% include '../__init__.py' %}", "TemplateNotFound"),
-)
-def test_a_template_that_can_not_be_used_is_named(
+@table("row", *Path(__file__).with_name("bad_templates.jsonl").read_text("utf-8").splitlines())
+def test_a_template_that_cannot_be_used_is_named(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """``bad_templates.jsonl``: unknown names, invalid Jinja, no fence, no line, the sandbox."""
+    case = json.loads(row)
+    assert_refused(folder, monkeypatch, case["name"], case["text"], case["said"])
+
+
+def test_a_template_that_is_no_text(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_refused(folder, monkeypatch, "en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError")
+
+
+def assert_refused(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str, text: str | bytes, said: str
 ) -> None:
+    # Copies, so that a template that changes its fields does not affect other tests.
     kinds = {
-        name: replace(kind, fields=_copied(kind.fields)) for name, kind in request_kinds().items()
+        name: replace(each, fields=_copied(each.fields)) for name, each in request_kinds().items()
     }
     monkeypatch.setattr(prompts, "request_kinds", lambda: kinds)
     place = folder({name: text})
     with pytest.raises(JudgeConfigurationError) as caught:
         Prompts(place)
-    message = str(caught.value)
-    assert str(place / name) in message
-    assert "prompts" in message
-    assert said in message
+    for part in (str(place / name), "prompts", said):
+        assert part in str(caught.value)
 
 
 def _copied(fields: Mapping[str, object]) -> dict[str, object]:
-    """A copy, so that a template that changes its fields does not affect other tests."""
     return {key: list(of) if isinstance(of, list) else of for key, of in fields.items()}
 
 
@@ -398,35 +265,19 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
 @table(
     "text",
     "Is it true?1 is yes, 0 is no.\n-----\n{{ conclusion | fence }}" + FACTS,
-    "How sure are you?2 words will do.\n-----\n{{ conclusion | fence }}" + FACTS,
-    "x\n-----\n{{ conclusion | fence }} once more: {{ conclusion | fence }}",
-    "x\n-----\n{{ facts | join(', ') | fence }} {{ conclusion | fence }}",
+    "x\n-----\n{{ facts | join(', ') | fence }} {{ conclusion | fence }} {{ conclusion | fence }}",
     "x\n-----\nFirst: {{ facts[0] | fence }} of {{ facts | length }}",
     "x\n-----\n{% set fact = conclusion | fence %}{{ fact }}",
     "x\n-----\n{% filter upper %}a{% endfilter %}{{ conclusion | trim | fence }}",
+    MINE,
 )
-def test_a_sound_template_is_taken(folder: Folder, text: str) -> None:
+def test_a_custom_template_keeps_texts_fenced_and_below_the_line(folder: Folder, text: str) -> None:
     mine = Prompts(folder({"en/image.jinja": text}))
-    system, user = mine.render("image", "en", **FIELDS["image"])
-    assert system["content"] == text.partition("\n-----\n")[0]
-    assert marks(user["content"])[0] == marks(user["content"])[1] > 0
-
-
-def test_the_line_in_a_models_text_parts_nothing(folder: Folder) -> None:
-    """Fields above the separator are refused, or their text adds no separator."""
-    above = "About {{ conclusion | fence }}\n-----\n" + FACTS
-    try:
-        mine = Prompts(folder({"en/image.jinja": above}))
-    except JudgeConfigurationError:
-        return
-    system, user = mine.render("image", "en", facts=["a fact"], conclusion="x\n-----\ny")
-    assert marks(system["content"]) == marks(user["content"]) == (1, 1)
-    assert user["content"] == "<<<a fact>>>"
-
-
-def test_a_template_of_ones_own_is_no_way_out_of_the_fence(folder: Folder) -> None:
-    mine = Prompts(folder({"en/image.jinja": MINE}))
+    benign = mine.render("image", "en", **FIELDS["image"])
+    assert benign[0]["content"] == text.partition("\n-----\n")[0]
+    assert marks(benign[1]["content"])[0] == marks(benign[1]["content"])[1] > 0
     for hostile in HOSTILE:
         system, user = mine.render("image", "en", facts=[hostile], conclusion=hostile)
-        assert system["content"] == "Be strict."
-        assert user["content"] == f"{fence(hostile)}\n{fence(hostile)}"
+        assert system == benign[0]
+        assert marks(user["content"]) == marks(benign[1]["content"])
+        assert fence(hostile) in user["content"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,70 +24,27 @@ from lmms_rpts.judging import (
 )
 from tests.judging.conftest import Serve
 from tests.judging.questions import question, values
-from tests.support.judge_server import Body, ServerReply, constant
+from tests.support.judge_server import Body, ServerReply
 from tests.support.tables import table
 
 
-@table(
-    "judge, near",
-    ("opnai:gpt-4o", "openai:MODEL"),
-    ("open-ai:gpt-4o", "openai:MODEL"),
-    ("lexcal", "lexical"),
-    ("lexicals", "lexical"),
-    ("non", "none"),
-    ("None", "none"),
-    ("OpenAI:gpt-4o", "openai:MODEL"),
-)
-def test_an_unknown_judge_names_the_nearest(judge: str, near: str) -> None:
-    with pytest.raises(JudgeConfigurationError) as caught:
-        open_engine(judge)
-    message = str(caught.value)
-    assert repr(judge) in message
-    assert f"Did you mean {near}?" in message
-    for backend in BACKENDS.values():
-        assert backend.usage in message
-
-
-def test_a_server_of_ones_own_needs_no_key(serve: Serve) -> None:
-    server = serve(constant("Score: 0.7"))
-    with open_engine("openai:org/model:7b", progress=False) as judge:
-        assert values(judge.run([question("q")])) == [0.7]
-    assert server.requests[0]["model"] == "org/model:7b"
-    assert judge.name == "openai:org/model:7b"
-
-
-def test_judge_none_scores_nothing() -> None:
-    with open_engine("none", progress=False) as judge:
-        verdicts = judge.run([question("a"), question("b", kind="transform")])
-    assert values(verdicts) == [None, None]
-    assert all("not judged" in str(verdict.error) for verdict in verdicts)
-
-
-def test_lexical_only_scores() -> None:
-    with open_engine("lexical", progress=False) as judge:
-        verdicts = judge.run(
-            [
-                question("a", kind="image", evidence=("two dogs",), claim="two dogs"),
-                question("b", kind="inference", evidence=("two dogs",), claim="two dogs"),
-                question("c", kind="transform"),
-                question("d", kind="answer"),
-            ]
-        )
-    assert values(verdicts) == [1.0, 1.0, None, None]
-    assert "only scores" in str(verdicts[2].error)
-
-
-def test_what_is_said_of_the_backends_is_true() -> None:
+def test_the_descriptions_of_the_backends_are_true() -> None:
     for name, backend in BACKENDS.items():
         assert backend.usage.partition(":")[0] == name
         assert backend.usage in choices()
         assert backend.purpose in choices()
-    told = {name for name, backend in BACKENDS.items() if backend.comparable and backend.writes}
-    assert told == {"openai", "hf"}
-    settings = Settings(openai_url="http://127.0.0.1:9/v1")
-    for judge in ("openai:m", " openai:m ", "lexical", "none"):
-        (chosen,) = find_judges(judge, settings)
-        assert chosen.backend is BACKENDS[judge.strip().partition(":")[0]]
+    requests = [
+        question("a", kind="image", evidence=("two dogs",), claim="two dogs"),
+        question("c", kind="transform"),
+    ]
+    for judge, scores, said in (
+        ("none", [None, None], "not judged"),
+        ("lexical", [1, None], "only"),
+    ):
+        with open_engine(judge, progress=False) as engine:
+            verdicts = engine.run(requests)
+        assert values(verdicts) == scores
+        assert said in str(verdicts[1].error)
 
 
 # ---- several judges
@@ -95,166 +53,59 @@ SERVER = Settings(openai_url="http://127.0.0.1:9/v1")
 ALWAYS: Any = {"check": lambda model, settings: None, "sees": lambda model, settings: False}
 
 
-def names(judge: str, settings: Settings = SERVER) -> list[str]:
-    return [chosen.name for chosen in find_judges(judge, settings)]
-
-
 @table(
-    "judge, parts",
-    ("openai:a+openai:b", ["openai:a", "openai:b"]),
-    ("openai:a+lexical", ["openai:a", "lexical"]),
-    ("lexical+openai:a", ["lexical", "openai:a"]),
-    ("openai:a+lexical+openai:b", ["openai:a", "lexical", "openai:b"]),
-    (" openai:a+lexical ", ["openai:a", "lexical"]),
-    ("openai:org/m:7b+openai:b", ["openai:org/m:7b", "openai:b"]),
-    ("openai:a+openai:b+", ["openai:a", "openai:b+"]),
-    # a "+" in a model name or a path
-    ("openai:gpt+4", ["openai:gpt+4"]),
-    ("openai:/data/c++/m", ["openai:/data/c++/m"]),
-    ("openai:/data/c++", ["openai:/data/c++"]),
-    ("openai:a+b/c", ["openai:a+b/c"]),
-    ("openai:m+v1.5", ["openai:m+v1.5"]),
-    ("openai:/data/c++/m+lexical", ["openai:/data/c++/m", "lexical"]),
-    # with spaces around the "+"
-    ("openai:a + openai:b", ["openai:a", "openai:b"]),
-    ("lexical + openai:a", ["lexical", "openai:a"]),
+    "judge, writes, comparable",
+    ("openai:a+hf:/data/c++/m", [True, True], [True, True]),
+    (" openai:m+lexical ", [True, False], [True, False]),
+    ("none", [False], [False]),
 )
-def test_judges_are_parted_where_one_may_begin(judge: str, parts: list[str]) -> None:
-    assert names(judge) == parts
-    models = [chosen.model for chosen in find_judges(judge, SERVER)]
-    assert models == [part.partition(":")[2] for part in parts]
-
-
-@table(
-    "judge, writer, like_others",
-    ("openai:m", True, True),
-    ("hf:m", True, True),
-    ("lexical", False, False),
-    ("none", False, False),
-    ("openai:a+openai:b", True, True),
-    ("openai:a+hf:/data/c++/m", True, True),
-    ("lexical+openai:m", True, False),
-    ("openai:m+lexical", True, False),
-    (" openai:m+lexical ", True, False),
-)
-def test_what_several_can_do(judge: str, writer: bool, like_others: bool) -> None:
+def test_what_the_backends_can_do(judge: str, writes: list[bool], comparable: list[bool]) -> None:
     found = backends_of(judge)
-    assert any(each.writes for each in found) == writer
-    assert all(each.comparable for each in found) == like_others
+    assert [each.writes for each in found] == writes
+    assert [each.comparable for each in found] == comparable
 
 
-FREE = {"judge_samples": 3, "temperature": 0.7}
-
-
-@table(
-    "judge, changes, said",
-    ("openai:gpt-4o-mini", {"openai_url": None}, "openai:gpt-4o-mini.*API_KEY.*OPENAI_BASE_URL"),
-    *(
-        (judge, {}, "add a model, such as openai:gpt")
-        for judge in ("openai", "openai:", " openai: ")
-    ),
-    ("lexical:big", {}, "'lexical:big' cannot be used: it takes no model"),
-    ("none:x", {}, "'none:x' cannot be used: it takes no model"),
-    # the judge that is at fault is named
-    ("openai:m+opnai:n", {}, "Unknown judge 'opnai:n'. Did you mean openai:MODEL?"),
-    ("opnai:m+openai:n", {}, "Unknown judge 'opnai:m'. Did you mean openai:MODEL?"),
-    ("openai:m+lexcal", {}, "Unknown judge 'lexcal'. Did you mean lexical?"),
-    ("openai:m+turbo", {}, "Unknown judge 'turbo'."),
-    ("+lexical", {}, "Unknown judge ''."),
-    ("lexical+", {}, "Unknown judge 'lexical.'. Did you mean lexical?"),
-    ("lexical++openai:m", {}, "Unknown judge 'lexical.'. Did you mean lexical?"),
-    ("openai:m+openai:", {}, "'openai:' cannot be used: add a model"),
-    ("openai:m+lexical:big", {}, "'lexical:big' cannot be used: it takes no model"),
-    # judges that do not go together
-    *((j, {}, "'none' cannot be one of several") for j in ("none+lexical", "openai:m+none")),
-    ("openai:m+openai:m", {}, "names a judge twice.*LMMS_RPTS_JUDGE_SAMPLES"),
-    ("lexical+openai:m+lexical", {}, "names a judge twice.*LMMS_RPTS_JUDGE_SAMPLES"),
-    ("hf:a+openai:m+hf:b", {}, "hf:a and hf:b: one process can hold one"),
-    # prices are one, or as many as judges
-    ("openai:a", {"price": "1/2+3/4"}, "LMMS_RPTS_PRICE.*2 prices for 1 judges"),
-    ("openai:a+openai:b+lexical", {"price": "1/2+3/4"}, "2 prices for 3 judges"),
-    ("openai:a+openai:b", {"price": "1/2+3/4"}, None),
-    ("openai:a+openai:b", {"price": "1/2"}, None),
-    # judges that say the same each time are asked once
-    *((j, FREE, None) for j in ("openai:m", "openai:a+openai:b", "none")),
-    *((j, FREE, f"{j!r} always gives the same reply: .*SAMPLES") for j in ("lexical", "hf:m")),
-    ("openai:m+hf:m", {"temperature": 0.3}, "'hf:m' always gives the same .* temperature"),
-    *((j, {}, None) for j in ("openai:m+lexical", "openai:m+hf:a")),
-)
-def test_what_cannot_be_used_is_told(
-    monkeypatch: pytest.MonkeyPatch, judge: str, changes: dict[str, Any], said: str | None
-) -> None:
+@table("row", *Path(__file__).with_name("judges.jsonl").read_text("utf-8").splitlines())
+def test_choice_of_judges(monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """``judges.jsonl``: the names of the chosen judges, or the error, with some settings."""
+    case = json.loads(row)
     monkeypatch.setitem(BACKENDS, "hf", replace(BACKENDS["hf"], **ALWAYS))
-    settings = SERVER.model_copy(update=changes)
-    if said is None:
-        assert names(judge, settings) == judge.split("+")
+    settings = SERVER.model_copy(update=case.get("settings", {}))
+    if "error" in case:
+        with pytest.raises(JudgeConfigurationError, match=case["error"]):
+            find_judges(case["judge"], settings)
         return
-    with pytest.raises(JudgeConfigurationError, match=said):
-        find_judges(judge, settings)
+    found = find_judges(case["judge"], settings)
+    assert [each.name for each in found] == case["names"]
+    assert [each.model for each in found] == [each.partition(":")[2] for each in case["names"]]
 
 
-# ---- prices and budgets
-
-
-@table(
-    "price, cost",
-    # each of the two judges gets one request: 1000 tokens in and 100 out; prices are per million
-    ("", 0.0),
-    ("1/10", 0.004),  # 2 x (0.001 + 0.001)
-    ("1/10+2/20", 0.006),  # 0.002 + 0.004
-    ("0/0+2/20", 0.004),
-)
-def test_each_judge_has_its_price(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, price: str, cost: float
-) -> None:
-    serve(lambda body: ServerReply("Score: 0.5", usage=(1000, 100)))
-    monkeypatch.setenv("LMMS_RPTS_PRICE", price)
-    with open_engine("openai:a+openai:b", progress=False) as judge:
-        assert values(judge.run([question("q")])) == [0.5]
-        assert judge.budget.usage == Usage(2000, 200)
-        assert judge.budget.cost == pytest.approx(cost)
-
-
-def test_a_budget_is_that_of_the_settings(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    serve(constant("Score: 0.5"))
-    monkeypatch.setenv("LMMS_RPTS_PRICE", "1/2")
-    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_TOKENS", "1000")
-    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_COST", "3")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with open_engine("openai:m", progress=False) as judge:
-        assert (judge.budget.max_tokens, judge.budget.max_cost) == (500, 1.5)
-    monkeypatch.delenv("LMMS_RPTS_MAX_JUDGE_COST")
-    mine = open_budget(Settings(max_judge_tokens=7))
-    assert (mine.max_tokens, mine.max_cost) == (7, None)
-    with open_engine("openai:m", progress=False, budget=mine) as judge:
-        assert judge.budget is mine
-        (verdict,) = judge.run([question("q")])
-    assert "budget of 7 judge tokens" in str(verdict.error)
-
-
-def test_several_judges_are_asked_and_their_mean_counts(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def by_model(body: Body) -> str:
-        return {"a": "Score: 0.2", "b": "Score: 0.6"}[body["model"]]
+def test_settings_reach_the_engine(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_model(body: Body) -> ServerReply:
+        score = {"a": "Score: 0.2", "b": "Score: 0.6"}[body["model"]]
+        return ServerReply(score, usage=(1000, 100))
 
     server = serve(by_model)
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    with open_engine("openai:a+openai:b", progress=False) as judge:
-        (verdict,) = judge.run([question("q")])
-    assert verdict.value == pytest.approx(0.4)
-    assert verdict.spread == pytest.approx(0.2)
-    assert judge.name == "openai:a+openai:b"
+    monkeypatch.setenv("LMMS_RPTS_PRICE", "1/10+2/20")  # of a million tokens
+    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_TOKENS", "100000")
+    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_COST", "3")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with open_engine("openai:a+openai:b", progress=False) as engine:
+        (verdict,) = engine.run([question("q")])
+    budget = engine.budget
+    assert (verdict.value, verdict.spread) == (pytest.approx(0.4), pytest.approx(0.2))
+    assert engine.name == "openai:a+openai:b"
     assert sorted(body["model"] for body in server.requests) == ["a"] * 3 + ["b"] * 3
     assert {body["temperature"] for body in server.requests} == {0.7}
-
-
-@table("judge", "lexical+openai:m", "openai:m+lexical")
-def test_texts_go_to_a_judge_that_writes(serve: Serve, judge: str) -> None:
-    server = serve(constant("a text"))
-    with open_engine(judge, progress=False) as opened:
-        assert values(opened.run([question("q", kind="answer")])) == ["a text"]
-    assert server.calls == 1
+    assert budget.usage == Usage(6000, 600)
+    assert budget.cost == pytest.approx(3 * (0.001 + 0.001) + 3 * (0.002 + 0.002))
+    assert (budget.max_tokens, budget.max_cost) == (50_000, 1.5)
+    mine = open_budget(Settings(max_judge_tokens=7))
+    assert mine.max_tokens == 7
+    with open_engine("openai:a+openai:b", progress=False, budget=mine) as engine:
+        (verdict,) = engine.run([question("q")])
+    assert "budget of 7 judge tokens" in str(verdict.error)
 
 
 # ---- judges of other packages
@@ -314,8 +165,6 @@ def test_a_judge_of_another_package_is_used(offer: Offer, monkeypatch: pytest.Mo
         assert values(judge.run([question("q")])) == [0.25]
     with open_engine("fixed:0.25+fixed:0.75", progress=False) as judge:
         assert values(judge.run([question("q")])) == [0.5]
-    (backend,) = backends_of("fixed:0.25")
-    assert (backend.writes, backend.comparable) == (False, True)
     with pytest.raises(JudgeConfigurationError, match=r"'fixed' cannot be used: name a score"):
         open_engine("fixed")
     monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "2")
@@ -324,16 +173,21 @@ def test_a_judge_of_another_package_is_used(offer: Offer, monkeypatch: pytest.Mo
 
 
 def test_judges_of_other_packages_are_among_the_choices(offer: Offer) -> None:
-    offer("otherjudges", fixed="backend", second="backend")
-    offer("thirdjudges", third="backend")
+    """Of two with one name, ours counts, else that of the first package."""
+    offer("secondjudges", FIXED.replace("{self.score}", "0.75"), fixed="backend")
+    offer("otherjudges", FIXED.replace("{self.score}", "0.25"), fixed="backend", lexical="backend")
     lines = [" ".join(line.split()) for line in choices().splitlines()]
-    assert "fixed[:MODEL] offered by otherjudges_judges:backend" in lines
-    assert "second[:MODEL] offered by otherjudges_judges:backend" in lines
-    assert "third[:MODEL] offered by thirdjudges_judges:backend" in lines
+    assert [line for line in lines if "offered by" in line] == [
+        "fixed[:MODEL] offered by otherjudges_judges:backend"
+    ]
+    (chosen,) = find_judges("lexical", Settings())
+    assert chosen.backend is BACKENDS["lexical"]
     assert not any(name.endswith("_judges") for name in sys.modules), "listing judges loads none"
     with pytest.raises(JudgeConfigurationError, match=r"Did you mean fixed\[:MODEL\]\?") as caught:
         open_engine("fxied:0.25")
     assert choices() in str(caught.value)
+    with open_engine("fixed:x", progress=False) as judge:
+        assert values(judge.run([question("q")])) == [0.25]
 
 
 @pytest.mark.parametrize(
@@ -359,19 +213,3 @@ def test_a_broken_judge_of_another_package_is_named(
         assert said in str(caught.value)
     with open_engine("lexical", progress=False):
         """A broken judge that is not selected has no effect."""
-
-
-def test_our_judges_are_not_replaced(offer: Offer) -> None:
-    offer("otherjudges", lexical="backend", fixed="backend")
-    (chosen,) = find_judges("lexical", Settings())
-    assert chosen.backend is BACKENDS["lexical"]
-    assert "lexical[:MODEL]" not in choices()
-    assert "fixed[:MODEL]" in choices()
-
-
-def test_of_two_packages_the_first_has_the_name(offer: Offer) -> None:
-    offer("secondjudges", FIXED.replace("{self.score}", "0.75"), fixed="backend")
-    offer("firstjudges", FIXED.replace("{self.score}", "0.25"), fixed="backend")
-    with open_engine("fixed:x", progress=False) as judge:
-        assert values(judge.run([question("q")])) == [0.25]
-    assert "secondjudges" not in choices()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,15 +14,7 @@ from loguru import logger
 from PIL import Image
 
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.judging import (
-    Budget,
-    JudgeEngine,
-    JudgeRequest,
-    Member,
-    Verdict,
-    find_judges,
-    open_engine,
-)
+from lmms_rpts.judging import JudgeEngine, JudgeRequest, Member, Verdict, find_judges, open_engine
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
 from tests.judging.conftest import Serve
@@ -105,14 +95,6 @@ def test_images_stand_before_the_text_of_the_users_first_message(serve: Serve) -
     assert [each.colour[0] for each in found] == pytest.approx([10, 200], abs=3)
 
 
-def test_questions_without_images_are_sent_as_they_always_were(serve: Serve) -> None:
-    server = serve(constant(GOOD))
-    asked(server, question("q", kind="transform"))
-    (body,) = server.requests
-    assert body["messages"] == [{"role": "user", "content": "q"}]
-    assert list(body) == ["model", "messages", "max_tokens", "temperature"]
-
-
 def test_a_reminder_keeps_the_image(serve: Serve) -> None:
     said = iter(["I see red.", "", GOOD])
     server = serve(lambda body: next(said))
@@ -188,12 +170,6 @@ def test_an_answer_is_found_again_by_what_was_seen(serve: Serve, tmp_path: Path)
     assert (plain.cached, server.calls) == (False, 5), "without an image it is another question"
 
 
-def encodings(content: bytes) -> list[str]:
-    """Pieces of a file's base64 text, to search for."""
-    text = base64.b64encode(content).decode()
-    return [text[at : at + 60] for at in (0, 100, len(text) // 2)]
-
-
 @table("slashes", "/", "\\/")
 @table("status", 400, 500, 200, 0)
 def test_no_image_gets_into_messages_logs_or_the_cache(
@@ -210,70 +186,37 @@ def test_no_image_gets_into_messages_logs_or_the_cache(
 
     noise = Image.effect_noise((64, 64), 90)
     shown = JudgeImage("Image 0", lambda: noise)
-    with (
-        open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False)
-        if serve(answer)
-        else None as engine
-    ):  # type: ignore[union-attr]
+    serve(answer)
+    with open_engine("openai:m", cache_dir=tmp_path / "kept", progress=False) as engine:
         (verdict,) = engine.run([about(shown)])
     assert (verdict.value == 0.5) == (not status)
     stored = b"".join(file.read_bytes() for file in (tmp_path / "kept").iterdir())
     everywhere = f"{verdict}{said}{stored!r}".replace("\\", "")
-    for piece in encodings(shown.encoded()):
-        assert piece not in everywhere
+    text = base64.b64encode(shown.encoded()).decode()
+    for at in (0, 100, len(text) // 2):
+        assert text[at : at + 60] not in everywhere
     assert "[image]" in everywhere
-
-
-def test_the_cache_names_no_image(serve: Serve, tmp_path: Path) -> None:
-    serve(by_colour())
-    with open_engine("openai:m", cache_dir=tmp_path, progress=False) as engine:
-        engine.run([about(image(4))])
-    with sqlite3.connect(tmp_path / "answers.sqlite") as file:
-        rows = file.execute("SELECT * FROM answers").fetchall()
-    assert len(rows) == 1
-    assert len(repr(rows)) < 1000
+    assert len(stored) < 100_000
 
 
 # ---- text-only judges
 
 
-NO_IMAGES = (
+# Which error means what: server_errors.jsonl
+@table(
+    "status, complaint",
     (400, "Invalid content type. image_url is only supported by certain models."),
-    (400, "m is not a multimodal model"),
-    (400, "Multi-modal data is not accepted"),
-    (400, "'messages.1' : for 'role:user' messages[1].content must be a string"),
-    (404, "No endpoints found that support image input"),
-    (422, "Failed to deserialize: unknown variant `image_url`, expected `text`"),
-    (422, "('body', 'messages', 0): Input should be a valid string: {'temperature': 0.0}"),
     (500, "image input is not supported - hint: you may need to provide the mmproj"),
-    (400, "This model has no vision: {'response_format': 1, 'max_completion_tokens': 5}"),
-    (400, "temperamental: this model does not support image input"),
-    (400, "The model doesn't support images."),
-    (400, "`image_url` content is not supported by this model"),
-    (400, "m can't handle images"),
-    (400, "The model does not accept image inputs"),
-    (400, "Images are not supported"),
-    (400, "Vision is not enabled for this model"),
-    (400, "Invalid value: 'image_url'. Supported values are: 'text'."),
-    (400, "unknown part type image_url"),
-    (422, "messages[0].content: invalid type: sequence, expected a string"),
-    (400, "At most 0 image(s) may be provided in one prompt."),
-    (400, "This model is text-only, no image can be sent"),
-    (400, "该模型不支持图片输入"),
-    (400, "This model does not support vision. You sent: the image exceeds policy"),
 )
-
-
-@table("status, complaint", *NO_IMAGES)
-def test_the_third_refusal_ends_the_run(
-    serve: Serve, short_pauses: None, status: int, complaint: str
+def test_the_third_refusal_of_images_ends_the_run(
+    serve: Serve, status: int, complaint: str
 ) -> None:
     server = serve(blind(complaint, status))
     with open_engine("openai:m", concurrency=1, progress=False) as engine:
         verdicts = engine.run([about(image(40 * number)) for number in range(6)])
         fatal = str(engine.fatal)
     assert server.calls == 3, "nothing is retried in any form"
-    assert re.match(rf"the judge's model 'm' does not accept images \({status}\): ", fatal)
+    assert fatal.startswith(f"the judge's model 'm' does not accept images ({status}): ")
     assert fatal.endswith(f"; {FACTS}")
     errors = [str(verdict.error) for verdict in verdicts]
     refused = [error for error in errors if "refused a question with images" in error]
@@ -282,28 +225,12 @@ def test_the_third_refusal_ends_the_run(
     assert (sent["temperature"], "max_tokens" in sent, "response_format" in sent) == (0, True, True)
 
 
-ONE_IMAGE = (
-    (400, "Your request was rejected: the image may contain content that is not allowed"),
-    (400, "This image is not supported by our usage policies"),
-    (400, "This image is not allowed."),
-    (400, "Input image was blocked by moderation"),
-    (400, "Could not process image"),
-    (400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"),
+@table(
+    "status, complaint",
     (400, "The model does not support images larger than 20 megapixels"),
-    (400, "The model does not support more than 3 images"),
-    (400, "Image violates the safety policy; the model does not support image input of that kind"),
-    (400, "image format webp is not supported"),
-    (400, "Unsupported image: too large"),
-    (400, "The prompt with 1 image is too long: the context length is 4096"),
-    (400, "Invalid image."),
     (422, "Invalid base64 image_url"),
 )
-
-
-@table("status, complaint", *ONE_IMAGE)
-def test_refusals_of_one_image_never_end_the_run(
-    serve: Serve, short_pauses: None, status: int, complaint: str
-) -> None:
+def test_refusals_of_one_image_never_end_the_run(serve: Serve, status: int, complaint: str) -> None:
     server = serve(blind(complaint, status, otherwise=constant(GOOD)))
     with open_engine("openai:m", concurrency=2, progress=False) as engine:
         verdicts = engine.run([*(about(image(40 * number)) for number in range(5)), *questions(1)])
@@ -317,7 +244,7 @@ def test_refusals_of_one_image_never_end_the_run(
 def test_after_one_image_was_taken_a_refusal_is_of_its_question_alone(serve: Serve) -> None:
     def answer(body: Body) -> str | ServerReply:
         odd = images_of(body)[0].colour[0] > 100
-        return ServerReply("Invalid image: too small", status=400) if odd else GOOD
+        return ServerReply("The model does not support images", status=400) if odd else GOOD
 
     server = serve(answer)
     reds = [0, *range(150, 250, 10), 50]
@@ -325,51 +252,8 @@ def test_after_one_image_was_taken_a_refusal_is_of_its_question_alone(serve: Ser
         verdicts = engine.run([about(image(red)) for red in reds])
         assert engine.fatal is None
     assert values(verdicts) == [0.7, *[None] * 10, 0.7]
-    assert "(400): Invalid image: too small" in str(verdicts[1].error)
+    assert "(400): The model does not support images" in str(verdicts[1].error)
     assert server.calls == 12
-
-
-@table(
-    "complaint, field",
-    ("response_format is not supported with image inputs", "response_format"),
-    ("'temperature' does not support 0 with vision models", "temperature"),
-    ("Unsupported parameter: 'max_tokens'; use 'max_completion_tokens' for images", "max_tokens"),
-)
-def test_a_complaint_about_a_parameter_is_not_one_about_images(
-    serve: Serve, complaint: str, field: str
-) -> None:
-    def answer(body: Body) -> str | ServerReply:
-        return ServerReply(complaint, status=400) if field in body else by_colour()(body)
-
-    server = serve(answer)
-    with open_engine("openai:m", concurrency=1, progress=False) as engine:
-        verdicts = engine.run([about(image(red)) for red in (0, 255, 128)])
-    assert [float(each.value or 0) for each in verdicts] == pytest.approx([0, 1, 0.5], abs=0.02)
-    steps = 2 if field == "response_format" else 1  # enum, text
-    assert server.calls == 3 + steps
-
-
-@table(
-    "reply, message",
-    (ServerReply("no such model: m-vision", status=404), r"reports \(404\)"),
-    (ServerReply("image? wrong key", status=401), r"reports \(401\)"),
-    (ServerReply("big", status=413), r"\(413\): big; try smaller images.* image_size"),
-    (
-        ServerReply(
-            status=400,
-            body={"error": {"message": "image unsafe", "code": "content_policy_violation"}},
-        ),
-        r"refused \(400\): image unsafe",
-    ),
-)
-def test_other_refusals_mean_what_they_always_did(
-    serve: Serve, reply: ServerReply, message: str
-) -> None:
-    serve(lambda body: reply)
-    with open_engine("openai:m-vision", concurrency=1, progress=False) as engine:
-        (verdict,) = engine.run([about(image())])
-    assert re.search(message, str(verdict.error)), verdict.error
-    assert "does not accept images" not in str(verdict.error)
 
 
 def test_a_server_that_took_images_may_fail_for_a_while(serve: Serve, short_pauses: None) -> None:
@@ -380,40 +264,22 @@ def test_a_server_that_took_images_may_fail_for_a_while(serve: Serve, short_paus
     assert server.calls == 3
 
 
-def test_who_cannot_be_shown_images_is_not_asked() -> None:
-    judge = ScriptedJudge(in_order(GOOD))
-    with JudgeEngine([Member("words", judge, sees=False)], progress=False) as engine:
-        (verdict,) = engine.run([about(image())])
-        assert values(engine.run([question("q")])) == [0.7]
-    assert (verdict.error, verdict.attempts) == ("words does not support images", 0)
-    assert judge.texts == ["q"]
+def test_a_judge_without_vision_is_not_asked() -> None:
+    judge, seeing = ScriptedJudge(in_order(GOOD)), ScriptedJudge(in_order(GOOD))
+    members = [Member("a", seeing), Member("b", judge, sees=False)]
+    for chosen in (members[1:], members):
+        with JudgeEngine(chosen, progress=False) as engine:
+            (verdict,) = engine.run([about(image())])
+            assert values(engine.run([question("q")])) == [0.7]
+        assert (verdict.value, verdict.attempts) == (None, len(chosen) - 1)
+        assert str(verdict.error).endswith("b does not support images")
+    assert judge.texts == ["q", "q"]
 
 
-@table(
-    "judge, seeing",
-    ("openai:m", True),
-    ("lexical", False),
-    ("none", False),
-    ("openai:m+lexical", False),
-    ("openai:m+openai:n", True),
-)
-def test_which_judges_see(monkeypatch: pytest.MonkeyPatch, judge: str, seeing: bool) -> None:
+@table("judge, sees", ("openai:m", [True]), ("none", [False]), ("openai:m+lexical", [True, False]))
+def test_which_judges_see(monkeypatch: pytest.MonkeyPatch, judge: str, sees: list[bool]) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    settings = load_settings()
-    (*members,) = (each.open(settings) for each in find_judges(judge, settings))
-    assert all(each.sees for each in members) is seeing
-
-
-# ---- several answers
-
-
-def test_a_blind_judge_among_several_leaves_no_mean() -> None:
-    judges = [ScriptedJudge(in_order(GOOD)) for _ in range(2)]
-    members = [Member("a", judges[0]), Member("b", judges[1], sees=False)]
-    with JudgeEngine(members, progress=False) as engine:
-        (verdict,) = engine.run([about(image())])
-    assert verdict.value is None
-    assert str(verdict.error).endswith("replies have no score; b: b does not support images")
+    assert [each.sees for each in find_judges(judge, load_settings())] == sees
 
 
 # ---- tokens
@@ -429,15 +295,3 @@ def test_an_image_is_guessed_by_the_size_that_is_sent(side: int, tokens: int) ->
     assert request.key
     assert guess_input_tokens(request) == words + tokens
     assert guess_input_tokens(about(JudgeImage("Image 0", lambda: 1 / 0))) == words
-
-
-def test_a_budget_knows_images(serve: Serve) -> None:
-    server = serve(lambda body: ServerReply(GOOD, usage=None))
-    budget = Budget(max_tokens=5_000)
-    (verdict, *_) = asked(server, about(image(side=1000)), budget=budget)
-    assert verdict.value == 0.7
-    assert 1296 < budget.usage.input_tokens < 1296 + 20
-    assert budget.guessed
-    small = Budget(max_tokens=1_000)
-    (verdict,) = asked(server, about(image(1, side=1000)), budget=small)
-    assert "leaves no room for another call" in str(verdict.error)

@@ -262,6 +262,21 @@ def test_calls_that_hang_among_quick_ones_do_not_lower_the_limit() -> None:
     assert server.cut.total() > 50
 
 
+def test_one_slow_question_among_quick_ones_gets_more_time() -> None:
+    class OneSlow:
+        time_limit = 120.0
+
+        async def ask(self, request: JudgeRequest) -> Reply:
+            limit = self.time_limit * request.patience
+            takes = 200.0 if request.messages[0]["content"] == "question 0" else 1.0
+            await asyncio.sleep(min(takes, limit))
+            if takes > limit:
+                raise TransientError("late", kind="timed out")
+            return Reply("Score: 0.5")
+
+    assert 320 < seconds(OneSlow(), 200, 8) < 322
+
+
 def test_a_server_that_answers_no_call_at_all_ends_the_run(messages: list[str]) -> None:
     server, stop_signal = Slots(hangs=1.0, slots=100), StopSignal()
 

@@ -26,10 +26,6 @@ def test_every_character_that_matches_a_letter_is_lowered_to_it() -> None:
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
     for letter, pattern in letters.items():
         assert {lower(found) for found in pattern.findall(everything)} == {letter}
-
-
-def test_the_length_stays() -> None:
-    everything = "".join(map(chr, range(sys.maxunicode + 1)))
     assert len(lower(everything)) == len(everything)
 
 
@@ -42,26 +38,17 @@ def test_every_word_of_a_clue_is_found_in_odd_letters() -> None:
             assert has_chinese_label(spelling + " 2") == (not word.isascii()), spelling
 
 
-def test_ordinals_in_odd_letters() -> None:
+def test_everything_is_read_in_odd_letters() -> None:
     assert find_mentions("the fırſt Image")[0].clue.index == 0
     assert find_mentions("THİRD ımage")[0].clue.index == 2
-
-
-def test_chains_and_answers_in_odd_letters() -> None:
     chain = parse_chain("İmage 0 + Text 1 -> Concluſion 0: the shop is closed")
     assert [clue.kind for clue in chain.steps[0].premises] == ["image", "text"]
     text = "Concluſion 0: from (İmage 0), the clock shows nine.\nFinal answer: dıſagree"
     assert extract_chain(text, "en").chain.steps
     assert read_stance(text).answer == "disagree"
     assert read_stance("Final answer: agree. No, I dİsagree").answer is None
-
-
-def test_a_judges_word_in_odd_letters() -> None:
     assert parse_answer("the response says dıſagree") == "disagree"
     assert parse_answer("so it is UNDETERMİNED as it stands") == "undetermined"
-
-
-def test_numbers_in_odd_letters() -> None:
     found = number_at("minus fİve thouſand and sıx")
     assert found is not None
     assert found.value == -5006

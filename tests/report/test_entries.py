@@ -347,7 +347,7 @@ def test_pages_of_records_of_all_kinds(tmp_path: Path) -> None:
     }.items():
         samples = write_run(tmp_path / name, records)
         if name == "gold":
-            next(samples.parent.glob("*_results.json")).unlink()
+            next(samples.parent.rglob("*_results.json")).unlink()
         pages[name] = html_of(tmp_path / name)
     assert "0.4999" in pages["below"], "a score below the threshold is not rounded up to it"
     assert "score 0.50" not in pages["below"]

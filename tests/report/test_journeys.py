@@ -445,7 +445,7 @@ def test_the_tree_and_the_steps(opened: Opened, browser: Any, runs: Path, tmp_pa
     details.locator("summary").click()
     details.get_by_role("button", name="Copy").click()
     expect(details.get_by_role("status")).to_have_text("Copied")
-    (samples,) = (runs / "b").glob("*_samples_rpts_eval_en.jsonl")
+    (samples,) = (runs / "b").rglob("*_samples_rpts_eval_en.jsonl")
     written = json.loads(json.loads(samples.read_text().splitlines()[5])["filtered_resps"])
     raw = details.locator("pre.raw").text_content()
     assert json.loads(raw) == written

@@ -112,7 +112,7 @@ def test_commands_overwrite_only_their_own_pages(run: Path, tmp_path: Path) -> N
     commands = {
         "report": ["report", run, "-o"],
         "rate": ["rate", run, "-o"],
-        "validate": ["validate", "--judge", "lexical", "--limit", "1", "--html"],
+        "validate": ["validate", "--judge", "lexical", "--limit", "1", "-o"],
     }
     pages = {name: tmp_path / f"{name}.html" for name in commands}
     for name in (*commands, "report"):
@@ -125,7 +125,7 @@ def test_commands_overwrite_only_their_own_pages(run: Path, tmp_path: Path) -> N
             assert said.exit_code == 1, (name, other)
             assert f"{pages[other]} was not written by lmms-rpts {name}: use" in said.output
             assert pages[other].read_bytes() == before[other]
-    samples = next((SAVED / "rome").glob("*_samples_*"))
+    samples = next((SAVED / "rome").rglob("*_samples_*"))
     assert run_command("report", SAVED / "rome", "-o", samples).exit_code == 1
 
 

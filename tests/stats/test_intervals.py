@@ -34,15 +34,10 @@ def test_a_share_has_the_exact_interval(right: int, n: int, low: float, high: fl
 @given(n=st.integers(2, 300), data=st.data())
 def test_the_exact_interval_is_scipys(n: int, data: st.DataObject) -> None:
     right = data.draw(st.integers(0, n))
-    found = estimate_mean([1.0] * right + [0.0] * (n - right), share=True)
+    found = estimate_mean([True] * right + [0] * (n - right), share=True)
     expected = stats.binomtest(right, n).proportion_ci(0.95, method="exact")
     assert found.low == pytest.approx(expected.low, abs=1e-9)
     assert found.high == pytest.approx(expected.high, abs=1e-9)
-
-
-def test_shares_take_whole_numbers_and_truth_values() -> None:
-    flags, numbers = [True, False, 1, 0, None], [1.0, 0.0, 1.0, 0.0]
-    assert estimate_mean(flags, share=True) == estimate_mean(numbers, share=True)
 
 
 @given(st.lists(st.floats(0, 9), min_size=2, max_size=60))
@@ -79,14 +74,11 @@ def test_the_interval_of_scores_by_hand(values: list[float], low: float, high: f
 @given(st.lists(st.sampled_from((0.0, 0.4, 1.0)) | st.floats(0, 1), min_size=1, max_size=40))
 def test_intervals_of_scores_hold_the_mean_and_are_symmetric(scores: list[float]) -> None:
     found, mirror = estimate_mean(scores), estimate_mean([1 - each for each in scores])
-    assert found.value is not None
-    assert found.low is not None
-    assert found.high is not None
-    assert 0 <= found.low <= found.value <= found.high <= 1
-    assert mirror.low == pytest.approx(1 - found.high, abs=1e-6)
-    assert mirror.high == pytest.approx(1 - found.low, abs=1e-6)
+    low, value, high = (each or 0.0 for each in (found.low, found.value, found.high))
+    assert 0 <= low <= value <= high <= 1
+    assert (mirror.low, mirror.high) == pytest.approx((1 - high, 1 - low), abs=1e-6)
     backwards = estimate_mean(scores[::-1])
-    assert (backwards.low, backwards.high) == pytest.approx((found.low, found.high), abs=1e-6)
+    assert (backwards.low, backwards.high) == pytest.approx((low, high), abs=1e-6)
 
 
 @table("scores", [1.0], [0.0, 1.0], [0.9, 0.4, 0.7], [1, 1, 1, 0.4])
@@ -138,17 +130,16 @@ def test_intervals_cover_the_mean_of_guarded_scores(n: int, p: float, translated
         values = generator.choice([1, 0.4, 0], n, p=[p, (1 - p) * 0.6, (1 - p) * 0.4])
         clusters = np.tile(np.arange(n), 2) if translated else None
         found = estimate_mean(np.tile(values, 2) if translated else values, clusters)
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= p + (1 - p) * 0.24 <= found.high
+        covered += (found.low or 0) <= p + (1 - p) * 0.24 <= (found.high or 0)
     assert covered / runs >= 0.93
 
 
-def test_the_same_values_have_the_same_interval_at_every_call() -> None:
-    values = np.random.default_rng(0).random(30)
-    assert estimate_mean(values) == estimate_mean(list(values))
-    np.random.seed(1)
-    assert estimate_mean(values) == estimate_mean(values)
+@given(st.lists(st.none() | st.just(math.nan) | st.floats(0, 1), max_size=40))
+def test_documents_without_a_value_change_nothing(values: list[float | None]) -> None:
+    there = [each for each in values if each is not None and not math.isnan(each)]
+    found = estimate_mean(values)
+    assert found == estimate_mean(np.array(there))
+    assert found.n == len(there)
 
 
 @table(
@@ -165,18 +156,6 @@ def test_fewer_than_two_counts_have_no_interval(values: object, expected: Estima
         assert estimate_mean(values) == expected  # type: ignore[arg-type]
 
 
-@given(st.lists(st.none() | st.just(math.nan) | st.floats(0, 1), max_size=40))
-def test_documents_without_a_value_change_nothing(values: list[float | None]) -> None:
-    there = [each for each in values if each is not None and not math.isnan(each)]
-    found = estimate_mean(values)
-    assert found == estimate_mean(there)
-    assert found.n == len(there)
-    if found.low is not None and found.high is not None:
-        assert found.low <= found.high
-        assert found.low >= 0
-        assert found.high <= 1
-
-
 @table("n", 0, 1, 2, 7, 500)
 @table("resamples", 0, 1, 30)
 def test_a_resample_has_as_many_documents_as_there_are(n: int, resamples: int) -> None:
@@ -184,8 +163,9 @@ def test_a_resample_has_as_many_documents_as_there_are(n: int, resamples: int) -
     weights = np.concatenate([np.empty((0, n)), *blocks])
     assert weights.shape == (resamples, n)
     assert (weights.sum(axis=1) == n).all()
-    assert (weights >= 0).all()
-    assert (weights == weights.round()).all()
+    assert (weights == weights.round().clip(0)).all()
+    if n > 7 and resamples > 1:
+        assert not np.array_equal(weights, next(resampled(n, resamples, seed=2)))
 
 
 def test_resamples_of_many_documents_come_in_blocks() -> None:
@@ -222,12 +202,6 @@ def test_the_interval_of_few_clusters_is_wider() -> None:
     assert many[1] == pytest.approx(plain[1], abs=0.02)
 
 
-def test_another_seed_draws_other_resamples_and_the_same_the_same() -> None:
-    one, same, other = (next(resampled(50, 10, seed)) for seed in (1, 1, 2))
-    assert (one == same).all()
-    assert (one != other).any()
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 4), st.floats(0, 1))
 def test_resampled_means_are_those_of_a_loop(seed: int, n: int, m: int, gaps: float) -> None:
     generator = np.random.default_rng(seed)
@@ -239,14 +213,10 @@ def test_resampled_means_are_those_of_a_loop(seed: int, n: int, m: int, gaps: fl
         found = resampled_means(values, weights)
     assert found.shape == (9, m)
     for row, drawn in enumerate(weights):
+        repeated = np.repeat(values, drawn.astype(int), axis=0)
         for column in range(m):
-            there = [
-                values[at, column]
-                for at, times in enumerate(drawn)
-                for _ in range(int(times))
-                if not math.isnan(values[at, column])
-            ]
-            expected = sum(there) / len(there) if there else math.nan
+            there = repeated[~np.isnan(repeated[:, column]), column]
+            expected = there.mean() if len(there) else math.nan
             assert found[row, column] == pytest.approx(expected, nan_ok=True)
 
 
@@ -262,8 +232,4 @@ def test_resampled_means_are_those_of_a_loop(seed: int, n: int, m: int, gaps: fl
 def test_the_middle_of_draws(
     draws: object, level: float, expected: tuple[float | None, float | None]
 ) -> None:
-    low, high = interval(list(draws), level=level)  # type: ignore[call-overload]
-    assert (low, high) == (
-        pytest.approx(expected[0]) if expected[0] is not None else None,
-        pytest.approx(expected[1]) if expected[1] is not None else None,
-    )
+    assert interval(list(draws), level=level) == pytest.approx(expected)  # type: ignore[call-overload]

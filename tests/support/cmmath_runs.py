@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.runs import model_folder
+
 JUDGE = "openai:oracle"
 
 
@@ -93,7 +95,7 @@ def write_cmmath_run(
     Returns:
         The samples files; the results file is in the same folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = model_folder(folder, model_args)
     files = []
     for task, found in records.items():
         files.append(folder / f"{date}_samples_{task}.jsonl")

@@ -17,6 +17,7 @@ from typing import Any
 from PIL import Image
 
 from tests.support.judge_server import Body, JudgeServer
+from tests.support.lmms import Run, run_lmms_eval
 
 SIDE = 64
 SQUARES = 24
@@ -231,3 +232,57 @@ def _square_in(image: Image.Image) -> int:
         return sum(abs(one - other) for one, other in zip(seen, colour_of(number), strict=True))
 
     return min(range(SQUARES), key=distance)
+
+
+def settings(server: JudgeServer, **more: str) -> dict[str, str]:
+    """The settings of a run that asks the judge on this server."""
+    return {"LMMS_RPTS_JUDGE": "openai:fake", "OPENAI_BASE_URL": server.url, **more}
+
+
+def replay(
+    folder: Path,
+    task: ForeignTask,
+    env: Mapping[str, str],
+    *more: str,
+    name: str | None = None,
+    texts: list[str] | None = None,
+    processes: int = 1,
+) -> Run:
+    """A run of ``NAME_rpts``, or of the task ``name``, on saved responses."""
+    name = name or f"{task.name}_rpts"
+    folder.mkdir(parents=True, exist_ok=True)
+    samples = task.responses(folder / "said.jsonl", name, texts)
+    return run_lmms_eval(
+        folder / "out",
+        *("--model", "replay", "--model_args", f"samples={samples}", "--tasks", name),
+        *("--include_path", task.include_path, *more),
+        env=env,
+        processes=processes,
+    )
+
+
+def rows_of(done: Run, task: str) -> list[dict[str, Any]]:
+    """The lines of a task's samples, from all its pipelines."""
+    files = list(done.folder.rglob(f"*_samples_{task}.jsonl"))
+    assert len(files) == 1, done.output
+    # Not splitlines(): lmms-eval leaves U+2028 inside its JSON, which would split a line.
+    lines = files[0].read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def record_of(row: Mapping[str, Any]) -> Any:
+    """The record of a line; None for lines of the task's own pipelines."""
+    found = row["filtered_resps"]
+    texts = found if isinstance(found, list) else [found]
+    if not all(isinstance(text, str) and text.startswith('{"schema"') for text in texts):
+        return None
+    records = [json.loads(text) for text in texts]
+    return records if len(records) > 1 else records[0]
+
+
+def records_of(done: Run, task: str = "colours_rpts") -> dict[int, Any]:
+    """The records by document, one line each."""
+    found = [(row["doc_id"], record_of(row)) for row in rows_of(done, task)]
+    there = [(doc_id, record) for doc_id, record in found if record is not None]
+    assert len(there) == len(dict(there)), "a document has several records"
+    return dict(there)

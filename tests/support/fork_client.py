@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _MODULES = (
-    *("lmms_eval", "lmms_rpts.models.evaluate", "torch.distributed.run"),
+    *("lmms_eval", "lmms_rpts.host.evaluate", "torch.distributed.run"),
     "tests.support.tiny_llava",
 )
 _SCRIPTS = ("lmms-eval", "lmms-rpts")

@@ -23,6 +23,9 @@ from tests.support.machine import OF_BENCHMARKS, PROCESSES, SETTINGS
 from tests.support.ports import reserved_port
 from tests.support.reference import VARIABLE as REFERENCE
 
+_README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+TRY_IT = next(line for line in _README.splitlines() if "--tasks rpts_demo" in line)
+"""lmms-eval on the demo, without a model, a key or a download: the README's first command."""
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
 # Variables that are not read at import: a run may differ from the server only in these.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.judging.prompts import Prompts
+from tests.support.runs import model_folder
 
 
 def make_rome_record(
@@ -89,7 +90,7 @@ def write_rome_run(
     Returns:
         The samples files; the results file is in the same folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = model_folder(folder, model_args)
     files = []
     for subtask, found in records.items():
         files.append(folder / f"{date}_samples_rome_{subtask}.jsonl")

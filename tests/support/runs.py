@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,14 @@ def _with_id(record: dict[str, Any], doc_id: int) -> dict[str, Any]:
     return record | {"instance": record["instance"] | {"id": doc_id}}
 
 
+def model_folder(folder: Path, model_args: str) -> Path:
+    """The folder that lmms-eval makes for a model below ``--output_path``."""
+    found = re.match(r"(?:pretrained|model|model_version)=([^,]*)", model_args)
+    place = folder / re.sub(r"/+", "__", "/".join(found[1].split("/")[-2:])) if found else folder
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
 def write_run(
     folder: Path,
     records: Mapping[int, Any],
@@ -98,9 +107,10 @@ def write_run(
 ) -> Path:
     """Writes records (by doc_id; a list of them for several responses) as lmms-eval does.
 
-    Returns the samples file; the results file is in the same folder.
+    Returns the samples file, below the folder that lmms-eval makes for the model; the results file
+    is beside it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = model_folder(folder, model_args)
     samples = folder / f"{date}_samples_{task}.jsonl"
     with samples.open("w", encoding="utf-8") as out:
         for doc_id, found in records.items():

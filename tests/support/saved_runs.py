@@ -8,7 +8,6 @@ CHANGELOG.md.
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,14 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
 import lmms_rpts
+from lmms_rpts.cli import app
 from tests.support import cmmath, oracle, rome
-from tests.support.environment import write_config
+from tests.support.environment import VARIABLES, write_config
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import Run, run, run_lmms_eval
+from tests.support.lmms import Run, run_lmms_eval
 
 SAVED = Path(__file__).parents[1] / "fixtures" / "saved_runs"
-_COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 _DEMO = Path(lmms_rpts.__file__).parent / "demo" / "responses"
 _SOLUTIONS = {
     "90001": "结论0：根据图片0，边长是3。\n结论1：根据文本0（题目），要求面积。\n"
@@ -133,8 +134,9 @@ def told(case: Case, folder: Path, out: Path) -> dict[str, str]:
     for name, *options in case.commands:
         path = out / name
         path.unlink(missing_ok=True)
-        done = run([_COMMAND, path.stem, f"it={folder}", *options, "-o", str(path)])
-        assert done.returncode == 0, done.stdout
+        words = [path.stem, f"it={folder}", *options, "-o", str(path)]
+        done = CliRunner(env=dict.fromkeys(VARIABLES)).invoke(app, words)
+        assert done.exit_code == 0, done.output
         found[path.name] = path.read_text(encoding="utf-8")
     return found
 

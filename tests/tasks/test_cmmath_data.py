@@ -21,7 +21,6 @@ from lmms_rpts.tasks.cmmath.data import Problem, form_of, read_file
 from lmms_rpts.tasks.data import DataError
 from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
 from tests.support.environment import VARIABLES, configure
-from tests.support.growth import assert_linear
 from tests.support.lmms import TASKS_DIR
 from tests.support.reference import reference
 from tests.support.tables import table
@@ -36,7 +35,7 @@ def _nothing_from_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    dataset._tell_left_out.cache_clear()
+    dataset.say_once.cache_clear()
 
 
 @pytest.fixture
@@ -67,45 +66,38 @@ def error_of(*tasks: str) -> str:
 
 # --- faults of problems --------------------------------------------------------------------------
 
-_WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"question": None}, "question is missing"),
-    ({"question": " \n"}, "question should be a non-empty string, not ' \\n'"),
-    ({"question": ["?"]}, "question should be a non-empty string, not ['?']"),
-    ({"answer": None}, "answer is missing"),
-    ({"answer": ["A"]}, "answer should be a string, not ['A']"),
-    ({"answer": True}, "answer should be a string, not True"),
-    ({"answer_type": None}, "answer_type is missing"),
-    ({"answer_type": "blank"}, "answer_type should be one of choice, free_form, not 'blank'"),
-    ({"answer_type": ["choice"]}, "answer_type should be one of choice, free_form"),
-    ({"analysis": 3}, "analysis should be a string, not 3"),
-    ({"ocr": ["A"]}, "ocr should be a string, not ['A']"),
-    ({"grade_id": "six"}, "grade_id should be a whole number, not 'six'"),
-    ({"grade_id": 6.5}, "grade_id should be a whole number, not 6.5"),
-    ({"grade_group": False}, "grade_group should be a whole number, not False"),
-    ({"knowledge_point": {"a": 1}}, "knowledge_point should be a string"),
-    ({"skill": []}, "skill should be a string, not []"),
-    ({"metadata": "x"}, "metadata should be an object"),
-    ({"metadata": {"multimodal-category": 1}}, "metadata should be a string, not 1"),
-]
-_WRONG_IMAGES: list[tuple[dict[str, Any], str]] = [
-    ({"image": None}, "image should be a path or a list of paths, not None"),
-    ({"image": []}, "image should be a path or a list of paths, not []"),
-    ({"image": [1]}, "image should be a path or a list of paths, not [1]"),
-    ({"image": ["../cmmath.json"]}, "may be outside of"),
-    ({"image": "/etc/passwd"}, "may be outside of"),
-    ({"image": ["none.png"]}, "images/none.png is missing"),
-    ({"image": ["a\0.png"]}, "annot read"),
-    ({"image": ["."]}, "annot read"),
-    ({"image": ["x" * 3000]}, "annot read"),
-]
+# field, wrong value (None: no field), what is said
+WRONG: list[tuple[str, Any, str]] = [
+    ("question", None, "question is missing"), ("answer", None, "answer is missing"),
+    ("question", " \n", "question should be a non-empty string, not ' \\n'"),
+    ("question", ["?"], "question should be a non-empty string, not ['?']"),
+    ("answer", ["A"], "answer should be a string, not ['A']"),
+    ("answer", True, "answer should be a string, not True"),
+    ("answer_type", None, "answer_type is missing"),
+    ("answer_type", "blank", "answer_type should be one of choice, free_form, not 'blank'"),
+    ("answer_type", ["choice"], "answer_type should be one of choice, free_form"),
+    ("analysis", 3, "analysis should be a string, not 3"), ("ocr", ["A"], "ocr should be a string"),
+    ("grade_id", "six", "grade_id should be a whole number, not 'six'"),
+    ("grade_id", 6.5, "grade_id should be a whole number, not 6.5"),
+    ("grade_group", False, "grade_group should be a whole number, not False"),
+    ("knowledge_point", {"a": 1}, "knowledge_point should be a string"),
+    ("skill", [], "skill should be a string, not []"), ("metadata", "x", "should be an object"),
+    ("metadata", {"multimodal-category": 1}, "metadata should be a string, not 1"),
+]  # fmt: skip
+WRONG_IMAGES: list[tuple[Any, str]] = [
+    *((each, "image should be a path or a list of paths, not") for each in (None, [], [1])),
+    (["../cmmath.json"], "may be outside of"), ("/etc/passwd", "may be outside of"),
+    (["none.png"], "images/none.png is missing"),
+    *(([each], "annot read") for each in ("a\0.png", ".", "x" * 3000)),
+]  # fmt: skip
 
 
-@table("changes, said", *_WRONG)
+@table("field, value, said", *WRONG)
 def test_the_error_names_problem_and_remedy(
-    folder: Path, changes: dict[str, Any], said: str
+    folder: Path, field: str, value: Any, said: str
 ) -> None:
-    write(folder / "cmmath.json", changed(PROBLEMS, FIRST, **changes))
-    for task in ("cmmath", "cmmath_ocr", "cmmath_all"):
+    write(folder / "cmmath.json", changed(PROBLEMS, FIRST, **{field: value}))
+    for task in ("cmmath_ocr", "cmmath_all"):
         message = error_of(task)
         (fault,) = [line for line in message.splitlines() if "problem '" in line]
         assert fault.strip().startswith(f"problem '{FIRST}': ")
@@ -113,93 +105,68 @@ def test_the_error_names_problem_and_remedy(
         assert "CMMATH_PATH" in message.splitlines()[-1]
 
 
-@table("changes, said", *_WRONG_IMAGES)
-def test_faults_of_images_matter_where_they_are_shown(
-    folder: Path, changes: dict[str, Any], said: str
-) -> None:
-    write(folder / "cmmath.json", changed(PROBLEMS, FIRST, **changes))
-    for task in ("cmmath", "cmmath_steps", "cmmath_all"):
-        message = error_of(task)
-        assert f"problem '{FIRST}': " in message
-        assert said in message
+@table("image, said", *WRONG_IMAGES)
+def test_faults_of_images_matter_where_they_are_shown(folder: Path, image: Any, said: str) -> None:
+    write(folder / "cmmath.json", changed(PROBLEMS, FIRST, image=image))
+    message = error_of("cmmath_steps")
+    assert f"problem '{FIRST}': " in message
+    assert said in message
     check_tasks(["cmmath_ocr"])
     assert dataset.metadata["problems"] == 4
 
 
-def test_without_images_their_folder_is_not_needed(folder: Path) -> None:
-    (folder / "images").rename(folder / "elsewhere")
-    check_tasks(["cmmath_ocr"])
-    dataset.check_problems(images=False)
-    assert "images/90001_img.png is missing" in error_of("cmmath")
-    with pytest.raises(DataError, match=r"images/90001_img\.png is missing"):
-        dataset.check_problems()
+@table(
+    "more, said",
+    *(
+        ([PROBLEMS[0] | {"problem_id": identity}], "cmmath.json, row 6: problem_id should be")
+        for identity in (None, " ", True, 1.5)
+    ),
+    ([None], "cmmath.json, row 6 should be a JSON object in braces, not None"),
+    # Also if one id is a number, or belongs to a problem without an answer.
+    ([PROBLEMS[1] | {"problem_id": 90001}], "problem '90001' occurs more than once"),
+    ([PROBLEMS[1] | {"problem_id": "90005"}], "problem '90005' occurs more than once"),
+)
+def test_problems_that_have_no_id_of_their_own(folder: Path, more: list[Any], said: str) -> None:
+    write(folder / "cmmath.json", [*PROBLEMS, *more])
+    assert said in error_of()
 
 
-@table("identity", None, "", " ", True, 1.5, {})
-def test_a_problem_without_an_id_is_named_by_its_place(folder: Path, identity: Any) -> None:
-    write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[0] | {"problem_id": identity}])
-    assert "cmmath.json, row 6: problem_id should be" in error_of()
-
-
-def test_entries_that_are_no_objects(folder: Path) -> None:
-    write(folder / "cmmath.json", [*PROBLEMS, None])
-    assert "cmmath.json, row 6 should be a JSON object in braces, not None" in error_of()
-
-
-@table("identity", FIRST, 90001, "90005")
-def test_the_same_id_twice(folder: Path, identity: Any) -> None:
-    """Also if one id is a number, or belongs to a problem without an answer."""
-    write(folder / "cmmath.json", [*PROBLEMS, PROBLEMS[1] | {"problem_id": identity}])
-    assert f"problem '{identity}' occurs more than once" in error_of()
+NO_ANSWER = list(enumerate(["", "暂无\n", " 暂无答案。", "$$暂无$$", "$$$$", None]))
 
 
 @table(
     "content, said",
     ('[{"problem_id": ', "cmmath.json is not valid JSON: Expecting value"),
     ("[" * 100_000, "cmmath.json is not valid JSON: it is nested too deeply"),
-    ("", "cmmath.json is not valid JSON: Expecting value"),
     ("[]", "it contains no problem"),
     ('[{"a": 1}]', "cmmath.json, row 1: problem_id is missing"),
+    (
+        [make_problem(answer=answer, problem_id=at) for at, answer in NO_ANSWER],
+        "no usable problem: none of its 6 problems has an answer",
+    ),
 )
 @pytest.mark.usefixtures("no_garbage_collection")
-def test_files_that_cannot_be_read(folder: Path, content: str, said: str) -> None:
+def test_files_without_problems(folder: Path, content: Any, said: str) -> None:
+    whole = (folder / "cmmath.json").read_text(encoding="utf-8")
     write(folder / "cmmath.json", content)
     assert said in error_of()
     with pytest.raises(DataError):
         check_tasks(["cmmath_ocr"])
-
-
-def test_no_problem_with_an_answer(folder: Path) -> None:
-    write_cmmath(folder, [make_problem(answer=answer, problem_id=at) for at, answer in _NONE])
-    message = error_of()
-    assert f"no usable problem: none of its {len(_NONE)} problems has an answer" in message
-
-
-_NONE = list(enumerate(["", "暂无\n", " 暂无答案。", "$$暂无$$", "$$$$", None]))
-
-
-def test_fixed_data_are_checked_again(folder: Path) -> None:
-    write(folder / "cmmath.json", [])
-    error_of()
-    write_cmmath(folder)
+    write(folder / "cmmath.json", whole)
     check_tasks(["cmmath"])
 
 
 # --- where the problems are ----------------------------------------------------------------------
 
 
-def test_nothing_is_set() -> None:
-    message = error_of()
-    assert "CMMATH_PATH is not set" in message
-    assert "git clone https://github.com/zzli2022/CMMaTH" in message
-
-
-@table("name", "nowhere/at/all", "/nowhere")
-def test_a_place_that_there_is_not(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@table(
+    "name, said",
+    ("", "is not set, and CMMaTH is not on the Hub: git clone https://github.com/zzli2022/CMMaTH"),
+    ("nowhere/at/all", "CMMATH_PATH='nowhere/at/all' is neither a folder nor a file"),
+)
+def test_no_data(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
     monkeypatch.setenv("CMMATH_PATH", name)
-    message = error_of()
-    assert f"CMMATH_PATH={name!r}" in message
-    assert "neither a folder nor a file" in message
+    assert said in error_of()
 
 
 def test_the_file_itself_and_other_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +185,7 @@ def test_the_file_itself_and_other_names(folder: Path, monkeypatch: pytest.Monke
 
 
 @table("grader, errors", ("judge", False), ("both", False), ("rule", True))
-def test_a_missing_judge_is_told_before_the_data_are_read(
+def test_a_missing_judge_is_reported_before_the_data_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grader: str, errors: bool
 ) -> None:
     monkeypatch.setenv("CMMATH_GRADER", grader)
@@ -229,12 +196,6 @@ def test_a_missing_judge_is_told_before_the_data_are_read(
         check_tasks(["cmmath_ocr"])
 
 
-def test_problems_alone_need_no_judge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``cmmath_rpts`` checks the same problems, but has its own filters."""
-    monkeypatch.setenv("CMMATH_GRADER", "judge")
-    dataset.check_problems()
-
-
 def test_problems_without_an_answer_are_counted_once(folder: Path, logged: list[str]) -> None:
     check_tasks(["cmmath", "cmmath_ocr", "cmmath_all"])
     (said,) = [line for line in logged if "have no answer" in line]
@@ -242,9 +203,7 @@ def test_problems_without_an_answer_are_counted_once(folder: Path, logged: list[
     assert str(folder) in said
     assert dataset.metadata["left_out_without_answer"] == 1
 
-
-def test_images_of_problems_without_an_answer_are_not_looked_at(folder: Path) -> None:
-    (folder / "images" / "90005_img.png").unlink()
+    (folder / "images" / "90005_img.png").unlink()  # of the problem without an answer
     check_tasks(["cmmath"])
     write(folder / "cmmath.json", changed(PROBLEMS, "90005", image=7))
     check_tasks(["cmmath"])
@@ -260,19 +219,17 @@ def only(tmp_path: Path, **fields: Any) -> Problem:
     return problem
 
 
-def test_the_fields_of_a_document(tmp_path: Path) -> None:
-    document = json.loads(json.dumps(asdict(only(tmp_path))))
-    assert document == make_doc()
-
-
-def test_what_may_be_absent(tmp_path: Path) -> None:
+def test_the_fields_of_a_document_and_what_may_be_absent(tmp_path: Path) -> None:
+    assert json.loads(json.dumps(asdict(only(tmp_path)))) == make_doc()
     names = ("analysis", "ocr", "grade_id", "grade_group", "knowledge_point", "skill", "metadata")
     bare = only(tmp_path, **dict.fromkeys(names))
     absent = changed([make_problem(**dict.fromkeys(names))], FIRST)
-    read = read_file(write(tmp_path / "bare.json", [*absent]))
-    assert read.questions == (bare,)
-    assert (bare.analysis, bare.ocr, bare.category) == ("", "", None)
-    assert (bare.grade_id, bare.grade_group, bare.knowledge_point, bare.skill) == (None,) * 4
+    assert read_file(write(tmp_path / "bare.json", [*absent])).questions == (bare,)
+    found = json.loads(json.dumps(asdict(bare)))
+    assert found == make_doc(category=None, **dict.fromkeys(names[:-1])) | {
+        "analysis": "",
+        "ocr": "",
+    }
 
 
 def test_other_spellings(tmp_path: Path) -> None:
@@ -292,61 +249,44 @@ def test_other_spellings(tmp_path: Path) -> None:
 
 CHOICES = "哪些正确？（   ）\nA.甲\nB.乙\nC.丙"
 BLANK = "面积是 $$\\underline{}$$ ．"
+FORMS: dict[str, list[tuple[str, str]]] = {
+    "choice": [
+        *((CHOICES, letters) for letters in ("B", "A\nC", "A,C", "A、C", "$${AC}$$", "Ｂ．")),
+        ("哪个？A. 甲 B. 乙", "A"), ("哪个？\n A、甲\n B、乙", "A"),
+        (f"{CHOICES}\n(1) 甲\n(2) 乙", "B"),
+    ],
+    # No letter, or no options for it; no parts; no blanks.
+    "open": [
+        *((CHOICES, other) for other in ("甲", "AA", "ABCDEFGHI")), ("点在哪里？", "A"),
+        ("连接 A、B 两点，哪点高？", "A"), ("看图．\n(1) 求a．", "(1) 3"),
+        ("由(1)和(2)可知什么？", "$$(1,2)$$"),
+        ("已知$$f(1)=2$$，$$f(2)=3$$，求$$f(3)$$．", "$$f(1)+f(2)$$"), ("判断：对．（   ）", "×"),
+        ("求$$\\underline{AB}$$．", "9"), ("解方程：$${{x}^{2}}=4$$．", "$$\\pm 2$$"),
+    ],
+    "blank": [
+        (BLANK, "B"), (BLANK, "9"), (f"A组：{BLANK}\nB组：$$\\underline{{ }}$$", "B"),
+        ("$$\\angle C= \\underline{} {}^\\circ $$", "125"),
+    ],
+    # Recognised by the question or by the answer.
+    "parts": [
+        ("看图．\n(1) 求a．\n(2) 求b．", "3\n4"),
+        ("看图．\n（1）求a；\n（2）求b．", "（1）3；（2）4"),
+        ("看图．\n($$1$$)求a．\n($$2$$)求b．", "3，4"),
+        ("求a和b．", "(1)$$a=1$$．\n(2)$$b=2$$．"),
+        ("求a和b．", "（1）1；（2）2"),
+        (f"{BLANK}\n(1) 求a．\n(2) {BLANK}", "3\n4"),
+    ],
+}  # fmt: skip
 
 
-@table(
-    "question, answer, form",
-    (CHOICES, "B", "choice"),
-    (CHOICES, "A\nC", "choice"),
-    (CHOICES, "A,C", "choice"),
-    (CHOICES, "A、C", "choice"),
-    (CHOICES, "$${AC}$$", "choice"),
-    (CHOICES, "Ｂ．", "choice"),
-    ("哪个？A. 甲 B. 乙", "A", "choice"),
-    ("哪个？\n A、甲\n B、乙", "A", "choice"),
-    (f"{CHOICES}\n(1) 甲\n(2) 乙", "B", "choice"),
-    # No letter, or no options for it.
-    (CHOICES, "甲", "open"),
-    (CHOICES, "AA", "open"),
-    (CHOICES, "ABCDEFGHI", "open"),
-    ("点在哪里？", "A", "open"),
-    ("连接 A、B 两点，哪点高？", "A", "open"),
-    (BLANK, "B", "blank"),
-    (f"A组：{BLANK}\nB组：$$\\underline{{ }}$$", "B", "blank"),
-    # Parts, recognised by the question or by the answer.
-    ("看图．\n(1) 求a．\n(2) 求b．", "3\n4", "parts"),
-    ("看图．\n（1）求a；\n（2）求b．", "（1）3；（2）4", "parts"),
-    ("看图．\n($$1$$)求a．\n($$2$$)求b．", "3，4", "parts"),
-    ("求a和b．", "(1)$$a=1$$．\n(2)$$b=2$$．", "parts"),
-    ("求a和b．", "（1）1；（2）2", "parts"),
-    (f"{BLANK}\n(1) 求a．\n(2) {BLANK}", "3\n4", "parts"),
-    # Not parts.
-    ("看图．\n(1) 求a．", "(1) 3", "open"),
-    ("已知$$f(1)=2$$，$$f(2)=3$$，求$$f(3)$$．", "$$f(1)+f(2)$$", "open"),
-    ("由(1)和(2)可知什么？", "$$(1,2)$$", "open"),
-    # Blanks.
-    (BLANK, "9", "blank"),
-    ("$$\\angle C= \\underline{} {}^\\circ $$", "125", "blank"),
-    ("求$$\\underline{AB}$$．", "9", "open"),
-    ("解方程：$${{x}^{2}}=4$$．", "$$\\pm 2$$", "open"),
-    ("判断：对．（   ）", "×", "open"),
-)
-def test_the_form(question: str, answer: str, form: str) -> None:
-    assert form_of(question, answer) == form
+def test_the_form() -> None:
+    for form, rows in FORMS.items():
+        assert [row for row in rows if form_of(*row) != form] == [], form
 
 
 @given(st.text(alphabet="AB12()（）.、;$\n \u3000求", max_size=60), st.text(max_size=20))
 def test_every_text_has_a_form(question: str, answer: str) -> None:
     assert form_of(question, answer) in ("choice", "parts", "blank", "open")
-
-
-@table("piece", " ", "(1) ", "A.", "\n \n", "A, ", "(", "$", "\\underline{", "\u3000")
-def test_forms_are_told_in_linear_time(piece: str) -> None:
-    def tell(text: str) -> None:
-        form_of(text, text)
-        form_of(text + "x", "x" + text + "x")
-
-    assert_linear(tell, lambda times: piece * times, 12_500 // len(piece))
 
 
 def test_the_published_sample() -> None:
@@ -379,6 +319,10 @@ def test_documents_survive_the_json_builder(folder: Path) -> None:
         assert [image.getpixel((0, 0))[0] for image in images] == list(range(len(images)))
         assert len(images) == len(wanted["img_path"])
         assert doc == wanted
+    (folder / "images").rename(folder / "elsewhere")
+    docs = dataset.leave_out_images(load())
+    assert "images" not in docs.column_names
+    assert docs[0] == make_doc()
 
 
 def test_columns_that_are_empty_at_first(folder: Path) -> None:
@@ -386,27 +330,18 @@ def test_columns_that_are_empty_at_first(folder: Path) -> None:
     big = [make_problem(problem_id=n, grade_id=None, analysis="长" * 2000) for n in range(1000)]
     last = make_problem(problem_id="last", skill="运算能力", grade_id=3)
     write(folder / "cmmath.json", [*big, last])
-    docs = load()
-    assert len(docs) == 1001
-    assert (docs[0]["skill"], docs[0]["grade_id"]) == (None, None)
-    assert (docs[1000]["skill"], docs[1000]["grade_id"]) == ("运算能力", 3)
+    found = [(doc["skill"], doc["grade_id"]) for doc in load().select([0, 1000])]
+    assert found == [(None, None), ("运算能力", 3)]
 
 
-def test_documents_without_images(folder: Path) -> None:
-    (folder / "images").rename(folder / "elsewhere")
-    docs = dataset.leave_out_images(load())
-    assert "images" not in docs.column_names
-    assert docs[0] == make_doc()
-
-
-def test_the_results_file_tells_the_data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_results_file_says_which_data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = dataset.metadata
-    assert before == dataset.metadata
-    assert before | {"data_sha256": ""} == {
+    digest = before["data_sha256"]
+    assert before == {
         "version": 1.0,
         "problems": 4,
         "left_out_without_answer": 1,
-        "data_sha256": "",
+        "data_sha256": digest,
         "grader": "rule",
         "mistakes": False,
         "judge": None,
@@ -416,7 +351,7 @@ def test_the_results_file_tells_the_data(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("CMMATH_GRADER", "both")
     assert dataset.metadata["judge"] == "lexical"
     write(folder / "cmmath.json", changed(PROBLEMS, FIRST, answer="8"))
-    assert dataset.metadata["data_sha256"] != before["data_sha256"]
+    assert dataset.metadata["data_sha256"] != digest
     with pytest.raises(AttributeError, match="no attribute 'music'"):
         dataset.music  # noqa: B018
 
@@ -425,8 +360,7 @@ def test_lmms_eval_builds_the_tasks(folder: Path) -> None:
     from lmms_eval.tasks import TaskManager, get_task_dict
 
     manager = TaskManager(include_path=str(TASKS_DIR), include_defaults=False)
-    built = get_task_dict(["cmmath_all"], manager)
-    ((group, found),) = built.items()
+    ((group, found),) = get_task_dict(["cmmath_all"], manager).items()
     assert group.group_name == "cmmath_all"
     assert list(found) == TASKS
     for name, task in found.items():

@@ -1,61 +1,38 @@
-"""The grader of CMMaTH: the corpus, hostile texts, and harmless changes.
+"""The grader of CMMaTH: types of references, labelled answers, harmless changes, hostile texts.
 
-The tables of cases are rows of the grading corpus.
+The grades of its rows in the grading corpus are tested in tests/grading/test_corpus.py.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from functools import cache
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.cmmath_grading import grade_all
 from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, FAILED, Grade, Outcome, grade
+from tests.grading.corpus import corpus
 from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
 from tests.support.tables import table
 
-CORPUS = Path(__file__).parents[1] / "grading" / "corpus.jsonl"
 LONG = 1_000
 """Number of characters from which a text counts as long."""
-Given = tuple[str, str, str]
 
 
-@cache
-def rows() -> tuple[tuple[dict[str, Any], Given], ...]:
-    """The rows of CMMaTH in the grading corpus, and the arguments of ``grade``."""
-    found = map(json.loads, CORPUS.read_text(encoding="utf-8").splitlines())
-    return tuple(
-        (row, (row.get("question", ""), row["gold"], row["response"]))
-        for row in found
-        if row["origin"].startswith("cmmath")
-    )
+def corpus_rows() -> list[tuple[str, str, str]]:
+    """The arguments of ``grade`` for the rows of CMMaTH in the grading corpus."""
+    rows = (row for row in corpus() if row["origin"].startswith("cmmath"))
+    return [(row.get("question", ""), row["gold"], row["response"]) for row in rows]
 
 
 def graded(question: str, answer: str, response: str) -> Grade:
     found = grade(question, answer, response)
     assert not found.rule.startswith(FAILED), found
     return found
-
-
-def test_the_corpus_is_graded_as_before() -> None:
-    found = [(row, texts, graded(*texts)) for row, texts in rows()]
-    wrong, turned, undecided = [], [], 0
-    for row, texts, said in found:
-        before, now, expected = row.get("today", {}).get("cmmath"), said.outcome, row["expected"]
-        wrong += [(texts, said)] if now == "correct" and "correct" not in expected else []
-        both = "undecided" not in (before, now) and before is not None
-        turned += [(texts, said)] if both and now != before and now not in expected else []
-        undecided += now == "undecided" != before
-    assert {said.answer_type for *_, said in found} == set(ANSWER_TYPES)
-    assert not wrong
-    assert len(turned) <= 0.01 * len(found), turned
-    assert undecided <= 0.05 * len(found)
 
 
 BLANKS = "二次项系数是 $$\\underline{}$$ ，一次项系数是 $$\\underline{}$$ ．"
@@ -79,7 +56,7 @@ def test_labels_of_blanks_and_parts(
 
 
 def test_long_rows_take_linear_time() -> None:
-    for _, texts in rows():
+    for texts in corpus_rows():
         for at, text in enumerate(texts):
             if len(text) >= LONG:
                 assert_linear_in_text(
@@ -88,133 +65,100 @@ def test_long_rows_take_linear_time() -> None:
                 )
 
 
-@pytest.mark.parametrize("name", ["graded.jsonl", "sample.json"])
-def test_no_row_is_copied(name: str) -> None:
-    text = reference("cmmath", name).read_text(encoding="utf-8")
-    others = json.loads(text) if name.endswith(".json") else map(json.loads, text.splitlines())
-    known = {squeezed(row[key]) for row in others for key in ("question", "response") if key in row}
-    for _, (question, _, response) in rows():
-        texts = [question, response if len(response) > 20 else ""]
-        assert not [text for text in texts if text and squeezed(text) in known]
-
-
 def squeezed(text: str) -> str:
     return re.sub(r"[\s$]+", "", text)
 
 
-GIRLS = (
-    "某班$$48$$名学生中，有$$\\frac{3}{8}$$是女生，则女生"
-    "有（   ）．\n"
-    "\n"
-    "A.$$16$$人\n"
-    "B.$$18$$人\n"
-    "C.$$20$$人\n"
-    "D.$$24$$人"
-)
-NEGATIVE = (
-    "（多选题）下列各式中，运算结果为负数的有（   ）．\n"
-    "\n"
-    "A.$$-(-2)$$\n"
-    "B.$$-\\left| -2 \\right|$$\n"
-    "C.$${{(-2)}^{3}}$$\n"
-    "D.$${{(-2)}^{2}}$$"
-)
-EVEN = "判断：所有的偶数都是合数．（   ）"
-QUADRATIC = (
-    "二次函数图象如图所示，有下列结论：①$$abc<0$$；②$$b=2a$"
-    "$；③$$4a+c>0$$；④$${{b}^{2}}>4ac$$．其中正"
-    "确的是 $$\\underline{}$$ ．（填序号）"
-)
+def test_no_row_is_copied_from_the_publishers() -> None:
+    graded_rows = reference("cmmath", "graded.jsonl").read_text(encoding="utf-8").splitlines()
+    others = [*map(json.loads, graded_rows)]
+    others += json.loads(reference("cmmath", "sample.json").read_text(encoding="utf-8"))
+    known = {squeezed(row[key]) for row in others for key in ("question", "response") if key in row}
+    for question, _, response in corpus_rows():
+        texts = [question, response if len(response) > 20 else ""]
+        assert not [text for text in texts if text and squeezed(text) in known]
 
-# question, reference, the type of the reference
-TYPES: list[tuple[str, str, str]] = [
-    ("下列正确的是（   ）．\n\nA.$$1$$\nB.$$2$$", "B\n", "choice_single"),
-    ("下列正确的是（   ）．\n\nA.$$1$$\nB.$$2$$", "A\nB", "choice_multi"),
-    ("判断：（   ）", "×", "true_false"),
-    (r"它的长是 $$\underline{}$$ ．", "$$12$$", "number"),
-    (r"它的长是 $$\underline{}$$ ．", r"$$70{}^\circ $$", "number_unit"),
-    (r"长 $$\underline{}$$ cm．", "12", "number_unit"),
-    (r"它的长是 $$\underline{}$$ ．", r"$$-\frac{5}{12}$$", "fraction"),
-    (r"它的长是 $$\underline{}$$ ．", "$$m+n-180$$", "expression"),
-    (r"它的长是 $$\underline{}$$ ．", "$${{x}_{1}}=2$$，$${{x}_{2}}=3$$", "equation"),
-    (r"它的长是 $$\underline{}$$ ．", "无解", "equation"),
-    (r"它的长是 $$\underline{}$$ ．", r"$$\varnothing $$", "set"),
-    (r"它的长是 $$\underline{}$$ ．", "$$(4,0)$$或$$(-4,0)$$", "coordinate"),
-    (r"它的长是 $$\underline{}$$ ．", r"$$x\geqslant 2$$", "interval"),
-    (r"取值范围是 $$\underline{}$$", "$$(1,2)$$", "interval"),
-    (r"它的长是 $$\underline{}$$ ．", "$$(1,2)$$", "coordinate"),
-    (r"它的长是 $$\underline{}$$ ．", ",①,③,", "circled"),
-    (r"它的长是 $$\underline{}$$ ．", "稳定性", "statement"),
-    (r"它的长是 $$\underline{}$$ ．", "右\n下", "multi_blank"),
-    (r"$$\underline{}$$ 和 $$\underline{}$$", "3；4", "multi_blank"),
-    ("求．", "(1)$$a=1$$．\n(2)$$600$$．", "multi_part"),
-    ("下列正确的是（   ）．\n\nA.$$1$$\nB.$$2$$", "（1）$$x=1$$；（2）$$3$$.", "multi_part"),
-    # a question that states the unit
-    (r"则最短距离是 $$\underline{}$$ cm．", "5", "number_unit"),
-    ("AB是____cm,AC是____km", "5", "number_unit"), ("AB是____cm,AC是____", "5", "number"),
-    ("∠E=____°", "5", "number_unit"), (r"(度数是$$\underline{}$$)°．", "5", "number_unit"),
-    ("面积是____平方厘米", "5", "number_unit"), ("面积是____厘米", "5", "number_unit"),
-    ("长（   ）$${c}{{{m}}^{2}}$$．", "5", "number_unit"), ("长____(cm)", "5", "number_unit"),
-    ("共有(  )个三角形", "5", "number"), ("付____元", "5", "number_unit"),
-    ("∠1是____角", "5", "number"),
-    ("需要____小时", "5", "number_unit"), ("当x=____时,y最大", "5", "number"),
-    ("速度是____千米/时", "5", "number_unit"), ("收入____万元", "5", "number_unit"),
-    ("共____亿人", "5", "number"), ("长____m", "5", "number_unit"),
-    ("长____m^2", "5", "number_unit"), ("得____m+n", "5", "number"), ("得____mn", "5", "number"),
-    ("是____元一次方程", "5", "number"), ("是____次函数", "5", "number"),
-    ("转____次", "5", "number"), ("____ square units", "5", "number_unit"),
-    ("____%", "5", "number"), ("y=____x", "5", "number"),
-    ("如图(单位:cm),则体积是____", "5", "number"),
-    ("得分(单位:分).则x和y为(  )", "5", "number"), ("长____cm,宽", "5", "number_unit"),
-    ("圆的周长", "5", "number"), ("____", "5", "number"),
+
+def test_the_rules_agree_with_graded_answers_and_abstain_seldom() -> None:
+    """Real answers with the publishers' labels, and our own."""
+    sure = [e for e in grade_all(reference("cmmath", "graded.jsonl")) if not e.row["debatable"]]
+    decided = [each for each in sure if each.decided]
+    wrong = [each.grade for each in decided if not each.agrees]
+    assert len(wrong) <= 0.02 * len(decided), wrong
+    assert len(sure) - len(decided) <= 0.05 * len(sure)
+    for source in {each.row["source"] for each in sure}:
+        some = [each.decided for each in sure if each.row["source"] == source]
+        assert some.count(False) <= 0.08 * len(some), source
+
+
+OPTIONS = "正确的是（   ）．\n\nA.$$16$$人\nB.$$18$$人\nC.$$20$$人\nD.$$24$$人"
+LENGTH = r"它的长是 $$\underline{}$$ ．"
+# type of the reference, question, reference
+TYPES = [
+    ("choice_single", OPTIONS, "B\n"), ("choice_multi", OPTIONS, "A\nB"),
+    ("true_false", "判断：（   ）", "×"), ("number", LENGTH, "$$12$$"),
+    ("number_unit", LENGTH, r"$$70{}^\circ $$"), ("number_unit", r"长 $$\underline{}$$ cm．", "12"),
+    ("fraction", LENGTH, r"$$-\frac{5}{12}$$"), ("expression", LENGTH, "$$m+n-180$$"),
+    ("equation", LENGTH, "$${{x}_{1}}=2$$，$${{x}_{2}}=3$$"), ("equation", LENGTH, "无解"),
+    ("set", LENGTH, r"$$\varnothing $$"), ("coordinate", LENGTH, "$$(4,0)$$或$$(-4,0)$$"),
+    ("interval", LENGTH, r"$$x\geqslant 2$$"), ("coordinate", LENGTH, "$$(1,2)$$"),
+    ("interval", r"取值范围是 $$\underline{}$$", "$$(1,2)$$"), ("circled", LENGTH, ",①,③,"),
+    ("statement", LENGTH, "稳定性"), ("multi_blank", LENGTH, "右\n下"),
+    ("multi_blank", r"$$\underline{}$$ 和 $$\underline{}$$", "3；4"),
+    ("multi_part", "求．", "(1)$$a=1$$．\n(2)$$600$$．"),
+    ("multi_part", OPTIONS, "（1）$$x=1$$；（2）$$3$$."),
     # several forms of one value count as one value
-    (r"它的长是 $$\underline{}$$ ．", "80°/ 80度", "number_unit"),
-    (r"概率是 $$\underline{}$$ ．", r"$$\frac{1}{2}$$或$$0.5$$", "fraction"),
-    (r"概率是 $$\underline{}$$ ．", "25%(0.25)", "number"),
+    ("number_unit", LENGTH, "80°/ 80度"), ("number", "概率是（   ）．", "25%(0.25)"),
+    ("fraction", r"概率是 $$\underline{}$$ ．", r"$$\frac{1}{2}$$或$$0.5$$"),
 ]  # fmt: skip
+# Questions that state the unit of a number, and others.
+WITH_UNIT = (
+    *(r"则最短距离是 $$\underline{}$$ cm．", "AB是____cm,AC是____km", "∠E=____°", "长____(cm)"),
+    *(r"(度数是$$\underline{}$$)°．", "面积是____平方厘米", "面积是____厘米", "收入____万元"),
+    *("长（   ）$${c}{{{m}}^{2}}$$．", "付____元", "需要____小时", "速度是____千米/时", "长____m"),
+    *("长____m^2", "____ square units", "长____cm,宽"),
+)
+WITHOUT_UNIT = (
+    *("AB是____cm,AC是____", "共有(  )个三角形", "∠1是____角", "当x=____时,y最大", "共____亿人"),
+    *("得____m+n", "得____mn", "是____元一次方程", "是____次函数", "转____次", "____%", "y=____x"),
+    *("如图(单位:cm),则体积是____", "得分(单位:分).则x和y为(  )", "圆的周长", "____"),
+)
 
 
-@table("question, answer, answer_type", *TYPES)
-def test_answer_types(question: str, answer: str, answer_type: str) -> None:
-    assert graded(question, answer, "").answer_type == answer_type
+def test_answer_types() -> None:
+    rows = [*TYPES, *(("number_unit", each, "5") for each in WITH_UNIT)]
+    rows += [("number", each, "5") for each in WITHOUT_UNIT]
+    wrong = [row for row in rows if graded(*row[1:], "").answer_type != row[0]]
+    assert not wrong
+    assert {name for name, *_ in TYPES} == set(ANSWER_TYPES)
 
 
 # a response, and the statement in it that is graded, or the content of its box
 STATEMENTS = [
-    ("计算得 x=3。\n答案：x=3。", "x=3"),
-    ("**答案：D**\n再算一遍。\n所以最终答案应为 C。", "C"),
-    ("因此选 B.", "B"),
-    ("故选：A．", "A"),
-    ("答：一共 12 个。\n希望对你有帮助！", "一共 12 个"),
-    ("The answer is $7$. Let me know if you have questions.", "$7$"),
-    ("### 答案\n\n42", "42"),
-    ("所以面积为：\n\n$$\n12\n$$", "所以面积为： $$ 12 $$"),
+    ("计算得 x=3。\n答案：x=3。", "x=3"), ("**答案：D**\n再算一遍。\n所以最终答案应为 C。", "C"),
+    ("因此选 B.", "B"), ("故选：A．", "A"), ("答：一共 12 个。\n希望对你有帮助！", "一共 12 个"),
+    ("The answer is $7$. Let me know if you have questions.", "$7$"), ("### 答案\n\n42", "42"),
+    ("所以面积为：\n\n$$\n12\n$$", "所以面积为： $$ 12 $$"), ("<answer>C</answer>", "C"),
     ("先算 2+3=5。\n所以长度是 5 cm。\n经检验，符合题意。", "所以长度是 5 cm"),
-    ("<think>答案：9</think>所以是 8。", "所以是 8"),
-    ("<STEP1> 设 x。\n<STEP2> 得 x=1。", "得 x=1"),
-    ("综上所述，答案：①②", "①②"),
-    ("<answer>C</answer>", "C"),
-    ("答案：把 x 代入，得到：\n所以 k=1。", "所以 k=1"),
-    ("", ""),
-    ("<think>只有思考", ""),
-    (r"so $\boxed{\frac{1}{2}}$", r"\frac{1}{2}"),
-    (r"$\boxed{2}$ and $\boxed{3}$", "2; 3"),
-    ("\\boxed{old}\n\\boxed{new}", "new"),
+    ("<think>答案：9</think>所以是 8。", "所以是 8"), ("<STEP1> 设 x\n<STEP2> 得 1", "得 1"),
+    ("综上所述，答案：①②", "①②"), ("答案：把 x 代入，得到：\n所以 k=1。", "所以 k=1"),
+    ("", ""), ("<think>只有思考", ""), (r"so $\boxed{\frac{1}{2}}$", r"\frac{1}{2}"),
+    (r"$\boxed{2}$ and $\boxed{3}$", "2; 3"), ("\\boxed{old}\n\\boxed{new}", "new"),
     (r"\boxed{never closed", "never closed"),
-]
+]  # fmt: skip
 
 
-@table("response, statement", *STATEMENTS)
-def test_the_statement_that_is_graded(response: str, statement: str) -> None:
-    assert (graded("", "7", response).answer or "").strip(" 。") == statement.strip(" 。")
+def test_the_statement_that_is_graded() -> None:
+    found = [graded("", "7", response).answer or "" for response, _ in STATEMENTS]
+    assert [each.strip(" 。") for each in found] == [each for _, each in STATEMENTS]
 
 
 Plain = tuple[str, str, str, str]
 # question, reference, a right answer, a wrong one; none of them in LaTeX
 PLAIN: list[Plain] = [
-    (GIRLS, "B", "B", "C"),
-    (NEGATIVE, "B,C", "BC", "BD"),
-    (EVEN, "×", "错误", "正确"),
+    (OPTIONS, "B", "B", "C"),
+    (f"（多选题）{OPTIONS}", "B,C", "BC", "BD"),
+    ("判断：所有的偶数都是合数．（   ）", "×", "错误", "正确"),
     ("计算：$$-7+12=$$ $$\\underline{}$$ ．", "$$5$$", "5", "-5"),
     ("如图，求$$\\angle 2$$的度数．", "$$65{}^\\circ $$", "65°", "115°"),
     ("概率是 $$\\underline{}$$ ．", "$$\\frac{1}{3}$$", "1/3", "2/3"),
@@ -224,14 +168,9 @@ PLAIN: list[Plain] = [
     ("点$$P$$的坐标是 $$\\underline{}$$ ．", "$$(-2,5)$$", "(-2,5)", "(5,-2)"),
     ("不等式组的解集为 $$\\underline{}$$ ．", "$$-3\\le x<1$$", "-3≤x<1", "-3<x≤1"),
     ("则$$A\\cap B=$$ $$\\underline{}$$ ．", "$$\\left\\{ 1,4,6 \\right\\}$$", "{1,4,6}", "{1,4}"),
-    (QUADRATIC, "①③④", "①③④", "①③"),
+    (r"①$$abc<0$$；②$$b=2a$$；③$$c>0$$．正确的是 $$\underline{}$$ ．（填序号）", "①③", "①③", "①②"),
     ("是 $$\\underline{}$$ 事件．（填“必然”“不可能”或“随机”）", "不可能", "不可能", "随机"),
-    (
-        "周长是 $$\\underline{}$$ ，面积是 $$\\underline{}$$ ．",
-        "$$26$$\n$$36$$",
-        "26；36",
-        "36；26",
-    ),
+    (r"周长是 $$\underline{}$$ ，面积是 $$\underline{}$$ ．", "$$26$$\n$$36$$", "26；36", "36；26"),
 ]
 LEADS = [
     "{}",
@@ -308,23 +247,3 @@ def test_any_text_has_a_grade(row: Plain, question: str, text: str) -> None:
     for texts in ((row[0], row[1], text), (row[0], text, row[2]), (question, text, text)):
         assert graded(*texts).outcome in get_args(Outcome)
         assert graded(*texts) == grade(*texts)
-
-
-REPEATED = (
-    *("A、B、", "A or B", "A选项正确，", "A,", "A 和  ", "A ( ( ", "::", "或", "，所以", "| "),
-    *("x>1且", "①②正确", "(1)1", "=1,", "1，2，", "平均数为5和", "AB=", "∠1=", "x=1 "),
-    *("大于", "12", "为5和", "有人", "√ ", "除了", "是否", "当x<1时，", "甲比乙", "(东)", "向左"),
-)
-
-
-@pytest.mark.parametrize("piece", REPEATED)
-def test_a_piece_over_and_over_takes_linear_time(piece: str) -> None:
-    """No pattern may take super-linear time, for any type of the reference."""
-
-    def grade_all(response: str) -> None:
-        for row in PLAIN[::3]:
-            graded(row[0], row[1], response)
-
-    assert_linear_in_text(grade_all, "答案：" + piece * (3000 // len(piece)))
-    # An eighth is still too long for a line of a table, which would be cheaper.
-    assert_linear_in_text(grade_all, piece * (64_000 // len(piece)))

@@ -19,6 +19,8 @@ from PIL import Image
 from lmms_rpts.base.rows import ReadError, Row
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.host.own_files import examine_folder, refuse_shadowed
+from lmms_rpts.host.own_tasks import check_own_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import expand
 from lmms_rpts.tasks.own.data import (
@@ -31,8 +33,6 @@ from lmms_rpts.tasks.own.data import (
     check_instances,
     load,
 )
-from lmms_rpts.tasks.own.files import examine_folder, refuse_shadowed
-from lmms_rpts.tasks.own_tasks import check_own_tasks
 from tests.support.tables import table
 
 GOLD = ["Image0 -> The bar is at 4."]
@@ -189,7 +189,10 @@ def test_answers_that_nobody_could_grade(
     ("images: pictures", "answer is missing"),
     ("anwser: text", "'anwser' is unknown: did you mean 'answer'?; answer is missing"),
     ("answer: text\ncolour: red", "'colour' is unknown; known keys: data, answer, images"),
-    ("answer: text\nvariant: default", "variant should be one of steps, free, not 'default'"),
+    (
+        "answer: text\nvariant: default",
+        "variant should be one of steps, free, answer, not 'default'",
+    ),
     ("answer: text\nlanguage: de", "language should be one of en, zh, not 'de'"),
     (
         "answer: text\nevidence: picture",
@@ -289,6 +292,7 @@ def test_the_documents(tmp_path: Path) -> None:
         reasoning=tuple(GOLD),
         answer="4",
         options=("1", "0.0000001"),
+        references=(),
         tolerance=0.0,
         ability=("Math",),
         relation=None,

@@ -23,7 +23,6 @@ from lmms_rpts.tasks.reform_eval.filter import outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import LONGEST, marks_of, reply, rounds_of, style_of
 from lmms_rpts.tasks.reform_eval.sets import TASKS, Method, data_sets
 from tests.support.environment import configure
-from tests.support.growth import assert_linear_in_text
 from tests.support.reference import reference
 from tests.support.reform import SETS, hold_as_text, with_dialogues, write_reform
 from tests.support.tables import table
@@ -345,15 +344,3 @@ def test_a_wrapper_may_go_on_after_the_last_round(folder: Path) -> None:
 )
 def test_outputs_of_wrappers(response: Any, outputs: list[Any]) -> None:
     assert outputs_of(response) == outputs
-
-
-def test_long_answers_take_linear_time() -> None:
-    asked = {"options": ["Yes", "No"], "order": [0, 1], "marks": "AB"}
-
-    def read(text: str) -> None:
-        reply(text, asked, "upper", begun=True)
-        outputs_of(f"('{text}', None)")
-        outputs_of(f"({text})")
-
-    for part in ("(A", "<think>", "\nUser", "',", "\\", "'a', "):
-        assert_linear_in_text(read, (part * 100_000)[:100_000])

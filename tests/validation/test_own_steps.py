@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import lmms_rpts
-from lmms_rpts.validation import own_steps
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.own_steps import GOLD, KINDS, REPHRASED, own_chains, own_variants
+from lmms_rpts.validation.own_steps import own_chains
 from tests.support.tables import table
 
 DOCS = {
@@ -22,6 +20,18 @@ DOCS = {
         Path(lmms_rpts.__file__).parent.joinpath("demo", "instances.json").read_text("utf-8")
     )
 }
+GOLD, REPHRASED = "gold", "rephrased"
+KINDS = (
+    *("arithmetic", "condition", "overreach", "contradiction"),
+    *("mixup", "verdict", "invented"),
+)
+VARIANTS = [
+    json.loads(line)
+    for line in Path(lmms_rpts.__file__)
+    .parent.joinpath("validation", "own_steps.jsonl")
+    .read_text("utf-8")
+    .splitlines()
+]
 CHAINS = {chain.id: chain for chain in own_chains()}
 GOLDS = {chain.question: chain for chain in own_chains() if chain.stratum == GOLD}
 NEGATION = re.compile(r"\b(?:not|no|nobody|never|without|cannot)\b|[不没]")
@@ -49,35 +59,29 @@ def steps_labelled(label: bool, language: str, distinct: bool) -> list[tuple[str
 
 
 def test_counts() -> None:
-    kinds = Counter(variant.kind for variant in own_variants())
+    kinds = Counter(variant["kind"] for variant in VARIANTS)
     assert kinds == {**dict.fromkeys(KINDS, 12), REPHRASED: 29}
-    wrong = Counter(variant.instance for variant in own_variants() if not variant.sound)
+    wrong = Counter(variant["instance"] for variant in VARIANTS if not variant["sound"])
     assert wrong == dict.fromkeys(DOCS, 6)
     strata = Counter(chain.stratum for chain in own_chains())
     assert strata == {GOLD: 14, **kinds}
     assert Counter(chain.language for chain in own_chains()) == {"en": 64, "zh": 63}
     assert len(CHAINS) == len(own_chains()), "duplicate ids"
-
-
-def test_each_inference_is_replaced() -> None:
-    """Each is replaced by sound versions, and by wrong ones at least once."""
     inferences = {(instance, at) for instance in DOCS for at in gold_of(instance).asked}
-    for sound in (True, False):
-        replaced = {(each.instance, each.step) for each in own_variants() if each.sound is sound}
+    for sound in (True, False):  # each inference is replaced in both ways
+        replaced = {(it["instance"], it["step"]) for it in VARIANTS if it["sound"] is sound}
         assert replaced == inferences
 
 
-@table("variant", *own_variants())
-def test_variants(variant: own_steps.Variant) -> None:
-    gold = gold_of(variant.instance)
-    assert variant.step in gold.asked
-    assert variant.text.strip() == variant.text != gold.steps[variant.step]
-    assert variant.sound is (variant.kind == REPHRASED)
-    assert bool(variant.why) is not variant.sound
-    chinese = bool(re.search(r"[\u4e00-\u9fff]", variant.text))
-    assert chinese is (gold.language == "zh")
-    for told in (*DOCS[variant.instance]["textual_clue"], *gold.steps):
-        assert variant.text != told
+@table("variant", *VARIANTS)
+def test_variants(variant: dict[str, Any]) -> None:
+    gold, text = gold_of(variant["instance"]), variant["text"]
+    assert variant["step"] in gold.asked
+    assert text.strip() == text != gold.steps[variant["step"]]
+    assert variant["sound"] is (variant["kind"] == REPHRASED)
+    assert bool(variant.get("why")) is not variant["sound"]
+    assert bool(re.search(r"[\u4e00-\u9fff]", text)) is (gold.language == "zh")
+    assert text not in (*DOCS[variant["instance"]]["textual_clue"], *gold.steps)
 
 
 @table("chain", *own_chains())
@@ -108,39 +112,20 @@ def test_chains(chain: LabelledChain) -> None:
         assert changed == [chain.first_error]
 
 
+SUITCASE = "After weighing the suitcase Nora put her laptop of 1.9 kg into it, and changed "
+CONTRACT = "合同约定，上半年只要有一个月的顾客人数比前一个月少，房东就不可以涨房租，否则可以涨"
+
+
 @table(
     "name, step, label, premises",
     ("en-5 gold", 0, None, ()),
     (
-        "en-5 gold",
-        1,
-        True,
-        (
-            "The scale shows that the suitcase weighs 8.4 kg.",
-            "After weighing the suitcase Nora put her laptop of 1.9 kg into it, and changed "
-            "nothing else.",
-        ),
+        *("en-5 gold", 1, True),
+        ("The scale shows that the suitcase weighs 8.4 kg.", f"{SUITCASE}nothing else."),
     ),
-    # A wrong step is judged with the gold premises.
-    (
-        "zh-9 condition 1",
-        2,
-        False,
-        (
-            "4月的顾客人数280比3月的顾客人数310少",
-            "合同约定，上半年只要有一个月的顾客人数比前一个月少，房东就不可以涨房租，否则可以涨",
-        ),
-    ),
-    # Later steps are judged with the rephrased step.
-    (
-        "zh-9 rephrased 1",
-        2,
-        True,
-        (
-            "顾客人数从3月的310下降到了4月的280",
-            "合同约定，上半年只要有一个月的顾客人数比前一个月少，房东就不可以涨房租，否则可以涨",
-        ),
-    ),
+    # a wrong step is judged with the gold premises; later steps with the rephrased step
+    ("zh-9 condition 1", 2, False, ("4月的顾客人数280比3月的顾客人数310少", CONTRACT)),
+    ("zh-9 rephrased 1", 2, True, ("顾客人数从3月的310下降到了4月的280", CONTRACT)),
 )
 def test_steps_worked_by_hand(
     name: str, step: int, label: bool | None, premises: tuple[str, ...]
@@ -167,13 +152,3 @@ def test_labels_cannot_be_guessed_from_surface_features(
         for label in (True, False)
     )
     assert 0.4 <= area(sound, wrong) <= 0.6, f"{name}: {area(sound, wrong):.3f}"
-
-
-def test_nothing_slow_is_imported() -> None:
-    slow = {"pandas", "torch", "transformers", "datasets", "lmms_eval", "openai"}
-    code = (
-        "import sys; from lmms_rpts.validation.own_steps import own_chains; own_chains(); "
-        f"print({slow} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

@@ -76,6 +76,8 @@ def test_each_sample_has_chains_of_its_own() -> None:
         row_of(item_with(score=0.25), rater="Eve", sample="another"),
     )
     assert [chain.labels for chain in found] == [(None, False), (True,), (False,)]
+    for nothing in (row_of(), row_of(IMAGE), row_of(item_with(score=None))):
+        assert chains_of(nothing) == []
 
 
 def test_the_remark_is_the_reliability_of_the_raters() -> None:
@@ -86,11 +88,6 @@ def test_the_remark_is_the_reliability_of_the_raters() -> None:
     assert rated_chains([ann, bob])[1] == (
         "2 raters, 2 steps scored by several: Krippendorff's alpha (interval) 0.000"
     )
-
-
-def test_nothing_to_ask() -> None:
-    for row in (row_of(), row_of(IMAGE), row_of(item_with(score=None))):
-        assert chains_of(row) == []
 
 
 @table(

@@ -39,7 +39,6 @@ def doctor(
         Path | None,
         typer.Option(
             "--include_path",
-            "--include-path",
             help="Folder with your own tasks. Only these, their data and images, and the judge "
             "are checked.",
         ),

@@ -93,7 +93,7 @@ def plan(
         quick: skip slow checks: those that import torch and lmms-eval.
         tell: called with a note on each judge before it is asked.
     """
-    from lmms_rpts.tasks.own.files import examine_folder
+    from lmms_rpts.host.own_files import examine_folder
 
     judge = Stage(
         "judge",

@@ -36,9 +36,9 @@ from lmms_rpts.judging.types import (
     digest,
 )
 
-_LINGER = 0.005
+_BATCH_WAIT = 0.005
 """Seconds to wait for further requests before a batch is formed."""
-_GOODBYE = 5.0
+_CLOSING_TIME = 5.0
 """Seconds that closing waits for a model that cannot stop, for example while it is loaded."""
 _PARTS = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt")
 _THINKING = 4096
@@ -100,13 +100,13 @@ class HFJudge:
             waiting = list(self._waiting)
         for ask in waiting:
             ask.settle(RefusedError("the judge was closed during the request"))
-        deadline = time.monotonic() + _GOODBYE
+        deadline = time.monotonic() + _CLOSING_TIME
         while self._busy and time.monotonic() < deadline:
-            await asyncio.sleep(_LINGER)
+            await asyncio.sleep(_BATCH_WAIT)
 
     def _work(self) -> None:
         """Answer requests until none waits; runs in a separate thread."""
-        time.sleep(_LINGER)
+        time.sleep(_BATCH_WAIT)
         while self._still_waiting():
             try:
                 with _loaded(self._name, self._device) as model:
@@ -115,7 +115,7 @@ class HFJudge:
                         model.answer(waiting, self._size)
                     return
             except Exception as error:  # the boundary: no request may wait forever
-                reason = _said(error)
+                reason = _one_line(error)
             for ask in self._still_waiting():
                 ask.settle(FatalJudgeError(reason))
 
@@ -179,7 +179,7 @@ class _Judge(ChatModel):
                 ask.settle(self._reply(ask, row))
             return
         except Exception as error:  # one failing request must not fail the others
-            memory, reason = _is_memory(error), _said(error)
+            memory, reason = _is_memory(error), _one_line(error)
         # The traceback is released only here, and with it the GPU memory that it references.
         if memory:
             _free()
@@ -200,7 +200,7 @@ class _Judge(ChatModel):
             ask.ids = self.chat.ids(ask.prompt)
         except Exception as error:  # templates, processors and images raise any exception
             raise RefusedError(
-                f"the judge's model does not take the request: {_said(error)}"
+                f"the judge's model does not take the request: {_one_line(error)}"
             ) from None
         room = self.context - len(ask.ids)
         if room < 1:
@@ -306,7 +306,7 @@ def _load(name: str, device: str | None) -> _Judge:
         )
         return _Judge(model, _chat(name))
     except Exception as error:
-        reason, memory = _said(error), _is_memory(error)
+        reason, memory = _one_line(error), _is_memory(error)
     _free()
     hint = _SMALLER if memory else "check that its files are complete and transformers supports it"
     raise FatalJudgeError(
@@ -332,7 +332,7 @@ def check_hf(name: str) -> str | None:
         hint = "check the name, the connection to the Hub and your access to the model"
         if "trust_remote_code" in str(error):
             return f"{name!r} needs custom code, which lmms-rpts never runs: choose another model"
-        return f"the config or tokenizer of {name!r} cannot be loaded ({_said(error)}): {hint}"
+        return f"the config or tokenizer of {name!r} cannot be loaded ({_one_line(error)}): {hint}"
     return None
 
 
@@ -379,7 +379,7 @@ def _revision(name: str) -> str | None:
     return None
 
 
-def _said(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     """An exception on one line; without its type if it is one of this package."""
     if isinstance(error, FatalJudgeError | UnusableError):
         return str(error)

@@ -228,18 +228,19 @@ class OpenAIJudge:
             if self._refused_images >= BLIND_AFTER:
                 raise FatalJudgeError(
                     f"the judge's model {self._model!r} does not accept images ({fault.status}): "
-                    f"{fault.said}; {_BLIND}"
+                    f"{fault.message}; {_BLIND}"
                 )
         # Concurrent requests get the same complaint, so only what this one sent counts.
-        if kind == "adaptable" and "max_completion_tokens" in fault.said and "max_tokens" in sent:
+        adaptable = kind == "adaptable"
+        if adaptable and "max_completion_tokens" in fault.message and "max_tokens" in sent:
             self._tokens_field = "max_completion_tokens"
             return form
-        if kind == "adaptable" and "temperature" in fault.said and "temperature" in sent:
+        if adaptable and "temperature" in fault.message and "temperature" in sent:
             self._temperature = None
             return form
         # Servers name the form in many ways, or not at all; the prompt asks for a score anyway.
-        named = FORM.search(fault.said) is not None
-        if kind != "adaptable" or form == TEXT or not (named or form < self._strictest):
+        named = FORM.search(fault.message) is not None
+        if not adaptable or form == TEXT or not (named or form < self._strictest):
             raise fault.error(kind)
         if named:
             self._form = max(self._form, form + 1)
@@ -404,7 +405,7 @@ class Fault:
     """An HTTP error: status, the server's message without secrets, its code, and Retry-After."""
 
     status: int
-    said: str
+    message: str
     code: str = ""
     retry_after: float | None = None
 
@@ -413,7 +414,7 @@ class Fault:
 
         ``model`` is the model's name, which may contain "vision".
         """
-        said = self.said.replace(model, "") if len(model) > 1 else self.said
+        said = self.message.replace(model, "") if len(model) > 1 else self.message
         said = f"{self.code}\n{said}"
         # The first name counts: "response_format is not supported with images", but also
         # "content must be a string: {'temperature': 0, ...}".
@@ -430,17 +431,17 @@ class Fault:
 
     def error(self, kind: str) -> Exception:
         """The exception for an error of this kind."""
-        told = f"({self.status}): {self.said}"
+        detail = f"({self.status}): {self.message}"
         if kind == "fatal":
-            return FatalJudgeError(f"the judge's server reports {told}")
+            return FatalJudgeError(f"the judge's server reports {detail}")
         if kind in _TRANSIENT:
-            reason = f"the judge's server failed {told}"
+            reason = f"the judge's server failed {detail}"
             return TransientError(reason, self.retry_after, _TRANSIENT[kind])
         if kind in ("no vision", "image"):
-            return RefusedError(f"the judge's server refused a question with images {told}")
+            return RefusedError(f"the judge's server refused a question with images {detail}")
         if kind == "large image":
-            told += "; try smaller images: set image_size in rpts.toml"
-        return RefusedError(f"the judge's server refused {told}")
+            detail += "; try smaller images: set image_size in rpts.toml"
+        return RefusedError(f"the judge's server refused {detail}")
 
 
 def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str) -> Fault:
@@ -450,7 +451,7 @@ def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets:
     with contextlib.suppress(ValueError, RecursionError):
         body = json.loads(text)
         inner = body.get("error", body) if isinstance(body, Mapping) else body
-        text = _told(inner)
+        text = _message_of(inner)
         code = inner.get("code") if isinstance(inner, Mapping) else None
     code = code if isinstance(code, str) else ""
     return Fault(status, shown(text, secrets), code, _seconds(wait))
@@ -470,7 +471,7 @@ def read_completion(content: bytes) -> Completion:
     choices, fault = known.get("choices"), known.get("error")
     if not isinstance(choices, list):
         # Some gateways report errors with status 200.
-        raise TransientError(f"{_ODD} but {_told(fault)}" if fault else _ODD)
+        raise TransientError(f"{_ODD} but {_message_of(fault)}" if fault else _ODD)
     if not choices:
         raise TransientError("the judge's reply contains no choice")
     choice = choices[0] if isinstance(choices[0], Mapping) else {}
@@ -532,7 +533,7 @@ def _seconds(value: str) -> float | None:
     return None
 
 
-def _told(fault: object) -> str:
+def _message_of(fault: object) -> str:
     if isinstance(fault, Mapping):
         fault = fault.get("message") or fault.get("detail") or fault
     return str(fault)

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -38,12 +39,15 @@ IMAGES = "images"
 Form = Literal["choice", "parts", "blank", "open"]
 
 _NO_ANSWER = frozenset({"", "暂无", "暂无答案"})
+# "(1)", "（2）", "($$1$$)"; behind another one: "求a；(2)求b", but not "f(1)".
 _PART = r"[(（] ?\$*(\d)\$* ?[)）]"
 _PART_ON_ITS_LINE = re.compile(rf"^[ \t\u3000]{{0,8}}{_PART}", re.MULTILINE)
 _PART_BEHIND_ANOTHER = re.compile(rf"(?:^|[\s;；。．.，,、]){_PART}")
+# "A.甲" at the start of a line, "哪个？A. 甲 B. 乙" within one.
 _OPTION = re.compile(
     r"^[ \t]{0,8}([A-H]) ?[.．、:：)）]|(?<=[\s?？。．)）])([A-H])[.．:：)）]", re.MULTILINE
 )
+# "A\nC", "A、C", "$${AC}$$"
 _BETWEEN_LETTERS = re.compile(r"[\s$,、;.&和及{}]")
 
 
@@ -164,7 +168,7 @@ def form_of(question: str, reference: str) -> Form:
     Args:
         question, reference: in the publishers' notation.
     """
-    if _letters(reference) and {"A", "B"} <= _options(question):
+    if _letters(reference) and {"A", "B"} <= set(chain(*_OPTION.findall(question))):
         return "choice"
     if _has_parts(_PART_ON_ITS_LINE, question) or _has_parts(_PART_BEHIND_ANOTHER, reference):
         return "parts"
@@ -175,10 +179,6 @@ def _letters(reference: str) -> str:
     """The letters of an answer that consists of option letters, such as ``A\\nC``."""
     bare = _BETWEEN_LETTERS.sub("", unicodedata.normalize("NFKC", reference))
     return bare if re.fullmatch(r"[A-H]{1,8}", bare) and len(set(bare)) == len(bare) else ""
-
-
-def _options(question: str) -> set[str]:
-    return {one or other for one, other in _OPTION.findall(question)}
 
 
 def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
@@ -235,11 +235,9 @@ def __getattr__(name: str) -> Any:
     if name != "metadata":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     cmmath = CmmathSettings.load()
-    return problems_metadata() | {
-        "grader": cmmath.grader,
-        "mistakes": cmmath.errors,
-        "judge": load_settings().judge if cmmath.asks_judge else None,
-    }
+    judge = load_settings().judge if cmmath.asks_judge else None
+    grading = {"grader": cmmath.grader, "mistakes": cmmath.errors, "judge": judge}
+    return problems_metadata() | grading
 
 
 def problems_metadata() -> dict[str, Any]:
@@ -257,11 +255,7 @@ def problems_metadata() -> dict[str, Any]:
 
 
 def check_cmmath(images: bool = True) -> None:
-    """Check settings, problems and images.
-
-    Args:
-        images: whether the task shows images.
-    """
+    """Check settings, problems and, if the task shows them, images."""
     from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 
     CmmathGradeFilter()  # filters check their settings when created
@@ -269,41 +263,43 @@ def check_cmmath(images: bool = True) -> None:
 
 
 def check_rpts() -> None:
-    """Check what ``cmmath_rpts`` needs; errors as `check_cmmath`."""
+    """Check what ``cmmath_rpts`` needs."""
     from lmms_rpts.filters.aggregate import AggregateFilter
     from lmms_rpts.filters.score import ScoreFilter
     from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter
 
-    CmmathTransformFilter()
-    ScoreFilter()
-    AggregateFilter()
+    for each in (CmmathTransformFilter, ScoreFilter, AggregateFilter):
+        each()
     check_problems()
 
 
 def check_problems(images: bool = True) -> None:
-    """Check the problems and, if a task shows them, their images; errors as `check_cmmath`."""
+    """Check the problems and, if a task shows them, their images."""
     read = load_problems()
     empty = ""
     if not read.questions:
         empty = "it contains no problem; expected objects with problem_id, question, answer"
-    if not read.questions and read.left_out:
-        empty = f"it contains no usable problem: none of its {read.left_out} problems has an answer"
+        if read.left_out:
+            empty = (
+                f"it contains no usable problem: none of its {read.left_out} problems has an answer"
+            )
     faults = read.faults_of(*[IMAGES] * images)
     # Images are looked at only if everything else is in order.
     read.refuse(faults, "problem", read.questions if images and not faults else (), empty)
     store(read.questions, "CMMaTH", "problems")
-    _tell_left_out(read.place, read.left_out, len(read.questions))
-
-
-@lru_cache  # tasks are checked several times
-def _tell_left_out(file: Path, left_out: int, kept: int) -> None:
-    if left_out and load_settings().rank == 0:
-        logger.info(
-            "CMMaTH: {} of {} problems in {} have no answer and are left out",
-            left_out,
-            left_out + kept,
-            file,
+    if read.left_out:
+        every = read.left_out + len(read.questions)
+        say_once(
+            f"CMMaTH: {read.left_out} of {every} problems in {read.place} have no answer and are "
+            "left out"
         )
+
+
+@lru_cache  # tasks are checked and built several times
+def say_once(message: str) -> None:
+    """Log a message about the data, in the first process only."""
+    if load_settings().rank == 0:
+        logger.info("{}", message)
 
 
 def examine() -> list[Check]:
@@ -319,11 +315,9 @@ def _describe() -> str:
 
 
 CHECKS: dict[str, Callable[[], None]] = {
-    "cmmath": check_cmmath,
-    "cmmath_en_cot": check_cmmath,
-    "cmmath_clp": check_cmmath,
+    **dict.fromkeys(
+        ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_steps", "cmmath_all"), check_cmmath
+    ),
     "cmmath_ocr": partial(check_cmmath, images=False),
-    "cmmath_steps": check_cmmath,
-    "cmmath_all": check_cmmath,
     "cmmath_rpts": check_rpts,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ Items = Iterable[tuple[Iterable[Point], float | None]]
 THRESHOLDS = (0.1, 0.2, 0.3, 0.6)
 """The accuracies above which the publishers call a point mastered (arXiv 2407.12023)."""
 
+# The marks of a tree such as "A(B(C,D),E)".
 _MARK = re.compile(r"([(),])")
 
 
@@ -87,7 +87,7 @@ def mastery(items: Items) -> dict[Point, float]:
         if score is not None:
             for point in dict.fromkeys(points):
                 scores.setdefault(point, []).append(score)
-    return {point: _mean(each) for point, each in scores.items()}
+    return {point: fmean(each) for point, each in scores.items()}
 
 
 def ssr(mastered: Mapping[Point, float], threshold: float) -> float | None:
@@ -121,8 +121,8 @@ def figures_of_points(
     figures = {}
     for threshold in THRESHOLDS:
         shares = [ssr(found, threshold) for found in by_round]
-        one = len(shares) == 1
-        figures[f"ssr_{threshold}"] = Figure(shares[0], n=points) if one else over_rounds(shares)
+        figure = over_rounds(shares) if len(shares) > 1 else Figure(shares[0], n=points)
+        figures[f"ssr_{threshold}"] = figure
     return figures, points
 
 
@@ -133,10 +133,6 @@ def _problems(
     means = document_means((each.instance.key, each.score) for each in responses)
     points = {each.instance.key: each.instance.points for each in responses}
     return dict(zip(points, zip(points.values(), means, strict=True), strict=True))
-
-
-def _mean(scores: list[float]) -> float:
-    return math.fsum(scores) / len(scores)
 
 
 # --- accuracy by area ----------------------------------------------------------------------------
@@ -181,34 +177,34 @@ class CmmathTree:
     nodes: tuple[Node, ...]
 
 
-def knowledge_tree(items: Items) -> tuple[Node, ...]:
-    """The top-level areas, each with its subtree.
+def knowledge_tree(items: Items, level: int = 0) -> tuple[Node, ...]:
+    """The areas of a level, each with its subtree.
 
     A problem counts once at each node at or above its points, however many of its points are there.
     """
-    problems: dict[Point, int] = {}
-    scores: dict[Point, list[float]] = {}
-    leaves: set[Point] = set()
+    found: dict[Point, list[tuple[list[Point], float | None]]] = {}
     for points, score in items:
-        own = [point for point in dict.fromkeys(points) if point]
-        leaves.update(own)
-        for path in dict.fromkeys(point[:end] for point in own for end in range(1, len(point) + 1)):
-            problems[path] = problems.get(path, 0) + 1
-            scores.setdefault(path, []).extend(there([score]))
-    below: dict[Point, list[Node]] = {}
-    # From the bottom up, so that children exist before their parents.
-    for path in sorted(problems, key=len, reverse=True):
-        node = Node(
-            name=path[-1],
-            path=path,
-            problems=problems[path],
-            scored=len(scores[path]),
-            accuracy=_mean(scores[path]) if scores[path] else None,
-            children=tuple(below.pop(path, ())),
-            point=path in leaves,
+        below: dict[Point, list[Point]] = {}
+        for point in points:
+            if len(point) > level:
+                below.setdefault(point[: level + 1], []).append(point)
+        for path, own in below.items():
+            found.setdefault(path, []).append((own, score))
+    nodes = []
+    for path, problems in found.items():
+        scores = there(score for _, score in problems)
+        nodes.append(
+            Node(
+                name=path[-1],
+                path=path,
+                problems=len(problems),
+                scored=len(scores),
+                accuracy=fmean(scores) if scores else None,
+                children=knowledge_tree(problems, level + 1),
+                point=any(path in points for points, _ in problems),
+            )
         )
-        below.setdefault(path[:-1], []).append(node)
-    return tuple(below.get((), ()))
+    return tuple(nodes)
 
 
 def tree_of(subject: Subject, rounds: Sequence[CmmathRun]) -> CmmathTree:
@@ -227,16 +223,14 @@ def tree_frame(trees: Sequence[CmmathTree]) -> pd.DataFrame:
     Columns: ``task``, ``model``, ``level`` (from 1), ``path`` (names, separated by " > "),
     ``point`` (whether it is one itself), ``problems``, ``scored``, ``accuracy``.
     """
+    names = ("point", "problems", "scored", "accuracy")
     rows = [
         {
             "task": tree.task,
             "model": tree.model,
             "level": len(node.path),
             "path": " > ".join(node.path),
-            "point": node.point,
-            "problems": node.problems,
-            "scored": node.scored,
-            "accuracy": node.accuracy,
+            **{name: getattr(node, name) for name in names},
         }
         for tree in trees
         for node in chain.from_iterable(tree.nodes)

@@ -14,23 +14,30 @@ BLANK = "____"
 """The sign of a blank in a readable text."""
 
 _MARK = "$$"
+# "$#| 等级| 优|\n#$"
 _TABLE = re.compile(r"\$#(?=\s{0,10}\|)((?:[^#$]|#(?!\$)|\$(?!#))*)#\$")
+# A blank: "\underline{}", "\underline{\quad\ ~}"; "\underline{AB}" is none.
 _UNDERLINE = re.compile(r"\\underline ?\{(?:\s|~|\\quad|\\qquad|\\[ ,;:!]|\{\})*\}")
 _IMAGE = re.compile(r"</?img\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?(?:img|span|div|font|input)\b[^<>]*>", re.IGNORECASE)
 _LINE_BREAK = re.compile(r"<br[^<>a-z]{0,9}>", re.IGNORECASE)
+# "（       ）"
 _SPACES = re.compile(r"[ \t\u00a0\u3000]{2,}")
 _PIPE = re.compile(r" ?\| ?")
 _BLANK_LINES = re.compile(r"\n{3,}")
-# The publishers separate "<" from the text after it, so that it is not read as a tag.
+# The publishers separate "<" from the text after it, so that it is not read as a tag: "-4<{}x".
 _COMPARISON = re.compile(r"([<>])\{\}")
-# The text after an exponent must not begin another one: x^2{}^\circ.
+# "45{}^\circ"; the text after an exponent must not begin another one: "x^2{}^\circ".
 _DEGREE = re.compile(r"(?<![\^_])([0-9A-Za-z)])\{\}(?=\s?\^)")
+# "{c}{{{m}}^{2}}": square centimetres
 _CUBED = re.compile(r"\{([cdkm])\}\{\{\{m\}\}\^(\{[23]\}|\{\{[23]\}\})\}")
+# "1{kg}" or "{cm}" alone, but not "\frac1{kg}"
 _UNIT_NAMES = r"\{(mm|cm|dm|km|kg|mL|min)\}"
 _UNIT = re.compile(rf"(?<=[0-9)])(?<!frac[0-9]){_UNIT_NAMES}|^{_UNIT_NAMES}$")
 _RIGHT_ANGLED = re.compile(r"\{Rt\}(?=\\triangle|\\Delta)")
+# "{{90}^{{}^\circ }}"
 _GROUPED_DEGREE = re.compile(r"\{\{(\d{1,9})\}\^\{\{\}\^\\circ ?\}\}")
+# "{}^\circ" after a blank
 _ONLY_DEGREE = re.compile(r"(?:\{\}\s?)?\^\s?(?:\\circ|\{\s?\\circ\s?\})")
 _HALF_AND_FULL = str.maketrans(
     {0xFEE0 + ord(half): half for half in string.ascii_letters + string.digits}

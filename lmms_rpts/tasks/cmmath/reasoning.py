@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loguru import logger
-
-from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
 from lmms_rpts.filters.record import Answer
 from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading
@@ -25,7 +22,13 @@ from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue
 from lmms_rpts.reasoning import JudgedText
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
-from lmms_rpts.tasks.cmmath.data import IMAGES, attach_images, load_problems, problems_metadata
+from lmms_rpts.tasks.cmmath.data import (
+    IMAGES,
+    attach_images,
+    load_problems,
+    problems_metadata,
+    say_once,
+)
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.images import doc_to_visual
@@ -71,7 +74,12 @@ def process_docs(dataset: Dataset) -> Dataset:
     that the gold reasoning does not mention.
     """
     fields = [rpts_fields(row) for row in dataset]
-    _tell(sum(not each["reasoning"] for each in fields), len(fields))
+    missing = sum(not each["reasoning"] for each in fields)
+    if missing:
+        say_once(
+            f"{TASK}: {missing} of {len(fields)} problems have no reference solution: in these, "
+            "steps based only on images are not judged and score 1"
+        )
     for name in fields[0] if fields else ():
         if name in dataset.column_names:
             dataset = dataset.remove_columns(name)
@@ -141,18 +149,6 @@ def _parts(doc: Mapping[str, Any], kwargs: Mapping[str, Any] | None) -> Iterator
 
 _PROMPT = replace(PROMPT, parts=_parts)
 doc_to_text, doc_to_messages = _PROMPT.doc_to_text, _PROMPT.doc_to_messages
-
-
-@lru_cache  # tasks are built several times
-def _tell(missing: int, total: int) -> None:
-    if missing and load_settings().rank == 0:
-        logger.info(
-            "{}: {} of {} problems have no reference solution: in these, steps based only on "
-            "images are not judged and score 1",
-            TASK,
-            missing,
-            total,
-        )
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
 from lmms_rpts.base.schema import all_faults, shown, wrong
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.tasks.aggregation import metric_list
+from lmms_rpts.tasks.aggregation import metric_list, record_metrics
+from lmms_rpts.tasks.benchmark import filter_class
 from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest
 from lmms_rpts.tasks.images import add_image_column
 from lmms_rpts.tasks.own import KEY, prompts
@@ -46,7 +47,8 @@ class Keys(BaseModel):
     data: Annotated[str, PlainValidator(_name)]
     answer: Annotated[Any, PlainValidator(_form)]
     images: Annotated[str, PlainValidator(_name)] = IMAGES
-    variant: Literal["steps", "free"] = "steps"
+    variant: Literal["steps", "free", "answer"] = "steps"
+    filter: str | None = None
     evidence: Literal["facts", "image", "both"] | None = None
     language: Language = "en"
 
@@ -102,7 +104,7 @@ def _whole(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) -> di
     from lmms_eval.utils import load_yaml_config
 
     base: dict[str, Any] = load_yaml_config(str(_BASE), mode="full")
-    graded = source.form != "none"
+    metadata = _metadata(keys, source, documents)
     return base | {
         "dataset_kwargs": dataset_kwargs(documents, OwnDocument, "own_tasks", "documents"),
         "process_docs": partial(
@@ -112,12 +114,25 @@ def _whole(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) -> di
         "doc_to_text": prompts.doc_to_text,
         "doc_to_messages": prompts.doc_to_messages,
         "lmms_eval_specific_kwargs": {"default": {"variant": keys.variant}},
-        "filter_list": [{"name": "none", "filter": _filters(keys)}],
-        "metric_list": metric_list(
-            {name: each for name, each in METRICS.items() if graded or not each.needs_answer}
-        ),
-        "metadata": base["metadata"] | _metadata(keys, source, documents),
+        **_scored(keys, source),
+        # The settings of judges do not matter to a filter that grades answers.
+        "metadata": metadata if keys.filter else base["metadata"] | metadata,
     }
+
+
+def _scored(keys: Keys, source: Source) -> dict[str, Any]:
+    """The filters and metrics: those of RPTS, or of the filter that grades answers."""
+    if keys.filter is not None:
+        grader = filter_class(keys.filter)
+        return {
+            "filter_list": [{"name": "none", "filter": [{"function": keys.filter}]}],
+            "process_results": partial(record_metrics, grader.RECORD, grader.METRICS),
+            "metric_list": metric_list(grader.METRICS),
+        }
+    graded = source.form != "none"
+    metrics = {name: each for name, each in METRICS.items() if graded or not each.needs_answer}
+    pipeline = {"name": "none", "filter": _filters(keys)}
+    return {"filter_list": [pipeline], "metric_list": metric_list(metrics)}
 
 
 def _filters(keys: Keys) -> list[dict[str, Any]]:

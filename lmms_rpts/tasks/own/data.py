@@ -70,6 +70,7 @@ class Instance(Model):
     texts: tuple[Text, ...] = ()
     reasoning: tuple[Text, ...] = ()
     options: tuple[_Answer, ...] = ()
+    references: tuple[Text, ...] = ()
     tolerance: Share = 0.0
     language: Language | None = None
     ability: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
@@ -89,7 +90,7 @@ class OwnDocument:
             it is a statement to agree or disagree with.
         background: only the context of the instance, for the prompt.
         form: one of ``FORMS``, or ``FUNCTION``.
-        answer, options: empty if there are none.
+        answer, options, references: empty if there are none.
         tolerance: maximum relative error of a number.
     """
 
@@ -104,6 +105,7 @@ class OwnDocument:
     reasoning: tuple[str, ...]
     answer: str
     options: tuple[str, ...]
+    references: tuple[str, ...]
     tolerance: float
     ability: tuple[str, ...]
     relation: str | None
@@ -237,6 +239,7 @@ def as_document(instance: Instance, form: str, language: str, number: int) -> Ow
         reasoning=instance.reasoning,
         answer=answer,
         options=options,
+        references=instance.references,
         tolerance=instance.tolerance,
         ability=instance.ability,
         relation=instance.relation,

@@ -13,8 +13,10 @@ __all__ = ["VARIANTS", "doc_to_messages", "doc_to_text", "doc_to_visual"]
 
 Doc = Mapping[str, Any]
 
-VARIANTS = ("steps", "free")
-"""``steps``: asks for numbered steps in our form; ``free``: for reasoning of any form."""
+VARIANTS = ("steps", "free", "answer")
+"""``steps``: asks for numbered steps in our form; ``free``: for reasoning of any form; ``answer``:
+for the answer only.
+"""
 
 _LETTER = re.compile(r"[A-Za-z]")
 _OWN_LETTER = re.compile(r"\s{0,4}[(（]?([A-Za-z])[).:）、．][ \t]{0,4}")
@@ -79,9 +81,13 @@ def lettered(options: Sequence[str]) -> list[str]:
     texts = list(options)
     if own == list(letters[: len(options)]):
         texts = [option[mark.end() :] for option, mark in zip(options, found, strict=True) if mark]
-    return [
-        f"{letters[at] if at < len(letters) else at + 1}. {text}" for at, text in enumerate(texts)
-    ]
+    return [f"{mark}. {text}" for mark, text in zip(marks_of(options), texts, strict=True)]
+
+
+def marks_of(options: Sequence[str]) -> list[str]:
+    """The letters of options, then numbers."""
+    letters = string.ascii_uppercase
+    return [letters[at] if at < len(letters) else str(at + 1) for at in range(len(options))]
 
 
 def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
@@ -99,10 +105,12 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
     if doc["options"]:
         yield wording["options"]
         yield from lettered(doc["options"])
+    if variant == "answer" and doc["form"] == "none":
+        return  # the question says what to write, such as a caption
     yield wording["stance" if agree else "answer"]
     if variant == "free":
         yield wording["free"]
-    else:
+    elif variant == "steps":
         # Names only the kinds of clues that the document has.
         absent = {"image": doc["visual_clue"], "text": doc["textual_clue"]}
         named = [wording[kind] for kind in _PREMISES if absent.get(kind, True)]

@@ -13,7 +13,6 @@ from typing import Any
 from tqdm import tqdm
 
 from lmms_rpts.base.files import draft_of
-from lmms_rpts.tasks.any_task.names import split_name
 from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.config import IMAGES
@@ -82,7 +81,7 @@ def check_name(name: str) -> None:
         reason = "use at most 64 English letters, digits and _, not starting with a digit"
     elif ours is not None:
         reason = f"names that begin with {ours.name} belong to {ours.title}"
-    elif split_name(name) is not None:
+    elif name.endswith(("_rpts", "_rpts_steps")):  # the form of a task that RPTS wraps
         reason = "this suffix is reserved for tasks that RPTS wraps"
     else:
         return

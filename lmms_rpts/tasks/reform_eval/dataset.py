@@ -70,11 +70,19 @@ def _missing(chosen: DataSet, root: Path) -> str:
 def load_documents(chosen: DataSet, method: Method) -> list[dict[str, Any]]:
     """Load the documents of a task: see ``Form.documents``."""
     settings = ReformSettings.load()
-    found = load_samples(chosen, settings)
-    raise_faults(chosen.file, found.faults, _remedy(settings))
     instructions = load_instructions(settings.instructions)
     published = instructions.source == "published"
     form = Form(chosen, method, instructions.of(chosen, method), settings, published)
+    found = load_samples(chosen, settings)
+    most = len(LETTERS["number"])
+    numbered = form.shows_options and settings.marks in ("number", "random")
+    unmarked = (
+        f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, but numbers can "
+        f"mark at most {most}, letters 26 (marks = {settings.marks})"
+        for sample in found.samples
+        if numbered and len(sample.options) > most
+    )
+    raise_faults(settings.path or chosen.file, [*found.faults, *unmarked], _remedy(settings))
     return list(form.documents(found.samples))
 
 
@@ -129,22 +137,9 @@ def metadata(task: str) -> dict[str, Any]:
 def check_reform(*tasks: str) -> None:
     """Check the settings and data of these tasks; without REFORM_PATH, the data are downloaded."""
     settings = ReformSettings.load()
-    instructions = load_instructions(settings.instructions)
+    load_instructions(settings.instructions)
     _check_files({task: TASKS[task].set for task in tasks}, settings)
     for task in tasks:
-        chosen, method, _ = TASKS[task]
-        instructions.of(chosen, method)
-        found = load_samples(chosen, settings)
-        faults = list(found.faults)
-        numbered = method == "generation" and settings.marks in ("number", "random")
-        most = len(LETTERS["number"])
-        faults += [
-            f"{chosen.file}: sample {sample.id!r} has {len(sample.options)} options, but "
-            f"numbers can mark at most {most}, letters 26 (marks = {settings.marks})"
-            for sample in found.samples
-            if numbered and len(sample.options) > most
-        ]
-        raise_faults(settings.path or chosen.file, faults, _remedy(settings))
         dataset_kwargs(task)
 
 
@@ -184,20 +179,22 @@ def examine() -> list[Check]:
     for each in there:
         found = load_samples(each, settings)
         images = ((sample.id, fault_of_image(sample.image.open)) for sample in found.samples)
-        damaged = (
-            f"{each.file}: cannot read the image of {sample!r}: {fault}"
-            for sample, fault in images
-            if fault
-        )
-        faults = [*found.faults, *damaged]
+        faults = [
+            *found.faults,
+            *(
+                f"{each.file}: cannot read the image of {sample!r}: {fault}"
+                for sample, fault in images
+                if fault
+            ),
+        ]
         if faults:
             checks.append(problem(f"{name}, {each.title}", faults[0], _remedy(settings)))
         else:
             count += len(found.samples)
     whole = len(there) - len(checks)
     said = f"{whole} of {len(sets)} sets, {count:,} samples, all images, in {root}"
-    lacking = [each.title for each in sets if each not in there]
-    said += f"\nmissing: {', '.join(lacking)}" if lacking else ""
+    if lacking := [each.title for each in sets if each not in there]:
+        said += f"\nmissing: {', '.join(lacking)}"
     return [*checks, Check(name, "ok", said)] if whole else checks
 
 

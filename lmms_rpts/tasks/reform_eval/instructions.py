@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,21 +51,29 @@ class Wording:
     in_context: tuple[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Instructions:
     """Wordings of the data sets.
 
     Attributes:
         source: ``ours`` (built-in) or ``published``.
-        sha256: SHA-256 of the canonical JSON of all wordings, in hexadecimal.
         place: path of the file that was read.
         wordings: wordings by the set's title and the method.
     """
 
     source: Source
-    sha256: str
-    place: str
-    wordings: Mapping[Key, Wording] = field(repr=False, compare=False)
+    place: Path
+    wordings: Mapping[Key, Wording] = field(repr=False)
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the canonical JSON of all wordings, in hexadecimal."""
+        listed = [
+            [title, method, each.instructions, each.in_context]
+            for (title, method), each in sorted(self.wordings.items())
+        ]
+        canonical = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
 
     def of(self, chosen: DataSet, method: Method) -> Wording:
         """The wording of a set.
@@ -73,11 +81,9 @@ class Instructions:
         Raises:
             DataError: if the set has none for this method.
         """
-        found = self.wordings.get((chosen.title, method))
-        if found is None:
+        if (chosen.title, method) not in self.wordings:
             raise_faults(self.place, [f"{chosen.title} has no instructions_{method}"], REMEDY)
-        assert found is not None
-        return found
+        return self.wordings[chosen.title, method]
 
 
 def load_instructions(path: Path | None) -> Instructions:
@@ -116,7 +122,7 @@ def _own() -> Instructions:
                 if ends:
                     sentences = [f"{one} {end}" for one, end in zip(sentences, ends, strict=True)]
             wordings[each.title, method] = Wording(tuple(sentences), sample)
-    return _instructions("ours", wordings, path)
+    return Instructions("ours", path, wordings)
 
 
 def _own_sample(sample: Mapping[str, Any], method: Method) -> tuple[str, str]:
@@ -183,14 +189,4 @@ def _published(path: Path, stamp: int) -> Instructions:
     if not wordings and not faults:
         faults = ["it should be an object with the 61 data sets, such as 'Flowers102' or 'VQA v2'"]
     raise_faults(path, faults, REMEDY)
-    return _instructions("published", wordings, path)
-
-
-def _instructions(source: Source, wordings: Mapping[Key, Wording], place: Path) -> Instructions:
-    listed = [
-        [title, method, each.instructions, each.in_context]
-        for (title, method), each in sorted(wordings.items())
-    ]
-    canonical = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
-    digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
-    return Instructions(source, digest, str(place), wordings)
+    return Instructions("published", path, wordings)

@@ -38,6 +38,7 @@ LETTERS = {
 }
 """The marks of options by style."""
 
+# A mark in a solved example: "Options: (A) yes; (B) no."
 _MARK = re.compile(r"\(([A-Z])\)")
 _NEXT_TURN = "\nUser:"
 

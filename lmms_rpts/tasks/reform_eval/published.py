@@ -28,6 +28,7 @@ _MARKS = {
 }
 _NOT_ASCII_WORD = re.compile(r"[^a-zA-Z0-9\s]")
 _BOUNDARY = re.compile(r"\b|\0")
+# "1,000": punctuation is then removed rather than replaced by a space
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 # The published look-behind has a typo and no effect.
 _PERIOD = re.compile(r"\.(?!\d)")

@@ -138,8 +138,6 @@ def _worded(record: ReformRecord) -> Answer:
 
 # --- dimensions ----------------------------------------------------------------------------------
 
-_HEADS = {name: name.replace("crossmodal", "cross-modal") for name in DIMENSIONS}
-
 
 @dataclass(frozen=True, slots=True)
 class DimensionScore:
@@ -208,19 +206,18 @@ def _sizes(method: Method) -> dict[str, int]:
 
 
 def _mean(sets: Sequence[tuple[bool, Figure]], of: int) -> DimensionScore:
-    online, figures = sum(online for online, _ in sets), [figure for _, figure in sets]
-    value = 100 * fmean(each.value or 0.0 for each in figures)
-    whole = [
+    online = sum(online for online, _ in sets)
+    value = 100 * fmean(each.value or 0.0 for _, each in sets)
+    errors = [
         (each.value - each.low, each.high - each.value)
-        for each in figures
+        for _, each in sets
         if each.value is not None and each.low is not None and each.high is not None
     ]
     low = high = None
-    if len(whole) == len(figures):
-        errors = zip(*whole, strict=True)
-        below, above = (100 * math.hypot(*each) / len(whole) for each in errors)
+    if len(errors) == len(sets):
+        below, above = (100 * math.hypot(*each) / len(sets) for each in zip(*errors, strict=True))
         low, high = max(0.0, value - below), min(100.0, value + above)
-    return DimensionScore(value, low, high, len(figures), of, online)
+    return DimensionScore(value, low, high, len(sets), of, online)
 
 
 def average_ranks(scores: Scores) -> dict[str, float]:
@@ -228,13 +225,17 @@ def average_ranks(scores: Scores) -> dict[str, float]:
 
     Only dimensions that all models have count; empty without any, or with a single model.
     """
-    from scipy.stats import rankdata  # its import takes a second
-
     common = _common(scores)
     if len(scores) < 2 or not common:
         return {}
-    ranks = [rankdata([-each[name].value for each in scores.values()]) for name in common]
-    return {model: fmean(float(of[at]) for of in ranks) for at, model in enumerate(scores)}
+
+    def rank(name: str, own: float) -> float:
+        values = [each[name].value for each in scores.values()]
+        return sum(value > own for value in values) + (values.count(own) + 1) / 2
+
+    return {
+        model: fmean(rank(name, of[name].value) for name in common) for model, of in scores.items()
+    }
 
 
 def _common(scores: Scores) -> list[str]:
@@ -244,15 +245,19 @@ def _common(scores: Scores) -> list[str]:
 
 def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
     """Dimension scores and average ranks by method, for JSON."""
-    found: dict[str, Any] = {}
-    for method in METHODS:
-        if scores := dimension_scores(models, method):
-            dimensions = {
+    found = {method: dimension_scores(models, method) for method in METHODS}
+    numbers = {
+        method: {
+            "dimensions": {
                 model: {name: asdict(score) for name, score in of.items()}
                 for model, of in scores.items()
-            }
-            found[method] = {"dimensions": dimensions, "average_ranks": average_ranks(scores)}
-    return {"dimensions": found} if found else {}
+            },
+            "average_ranks": average_ranks(scores),
+        }
+        for method, scores in found.items()
+        if scores
+    }
+    return {"dimensions": numbers} if numbers else {}
 
 
 def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
@@ -263,9 +268,8 @@ def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
             continue
         ranks, common = average_ranks(scores), len(_common(scores))
         shown = [name for name in DIMENSIONS if any(name in each for each in scores.values())]
-        heads = ["model", *(_HEADS[name] for name in shown), "average"]
-        if ranks:
-            heads.append("rank" if common == len(sizes) else f"rank ({common} of {len(sizes)})")
+        heads = [name.replace("crossmodal", "cross-modal") for name in shown]
+        rank = "rank" if common == len(sizes) else f"rank ({common} of {len(sizes)})"
         rows = [
             [
                 shorten(model, 40),
@@ -275,7 +279,8 @@ def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
             ]
             for model, of in scores.items()
         ]
-        yield Sheet(f"ReForm-Eval by dimension, {method} (percent)", heads, 1, [rows])
+        title = f"ReForm-Eval by dimension, {method} (percent)"
+        yield Sheet(title, ["model", *heads, "average", *[rank] * bool(ranks)], 1, [rows])
 
 
 def _average(

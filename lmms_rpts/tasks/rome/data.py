@@ -23,7 +23,6 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows
 from lmms_rpts.base.schema import FieldError, wrong
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.models.wanted_tasks import shows_images
 from lmms_rpts.tasks.data import (
     Check,
     DataError,
@@ -32,6 +31,7 @@ from lmms_rpts.tasks.data import (
     download,
     downloaded,
     examined,
+    shows_images,
     store,
 )
 from lmms_rpts.tasks.images import add_image_column

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field, PlainSerializer, PlainValidator
 
@@ -17,12 +17,7 @@ from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.tasks.aggregation import (
-    document_metrics,
-    group_metric_list,
-    metric_list,
-    read_records,
-)
+from lmms_rpts.tasks.aggregation import group_metric_list, metric_list, record_metrics
 from lmms_rpts.tasks.grade_types import (
     Display,
     Figures,
@@ -201,9 +196,8 @@ METRIC_LIST = metric_list(METRICS)
 GROUP_METRIC_LIST = group_metric_list(METRICS)
 
 
-def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | None]:
-    """The metrics of one document, for lmms-eval; the means over its responses."""
-    return document_metrics(read_records(RomeRecord, results), METRICS)
+process_results = partial(record_metrics, RomeRecord, METRICS)
+"""The metrics of one document, for lmms-eval; the means over its responses."""
 
 
 # --- summary and report --------------------------------------------------------------------------

@@ -27,7 +27,6 @@ BENCHMARK = Benchmark(
     examine=f"{_HERE}.data:examine",
     filters={
         "rpts_transform": "lmms_rpts.filters.transform:TransformFilter",
-        "rpts_any_transform": "lmms_rpts.tasks.any_task.filter:AnyTransformFilter",
         "rpts_score": "lmms_rpts.filters.score:ScoreFilter",
         "rpts_aggregate": "lmms_rpts.filters.aggregate:AggregateFilter",
     },

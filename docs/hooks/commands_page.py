@@ -1,0 +1,87 @@
+"""MkDocs hook: the page of all commands and settings, from their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer.main
+from mkdocs.structure.files import File
+
+from lmms_rpts.base.settings import Table
+from lmms_rpts.cli import app
+from lmms_rpts.tasks.benchmark import settings_tables
+
+PAGE = "reference/commands.md"
+_INTRODUCTION = """# Commands and settings
+
+This page is generated from the definitions of the commands and settings. How to set them, and what
+comes first: [settings.md](../settings.md).
+
+## Commands
+
+All commands have `--help`, and `--config FILE`: the file of settings."""
+_SETTINGS = """## Settings
+
+Without a variable, a setting can only be set in the file. Where the default is empty, nothing is
+set."""
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the page."""
+    files.append(File.generated(config, PAGE, content=page()))
+    return files
+
+
+def page() -> str:
+    """The whole page."""
+    group = typer.main.get_command(app)
+    parts = [_INTRODUCTION, *_commands(group, "lmms-rpts"), _SETTINGS]
+    for table in settings_tables():
+        title = f"`[{table.TABLE}]`" if table.TABLE else "Top level of the file"
+        parts += [f"### {title}", "\n".join(_settings(table))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _commands(group: Any, name: str) -> Iterator[str]:
+    for word, command in group.commands.items():
+        full = f"{name} {word}"
+        if hasattr(command, "commands"):
+            yield from _commands(command, full)
+            continue
+        yield f"### `{full}`"
+        # Indented paragraphs, which are examples, become code.
+        yield "\n\n".join(
+            f"```\n{part.strip()}\n```" if part.startswith((" ", "lmms-rpts ")) else part
+            for part in command.help.split("\n\n")
+        )
+        rows = [_row(each) for each in command.params if each.name not in ("config", "help")]
+        if rows:
+            yield "\n".join(["| argument or option | default | meaning |", "|---|---|---|", *rows])
+
+
+def _row(parameter: Any) -> str:
+    names = (
+        parameter.opts
+        if parameter.opts[0].startswith("-")
+        else [parameter.metavar or parameter.name.upper()]
+    )
+    default = parameter.default
+    told = default is not None and default is not False and not callable(default)
+    shown = f"`{default}`" if told else ""
+    cells = (", ".join(f"`{name}`" for name in names), shown, parameter.help or "")
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _settings(table: type[Table]) -> Iterator[str]:
+    yield "| in the file | variable | default | meaning | allowed |"
+    yield "|---|---|---|---|---|"
+    for name in table.settings():
+        field = table.model_fields[name]
+        default = None if field.default_factory else field.default
+        default = str(default).lower() if isinstance(default, bool) else default
+        variables = ", ".join(f"`{each}`" for each in table.variables(name))
+        allowed = table.allowed(name).partition(" ")[2].removeprefix("one of ")
+        allowed = "" if allowed in ("text", "true or false") else allowed
+        shown = "" if default is None else f"`{default}`"
+        yield f"| `{name}` | {variables} | {shown} | {field.description} | {allowed} |"

@@ -1,0 +1,252 @@
+"""Wrappers of lmms-eval's results: standard errors, cached responses, usage.
+
+The first argument of each function is lmms-eval's own function. Nothing is imported for other
+tasks.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_OUR_TASKS = "_lmms_rpts_tasks"
+
+
+def stderr_for_metric(
+    original: Callable[..., Any], metric: Any, bootstrap_iters: int
+) -> Callable[..., float] | None:
+    """The standard error of means that leave documents out."""
+    from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
+
+    if metric is mean_of_scored:
+        return stderr_of_scored if bootstrap_iters > 0 else None
+    found: Callable[..., float] | None = original(metric, bootstrap_iters)
+    return found
+
+
+def pooled_sample_stderr(
+    original: Callable[..., float], errors: Sequence[Any], sizes: Sequence[int]
+) -> float:
+    """The standard error of a group's mean over tasks that share documents."""
+    # lmms-eval treats the documents of a group's tasks as independent; some are translations.
+    aggregation = sys.modules.get("lmms_rpts.tasks.aggregation")
+    error = aggregation.stderr_over_tasks(errors) if aggregation else None
+    return original(errors, sizes) if error is None else error
+
+
+def consolidate_group_results(
+    original: Callable[..., Any], results: Any, versions: Any, tasks: Any, *more: Any, **named: Any
+) -> Any:
+    """Group results without metrics that no document has a value of."""
+    own_tasks = sys.modules.get("lmms_rpts.host.own_tasks")
+    if own_tasks is not None:  # it has checked each task with RPTS filters
+        own_tasks.drop_unlisted_metrics(results, tasks)
+    return original(results, versions, tasks, *more, **named)
+
+
+def create_response_cache(
+    original: Callable[..., Any], cache_root: str, *args: Any, **kwargs: Any
+) -> Any:
+    """The cache of responses, with those of runs that were killed."""
+    # --use_cache stores the responses of a run under a separate name, and shows them to later runs
+    # only if the run ends normally: after a kill the responses would be lost.
+    ours = frozenset(our_tasks(kwargs.get("task_dict") or {}))
+    if ours and kwargs.get("world_size", 1) == 1:  # several processes use a fixed name
+        add_killed_runs(Path(cache_root).absolute())
+    cache = original(cache_root, *args, **kwargs)
+    if ours:
+        setattr(cache, _OUR_TASKS, ours)
+    return cache
+
+
+def add_killed_runs(root: Path) -> None:
+    """Make the responses of killed runs in a ``--use_cache`` folder available to later runs."""
+    from lmms_eval.caching.response_cache import ResponseCache
+    from loguru import logger
+
+    runs = (run for run in (root / "runs").glob("*") if not (run / ".merged").exists())
+    parts = sorted(str(part) for run in runs for part in run.glob("rank_*.db"))
+    for part in parts:  # one by one: a damaged part does not affect the others
+        try:
+            ResponseCache.merge_shards([part], str(root / "cache.db"))
+        except Exception as error:  # they are generated again
+            logger.warning("Cannot read the responses of a killed run in {}: {}", part, error)
+
+
+def execute_cached(
+    original: Callable[..., list[Any]], cache: Any, lm: Any, reqtype: str, requests: Any
+) -> list[Any]:
+    """Cached responses, else the model's; failed requests are not cached."""
+    found = original(cache, lm, reqtype, requests)
+    ours = getattr(cache, _OUR_TASKS, None)
+    if ours:
+        _forget_failures(cache, ours, zip(requests, found, strict=True))
+    return found
+
+
+def _forget_failures(cache: Any, ours: Collection[str], pairs: Iterable[tuple[Any, Any]]) -> None:
+    """Remove our failed model requests from the cache, so that the next run sends them again."""
+    from lmms_rpts.filters.responses import missing_response
+
+    for request, response in pairs:
+        text = getattr(response, "text", response)
+        if request.task_name in ours and isinstance(text, str) and missing_response(text):
+            cache.db.execute(
+                "DELETE FROM responses WHERE task_name = ? AND doc_id = ? AND response = ?",
+                (request.task_name, request.doc_id, json.dumps(text, ensure_ascii=False)),
+            )
+    cache.db.commit()
+
+
+def our_tasks(tasks: Mapping[Any, Any]) -> dict[str, Any]:
+    """The tasks that are ours or use our filters, such as ``mmmu_val_rpts``, by name."""
+    from lmms_rpts.tasks.benchmark import benchmark_of
+
+    filters = sys.modules.get("lmms_rpts.filters.base")
+    ours: dict[str, Any] = {}
+    for name, task in tasks.items():
+        if isinstance(task, Mapping):
+            ours |= our_tasks(task)
+        ensembles = getattr(task, "_filters", ())
+        found = [each for ensemble in ensembles for each in ensemble.filters]
+        uses = filters is not None and any(isinstance(each, filters.RptsFilter) for each in found)
+        if isinstance(name, str) and (uses or benchmark_of(name)):
+            ours[name] = task
+    return ours
+
+
+def reset_usage(original: Callable[[], None]) -> None:
+    """Reset the usage of judges for another run."""
+    original()
+    spending = sys.modules.get("lmms_rpts.filters.budget")
+    if spending is not None:
+        spending.reset_spending()
+
+
+def summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """lmms-eval's summary with the usage of judges in all processes."""
+    spending = sys.modules.get("lmms_rpts.filters.budget")
+    # First, since lmms-eval counts only the calls of the first process.
+    judges = None if spending is None else spending.close_accounts()
+    validity = None if spending is None else spending.noted_validity()
+    more = {"judges": judges, "validity": validity}
+    return {**original(), **{name: found for name, found in more.items() if found}}
+
+
+def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any, **kw: Any) -> None:
+    """Name the model whose responses are replayed, which lmms-eval's viewer shows."""
+    original(tracker, *args, **kw)
+    if tracker.model_source != "replay":
+        return
+    from lmms_rpts.runs.reading import replayed_model
+
+    try:
+        # Not model_name_sanitized: it names the folder of the results, which must not change.
+        tracker.model_name = replayed_model(kw.get("model_args", args[1] if len(args) > 1 else ""))
+    except Exception as error:
+        from loguru import logger
+
+        logger.debug("The replayed model has no name: {}", error)
+
+
+def with_places(results: Any) -> Any:
+    """The results of an evaluation, with its settings and places; None in other processes."""
+    try:
+        from lmms_rpts.host.task_index import is_scored
+        from lmms_rpts.tasks.benchmark import configuration, record_places
+
+        configs = (results or {}).get("configs") or {}
+        record_places(configs)
+        if any(map(is_scored, configs.values())):
+            results["config"]["lmms_rpts"] = configuration()
+    except Exception as error:  # the results of other tasks must not be lost
+        from loguru import logger
+
+        logger.debug("Settings and places of images are not recorded: {}", error)
+    return results
+
+
+def save_results(original: Callable[..., None], tracker: Any, *args: Any, **kw: Any) -> None:
+    """Save the results file, which must not be truncated."""
+    original(tracker, *args, **kw)
+    _set_aside(tracker, "results.json", lambda path: _is_json(path.read_bytes()))
+
+
+def save_samples(
+    original: Callable[..., None], tracker: Any, task_name: str, samples: Sequence[Any], **kw: Any
+) -> None:
+    """Save the samples file of a task, which must not be truncated."""
+    original(tracker, task_name=task_name, samples=samples, **kw)
+
+    def is_whole(path: Path) -> bool:
+        with path.open("rb") as lines:
+            return sum(line.endswith(b"\n") for line in lines) >= len(samples)
+
+    _set_aside(tracker, f"samples_{task_name}.jsonl", is_whole)
+
+
+def _set_aside(tracker: Any, name: str, is_whole: Callable[[Path], bool]) -> None:
+    """Rename a file of this run that is not whole: lmms-eval only logs that writing failed.
+
+    A truncated file looks like one of a finished run, and makes every reader of its folder fail.
+    It is renamed instead of deleted, since its responses may have been expensive.
+    """
+    from loguru import logger
+
+    if not tracker.output_path:
+        return
+    try:
+        folder = Path(tracker.output_path, tracker.general_config_tracker.model_name_sanitized)
+        path = folder / f"{tracker.date_id}_{name}"
+        if not path.is_file() or is_whole(path):
+            return
+        path.rename(f"{path}.incomplete")
+    except Exception as error:  # an error of the plugin must not break lmms-eval
+        logger.debug("{} is not checked: {}", name, error)
+        return
+    logger.error(
+        "{} could not be written completely (the disk may be full), and is now named "
+        "{}.incomplete. Free space and run again: judge replies are cached, and so are responses "
+        "with --use_cache FOLDER",
+        path,
+        path.name,
+    )
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True
+
+
+def start_wandb(original: Callable[..., None], logger: Any, results: Any) -> None:
+    """Pass results to lmms-eval's W&B logger, with the versions of tasks as text.
+
+    W&B refuses a column of numbers and texts: a task without a version, which lmms-eval calls
+    ``Yaml``, next to one of our tasks would lose all tables of the run.
+    """
+    original(logger, results)
+    from lmms_rpts.host.wandb_tables import scored_tasks
+
+    versions = logger.results.get("versions")
+    if isinstance(versions, dict) and scored_tasks(results.get("configs") or {}):
+        logger.results["versions"] = {name: str(each) for name, each in versions.items()}
+
+
+def log_wandb_samples(
+    original: Callable[..., None], logger: Any, samples: Mapping[str, Sequence[Any]]
+) -> None:
+    """Log tables of all tasks, if any of them is ours.
+
+    In 0.7.3, lmms-eval's own function fails at the first task: it needs ``arguments``, which the
+    samples lost when they were saved.
+    """
+    from lmms_rpts.host.wandb_tables import log_tables, scored_tasks
+
+    log = log_tables if scored_tasks(logger.task_configs) else original
+    log(logger, samples)

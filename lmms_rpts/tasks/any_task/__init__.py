@@ -1,1 +1,0 @@
-"""Any generate_until task of lmms-eval, scored by RPTS under the name ``NAME_rpts``."""

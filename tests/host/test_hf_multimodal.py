@@ -1,0 +1,416 @@
+"""Likelihoods and generations of a real, tiny LLaVA."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from lmms_eval.models.simple.llava_hf import LlavaHf
+from PIL import Image
+from transformers import LlavaForConditionalGeneration, LlavaProcessor
+
+from lmms_rpts.host.hf_multimodal import HfMultimodal, cut, generation_options, read_images
+from tests.support.tables import table
+
+ON_CPU: dict[str, Any] = {"device": "cpu", "dtype": "float32", "attn_implementation": "eager"}
+OPTIONS = (" cat", " a much longer option", " x", " né")
+RED, BLUE = Image.new("RGB", (40, 30), "red"), Image.new("RGBA", (20, 50), "blue")
+DOCS = ([RED], [BLUE, RED], [], [BLUE])
+"""The images of documents."""
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tiny_llava: str) -> str:
+    return tiny_llava.partition(",")[0].removeprefix("pretrained=")
+
+
+@pytest.fixture(scope="module")
+def loaded(checkpoint: str) -> HfMultimodal:
+    return with_documents(HfMultimodal(checkpoint, **ON_CPU))
+
+
+@pytest.fixture
+def model(loaded: HfMultimodal) -> Iterator[HfMultimodal]:
+    yield loaded
+    loaded.batch_size = 1
+
+
+def with_documents(model: Any) -> Any:
+    model.task_dict = {"t": {"test": DOCS}}
+    return model
+
+
+def images_of(doc: Sequence[Any]) -> list[Any]:
+    return list(doc)
+
+
+def request(first: str, second: Any, doc_id: int = 0) -> Any:
+    return SimpleNamespace(args=(first, second, images_of, doc_id, "t", "test"))
+
+
+# --- likelihood ----------------------------------------------------------------------------------
+
+
+def by_hand(checkpoint: str, prompt: str, option: str, images: Sequence[Any]) -> list[float]:
+    """Log-probabilities of the option's bytes; the tiny LLaVA has one token per byte."""
+    processor = LlavaProcessor.from_pretrained(checkpoint)
+    model = LlavaForConditionalGeneration.from_pretrained(checkpoint, dtype=torch.float32)
+    text = f"{prompt}{option}"
+    pictures = {"images": [each.convert("RGB") for each in images]} if images else {}
+    inputs = processor(text=text, return_tensors="pt", **pictures)
+    with torch.no_grad():
+        logits = model.eval()(**inputs).logits[0]
+    ids = inputs["input_ids"][0].tolist()
+    count = len(option.encode())
+    logprobs = []
+    for at in range(len(ids) - count, len(ids)):
+        weights = [math.exp(value) for value in logits[at - 1].double().tolist()]
+        logprobs.append(math.log(weights[ids[at]] / sum(weights)))
+    return logprobs
+
+
+@table("doc_id, images", (0, 1), (1, 2), (2, 0))
+@table("option", *OPTIONS)
+def test_the_sum_of_log_softmax(
+    model: HfMultimodal, checkpoint: str, doc_id: int, images: int, option: str
+) -> None:
+    """Only the option's own tokens count: no prompt tokens and no end of turn."""
+    assert len(DOCS[doc_id]) == images
+    prompt = f"user: {'<image>' * images}What is it?assistant:"
+    expected = by_hand(checkpoint, prompt, option, DOCS[doc_id])
+    ((loss, greedy),) = model.loglikelihood([request("What is it?", option, doc_id)])
+    assert loss.tokens == len(expected)
+    assert loss.total == pytest.approx(sum(expected), abs=1e-4)
+    assert loss == pytest.approx(-sum(expected) / len(expected), abs=1e-4)
+    assert greedy is False
+
+
+def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
+    """Options of different lengths, documents with other images, in one batch or one by one."""
+    asked = [
+        request(f"Which{'?' * doc_id}", each, doc_id) for doc_id in range(4) for each in OPTIONS
+    ]
+    alone = model.loglikelihood(asked)
+    for size in (3, 4, 16):
+        model.batch_size = size
+        for order in (1, -1):
+            found = model.loglikelihood(asked[::order])[::order]
+            assert [loss.total for loss, _ in found] == pytest.approx(
+                [loss.total for loss, _ in alone], abs=1e-4
+            )
+            assert [loss.tokens for loss, _ in found] == [loss.tokens for loss, _ in alone]
+
+
+def test_images_matter(model: HfMultimodal) -> None:
+    red, both, none, blue = (
+        model.loglikelihood([request("Which?", " cat", doc_id)])[0][0] for doc_id in range(4)
+    )
+    assert len({round(each.total, 5) for each in (red, both, none, blue)}) == 4
+
+
+def test_greedy_options_are_known(model: HfMultimodal) -> None:
+    (said,) = model.generate_until([request("Go on", {"max_new_tokens": 8}, 0)])
+    while "\N{REPLACEMENT CHARACTER}" in said:  # bytes that are not valid UTF-8 cannot be an option
+        said = said.partition("\N{REPLACEMENT CHARACTER}")[0]
+    assert said
+    (right, is_right), (wrong, is_wrong) = model.loglikelihood(
+        [request("Go on", said, 0), request("Go on", f"{said[:-1]}~~", 0)]
+    )
+    assert (is_right, is_wrong) == (True, False)
+    assert right < wrong
+
+
+def test_the_sum_and_the_mean_choose_differently(model: HfMultimodal) -> None:
+    """A model that prefers the letter a: four likely tokens against a single less likely one."""
+    bias = torch.zeros(len(model.tokenizer))
+    for letter, value in {"a": 8.0, "b": 7.0}.items():
+        bias[model.tokenizer.convert_tokens_to_ids(letter)] = value
+    hook = model._model.model.lm_head.register_forward_hook(lambda *call: bias.expand_as(call[-1]))
+    found = model.loglikelihood([request("?", each) for each in ("aaaa", "b")])
+    hook.remove()
+    losses = [loss for loss, _ in found]
+    rest = math.log(math.exp(8) + math.exp(7) + len(model.tokenizer) - 2)
+    assert losses == pytest.approx([rest - 8, rest - 7], abs=1e-5)
+    assert [loss.total for loss in losses] == pytest.approx([4 * (8 - rest), 7 - rest], abs=1e-4)
+    assert np.argmin(losses) == 0
+    assert np.argmax([loss.total for loss in losses]) == 1
+
+
+@table(
+    "prompt, whole, span",
+    ([1, 5, 6], [1, 5, 6, 7, 8], (3, 5)),
+    ([1, 5, 6], [1, 5, 9, 8], (2, 4)),  # the last token merges with the answer's first
+    ([1, 5, 6, 2], [1, 5, 6, 7, 2], (3, 4)),  # the tokenizer ends each text with </s>
+    ([1, 5, 6], [1, 5, 6], (3, 3)),  # no answer
+    ([1, 5, 6, 2], [1, 5, 6, 2], (3, 3)),
+    ([], [7, 8], (1, 2)),  # nothing precedes the first token
+    ([1], [1, 7], (1, 2)),
+    ([1, 5, 6, 7, 8, 9, 10], [1, 11, 12], (1, 3)),
+)
+def test_the_continuation_is_what_the_prompt_does_not_have(
+    model: HfMultimodal, prompt: list[int], whole: list[int], span: tuple[int, int]
+) -> None:
+    """Ids 0 to 3 are <pad>, <s>, </s> and <image>."""
+    assert model._model._span(prompt, whole) == span
+
+
+@table(
+    "context, option",
+    ("", " x"),
+    ("?", ""),
+    ("<image> <image>", " x"),  # places for two images, but only one image
+    ("?", " <image>"),
+    ("\ud800", " \udfff"),
+    ("İſß ١٢٣", " <pad></s>"),
+)
+def test_odd_texts_end_no_run(model: HfMultimodal, context: str, option: str) -> None:
+    model.batch_size = 2
+    found = model.loglikelihood([request(context, option, 0), request("?", " x", 0)])
+    assert found[0][0].tokens > 0 or option == ""
+    assert math.isfinite(found[1][0])
+
+
+def test_unconditional_likelihoods_need_no_document(model: HfMultimodal) -> None:
+    """As lmms-eval requests them for its metric acc_mutual_info; and options that are functions."""
+    requests = [SimpleNamespace(args=("", " cat")), request("", lambda doc: f" {len(doc)}", 1)]
+    alone, counted = model.loglikelihood(requests)
+    assert alone[0] == pytest.approx(model.loglikelihood([request("", " cat", 2)])[0][0])
+    assert counted[0] == pytest.approx(model.loglikelihood([request("", " 2", 1)])[0][0])
+
+
+def test_models_without_likelihoods_are_refused(
+    model: HfMultimodal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model.config, "model_type", "paligemma")
+    with pytest.raises(NotImplementedError, match="attends to later tokens"):
+        model.loglikelihood([request("?", " x")])
+
+
+# --- prompts -------------------------------------------------------------------------------------
+
+OLD = "{% for m in messages %}<s>{{ m['content'] + '.</s>' }}{% endfor %}{{ 'A:\n' }}"
+
+
+def test_templates_of_text_get_the_images_as_tokens(checkpoint: str, tmp_path: Path) -> None:
+    """No doubled space if the template ends in white space, and no doubled first token."""
+    file = tmp_path / "old.jinja"
+    file.write_text(OLD, encoding="utf-8")
+    expected = {
+        "What?": "<s><image><image>\nWhat?.</s>A:\n",
+        "A <image> and <image>": "<s>A <image> and <image>.</s>A:\n",
+    }
+    for given in (str(file), OLD):
+        model = with_documents(HfMultimodal(checkpoint, chat_template=given, **ON_CPU))
+        for context, prompt in expected.items():
+            ((loss, _),) = model.loglikelihood([request(context, " x", 1)])
+            assert loss.total == pytest.approx(by_hand(checkpoint, prompt, "x", DOCS[1])[0])
+
+
+def test_without_a_template_the_prompt_is_the_context(
+    model: HfMultimodal, checkpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model._chat, "template", None)
+    (loss, _), (empty, _) = model.loglikelihood(
+        [request("What?", " x", 0), SimpleNamespace(args=("", ""))]
+    )
+    assert loss.total == pytest.approx(sum(by_hand(checkpoint, "<image>\nWhat?", " x", DOCS[0])))
+    assert empty == math.inf
+
+
+class Task:
+    """A task of lmms-eval with messages, which may begin the answer."""
+
+    def __init__(self, doc_to_messages: Any) -> None:
+        self.config = SimpleNamespace(doc_to_messages=doc_to_messages)
+
+    def doc_to_visual(self, doc: Any) -> list[Any]:
+        return list(doc)
+
+    def request(self, second: Any, doc_id: int) -> Any:
+        text = "User: q\nBot: yes\nUser: And now?\nBot: The answer is"
+        return SimpleNamespace(args=(text, second, self.doc_to_visual, doc_id, "t", "test"))
+
+
+def messages_of(doc: Any, prefill: bool = False) -> list[dict[str, Any]]:
+    images = [{"type": "image", "url": image} for image in doc]
+    turns: list[tuple[str, list[dict[str, Any]]]] = [
+        ("user", [*images, {"type": "text", "text": "q"}]),
+        ("assistant", [{"type": "text", "text": "yes"}]),
+        ("user", [{"type": "text", "text": "And now?"}]),
+        ("assistant", [{"type": "text", "text": "The answer is"}]),
+    ]
+    return [{"role": role, "content": content} for role, content in turns][: 4 if prefill else 3]
+
+
+@table("doc_id", 0, 1, 2)
+def test_turns_are_real_turns_and_the_last_begins_the_answer(
+    model: HfMultimodal, checkpoint: str, doc_id: int
+) -> None:
+    images = DOCS[doc_id]
+    prompt = f"user: {'<image>' * len(images)}qassistant: yesuser: And now?assistant: The answer is"
+    ((loss, _),) = model.loglikelihood([Task(messages_of).request(" x", doc_id)])
+    assert loss.total == pytest.approx(sum(by_hand(checkpoint, prompt, " x", images)), abs=1e-4)
+
+
+def test_a_task_whose_messages_cannot_begin_the_answer_is_asked_by_its_text(
+    model: HfMultimodal,
+) -> None:
+    asked = Task(lambda doc: []).request(" x", 0)
+    ((loss, _),) = model.loglikelihood([asked])
+    ((same, _),) = model.loglikelihood([request(asked.args[0], " x", 0)])
+    assert loss == same
+
+
+def test_rounds_are_real_turns_too(model: HfMultimodal) -> None:
+    def build(doc: Any, prefill: bool = False, round_idx: int = 0, **state: Any) -> Any:
+        messages = messages_of(doc, prefill)
+        done = state.get("previous_output"), None
+        return (messages, round_idx >= 2, *done) if round_idx else messages
+
+    task, settings = Task(build), {"max_new_tokens": 5}
+    first = model.generate_until([task.request(settings, 0)])
+    text, _, visual, *where = task.request(settings, 0).args
+    asked = SimpleNamespace(args=(text, settings, visual, None, *where))
+    assert model.generate_until_multi_round([asked]) == [first * 2]
+
+
+def test_a_template_that_is_not_there_is_told(checkpoint: str) -> None:
+    with pytest.raises(FileNotFoundError, match="/no/such/file"):
+        HfMultimodal(checkpoint, chat_template="/no/such/file", **ON_CPU)
+
+
+def test_images_are_read(tmp_path: Path) -> None:
+    BLUE.save(tmp_path / "blue.png")
+    assert [each.mode for each in read_images([BLUE, str(tmp_path / "blue.png")])] == ["RGB"] * 2
+    assert read_images(None) == []
+    for other in ("film.mp4", {"type": "video"}, b"bytes"):
+        with pytest.raises(ValueError, match="takes images, not"):
+            read_images([other])
+
+
+# --- generation ----------------------------------------------------------------------------------
+
+
+def test_llava_hf_says_the_same(model: HfMultimodal, checkpoint: str) -> None:
+    other = with_documents(LlavaHf(checkpoint, device_map="cpu", **ON_CPU))
+    settings = {"max_new_tokens": 12, "until": []}
+    asked = [
+        request("<image>\nWhat is it?", settings, 0),
+        request("<image> <image>\nWhat is the difference?", settings, 1),
+        request("<image>\nAnd this?", settings, 3),
+    ]
+    expected = other.generate_until(copy.deepcopy(asked))
+    before = copy.deepcopy(settings)
+    assert all(expected)
+    for size in (1, 3):
+        model.batch_size = size
+        assert model.generate_until(asked) == expected
+    assert settings == before  # otherwise --use_cache would not find the responses
+
+
+def test_batches_of_generations(model: HfMultimodal) -> None:
+    """With and without images, with different settings; results keep the order of requests."""
+    asked = [
+        request(f"Question{'?' * doc_id}", {"max_new_tokens": length, "temperature": 0}, doc_id)
+        for length in (3, 9)
+        for doc_id in range(4)
+    ]
+    alone = model.generate_until(asked)
+    model.batch_size = 4
+    assert model.generate_until(asked) == alone
+    assert all(alone)
+
+
+def rounds_of(count: int) -> Any:
+    """``doc_to_text`` of a task with ``count`` rounds; each prompt contains all earlier rounds."""
+
+    def doc_to_text(doc: Any, round_idx: int, previous_output: list[str], **info: Any) -> Any:
+        assert info["previous_round_info"] == (None if round_idx == 1 else round_idx - 1)
+        assert len(previous_output) == round_idx
+        context = " ".join([*previous_output, f"round {round_idx}"])
+        return list(doc), context, round_idx >= count, previous_output, round_idx
+
+    return doc_to_text
+
+
+def test_conversations_in_rounds(model: HfMultimodal) -> None:
+    """Each round equals a generation from its own prompt, also in batches of mixed lengths."""
+    settings = {"max_new_tokens": 4}
+    counts = (1, 3, 2, 2)
+    asked = [
+        SimpleNamespace(
+            args=(f"round {at}", settings, images_of, rounds_of(count), at, "t", "test")
+        )
+        for at, count in enumerate(counts)
+    ]
+    expected = []
+    for at, count in enumerate(counts):
+        said = model.generate_until([request(f"round {at}", settings, at)])
+        for number in range(1, count):
+            context = " ".join([*said, f"round {number}"])
+            said += model.generate_until([request(context, settings, at)])
+        expected.append(said)
+    for size in (1, 4):
+        model.batch_size = size
+        assert model.generate_until_multi_round(asked) == expected
+    assert model.generate_until_multi_round([]) == []
+
+
+def test_stop_strings_end_the_text(model: HfMultimodal) -> None:
+    whole = model.generate_until([request("Say", {"max_new_tokens": 12})])[0]
+    stop = whole[4]
+    cut_off = model.generate_until([request("Say", {"max_new_tokens": 12, "until": [stop, "~~"]})])
+    assert cut_off == [whole.partition(stop)[0]]
+
+
+@table(
+    "settings, expected",
+    ({}, {"do_sample": False, "max_new_tokens": 1024, "temperature": None, "top_k": None}),
+    (
+        {"temperature": 0, "top_p": 0.9, "max_new_tokens": 5.0},
+        {"do_sample": False, "max_new_tokens": 5, "top_p": None},
+    ),
+    (
+        {"temperature": 0.5, "top_p": None, "num_beams": 2, "image_aspect_ratio": "pad"},
+        {"do_sample": True, "temperature": 0.5, "num_beams": 2, "max_new_tokens": 1024},
+    ),
+    ({"do_sample": True}, {"do_sample": True, "max_new_tokens": 1024}),
+)
+def test_settings_of_generations(settings: dict[str, Any], expected: dict[str, Any]) -> None:
+    found = generation_options(settings)
+    assert found.items() >= expected.items()
+    if expected["do_sample"]:
+        assert found == expected
+
+
+@table(
+    "until, text",
+    (None, "a\n\nb END c"),
+    ("END", "a\n\nb "),
+    (["END", "\n\n", ""], "a"),
+    ([], "a\n\nb END c"),
+)
+def test_text_is_cut_at_stop_strings(until: Any, text: str) -> None:
+    assert cut("a\n\nb END c", until) == text
+
+
+@table(
+    "wrong, said",
+    ({"batch_size": "auto"}, "batch_size='auto'"),
+    ({"batch_size": 0}, "batch_size=0"),
+)
+def test_wrong_arguments_are_told(checkpoint: str, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        HfMultimodal(checkpoint, **{**ON_CPU, **wrong})
+
+
+def test_until_must_be_text() -> None:
+    with pytest.raises(ValueError, match="until=3"):
+        cut("a", 3)

@@ -1,1 +1,0 @@
-"""Drawing of the images that the demo bundles."""
