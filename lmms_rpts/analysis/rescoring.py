@@ -355,9 +355,9 @@ def plan_parts(extents: Sequence[Extent], name: str | None = None) -> tuple[Part
     """
     first, size = extents[0], max(each.stop - each.start for each in extents)
     whole = all(each.stop == each.total for each in extents)
-    alike = all((each.start, each.repeats) == (first.start, first.repeats) for each in extents)
+    same_range = all((each.start, each.repeats) == (first.start, first.repeats) for each in extents)
     cut = all(whole or each.stop == min(each.start + size, each.total) for each in extents)
-    if len(extents) == 1 or (alike and cut):
+    if len(extents) == 1 or (same_range and cut):
         tasks = [each.task for each in extents]
         groups = (group for group, members in _members().items() if members == {*tasks})
         name = name or next(groups, ",".join(tasks))

@@ -12,7 +12,7 @@ import typer
 from lmms_rpts.base.escaping import NONE, figure, interval, shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, spare
+from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, protect_inputs
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair
@@ -74,7 +74,7 @@ def _compared(
         )
     judged = read_run(run)
     rated = human or [Path(str(other))]
-    spare([judged], files, *(each.expanduser() for each in rated))
+    protect_inputs([judged], files, *(each.expanduser() for each in rated))
     if human or _holds_ratings(rated[0].expanduser()):
         return agreement_with_humans(judged, read_ratings(rated, judged))
     try:
@@ -86,7 +86,7 @@ def _compared(
             f"{other} contains neither human scores nor a run: pass a rating sheet (.csv), a file "
             "saved by the page of lmms-rpts rate, or a folder that lmms-eval wrote"
         )
-    spare([second], files)
+    protect_inputs([second], files)
     return agreement_of_judges(judged, second)
 
 

@@ -178,7 +178,7 @@ def check_outputs(paths: Iterable[Path]) -> None:
             fail_to_write(path, error)
 
 
-def spare(
+def protect_inputs(
     inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path, page_of: str = ""
 ) -> None:
     """Fail if an output file is one of the input files, or a page of another program.

@@ -16,8 +16,8 @@ from lmms_rpts.commands.common import (
     Validities,
     fail,
     image_advice,
+    protect_inputs,
     read_validities,
-    spare,
 )
 
 
@@ -68,7 +68,7 @@ def report(
         )
     files = read_validities(validity)
     found = read_all_runs(runs).every
-    spare(found, [output], *(each.path for each in files), page_of="report")
+    protect_inputs(found, [output], *(each.path for each in files), page_of="report")
     written = write_report(
         found,
         output.expanduser(),

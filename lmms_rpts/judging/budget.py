@@ -15,6 +15,7 @@ EXPECTED_OUTPUT = 80
 """Expected output tokens of a judge before its first reply."""
 
 _MILLION = 1_000_000
+# Chinese, Japanese and Korean characters and full-width forms: about one token each
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _MESSAGE, _PATCH = 4, 28
 """Approximate tokens that a chat template adds per message, and side of the image patch of one

@@ -48,7 +48,9 @@ def _cut_off(reply: Reply, most: int) -> str:
     return f"it was cut off after {made:,} tokens, the limit for this request"
 
 
+# A chat template may begin the thinking, so that the reply has its end only: "0.1?</think> 0.9"
 _THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+# "Score: 0.9 <think>or 0.1": thinking without an end, cut off
 _THINKING_BEGINS = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 
 
@@ -98,14 +100,17 @@ _LEFT_OUT = [
         (rf"(?:[≤≥<]|(?<![A-Za-z\"'-])>) ?{_NUMBER}", " "),
     )
 ]
+# "8/10", "4 out of 5", "1 (of 10)", "80 %"
 _VALUE = (
     rf"(?P<value>{_NUMBER})"
     rf"(?: ?(?P<percent>%)| {{0,3}}(?:/|\(?(?:out )?of) {{0,3}}(?P<of>{_NUMBER}))?"
 )
+# "Score: 0.8", "score is [0.8]", 得分为0.6, and the rest of the JSON key in '"score": 0.8'
 _LABEL = (
     r"(?:(?<![A-Za-z])scores?|(?<![A-Za-z])rating|分数|得分|评分|打分)[\"'>]{0,2}"
     r"[ \t]{0,4}(?:is|of|was|为|是)?[ \t]{0,4}[:=]?[ \t]{0,4}[\[(\"'“‹]{0,2}"
 )
+# "My final score: 0.8", 最终得分：0.8
 _MINE = r"(?:(?:final|overall|revised|corrected|my|the|最终|总|修正后的?)[ \t]?)?"
 # "1 + 0.5", "1 × 10^-1", "0.8 → 0", "1|10", "1 in 10", "1 over 2", "1‰", "1分之一"
 _NO_SUM = (
@@ -118,7 +123,9 @@ _STATED = re.compile(
     r"[>\])\"'”›分]{0,3}[ \t]{0,4}(?=$|[(.,;。，；—–]|- )",
     re.IGNORECASE | re.MULTILINE,
 )
+# "0.8", "(0.8)", "80 %" on a line of its own
 _ALONE = re.compile(rf"^[ \t\"'(<\[]*{_VALUE}[ \t\"'.。)>\]分]*$", re.IGNORECASE | re.MULTILINE)
+# "I give it a score of 0.2": a sentence that calls a number a score
 _MENTIONED = re.compile(rf"{_LABEL}{_VALUE}{_NO_SUM}", re.IGNORECASE)
 _ANY = re.compile(_VALUE, re.IGNORECASE)
 # "1" may be one of ten: 从0到10打分：1, "Score: 1 (on a scale from 1 to 5)"
@@ -195,12 +202,16 @@ def _in_range(match: re.Match[str]) -> float | None:
 
 W = TypeVar("W", bound=str)
 
+# "**Verdict:** Correct", "### Final verdict: `correct`", "Verdict: \\boxed{\\text{incorrect}}"
 _DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
 _VERDICT = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
+# "Incorrect.**", "\\boxed{correct}", “错误”。
 _CLOSING = r"[\s*_`\"“”'.。!)\]}]*"
 _LONGEST_LINE = 120
 _ENDS = (".", "。", "!", ":", ")", "”", '"', "*")
+# "So, <Yes>", 所以，<No>
 _SO = r"(?:(?:so|thus|hence|therefore)[, ]+|(?:因此|所以|故)[, ]?)"
+# "Therefore, the final answer is: `<Yes>`.", "My judgement: <No>"
 _NAMED = (
     r"(?:(?:the|my|final|最终) ?)*"
     r"(?:verdict|answer|judge?ment|decision|comparison|conclusion|result|判定|判断|答案|比较|结论)"
@@ -210,9 +221,13 @@ _MARK = re.compile(r"<(yes|no)>")
 _MARKED = re.compile(
     rf"(?:(?:[-•]\s)?{_DECOR}{_SO}?{_NAMED}|{_DECOR}{_SO})?{_DECOR}<(?:yes|no)>{_CLOSING}"
 )
+# "**No.**" as the last line
 _BARE = re.compile(rf"{_DECOR}(yes|no){_CLOSING}")
+# "Both say 5. <Yes>": before the mark ends a sentence; not "I can't say <Yes>"
 _AFTER_SENTENCE = re.compile(r"[.。!?][\s*_`]*")
+# "No, they differ. <Yes>": the sentence before the mark says the opposite
 _OPENING_WORD = re.compile(r"(?:^|[.。!?:,;])\s*(yes|no)\s*(?=[.。!?:,;])")
+# "<Yes> or" above "<No>": the instructions, repeated
 _OR = re.compile(r"(?:\bor|/|\||或)$")
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "lmms_rpts.judges"
 """The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
 
+# "gpt-4o", "org/model": the name of a model, and not of a kind of judge
 _MODEL = re.compile(r"[-/0-9]")
-"""What distinguishes the name of a model, such as gpt-4o, from that of a kind of judge."""
 
 # A "+" begins another judge only if a judge may follow: paths and models contain it as well.
 _JOINT = re.compile(r"\s*\+\s*(?=[A-Za-z][\w-]*(?::|\s*\+|\s*$))")

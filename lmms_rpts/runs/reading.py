@@ -261,7 +261,7 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
         for first, run in joined.items():
             if (
                 (run.model, run.source) == (part.model, part.source)
-                and record.alike(frozenset(run.scorings), frozenset(part.scorings))
+                and record.mergeable(frozenset(run.scorings), frozenset(part.scorings))
                 and not run.documents().keys() & part.documents().keys()
             ):
                 responses = _sorted((*run.responses, *part.responses))

@@ -146,8 +146,8 @@ def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str
                 if value is not None:  # a setting that these scores don't depend on
                     users.setdefault(value, []).append(run.label)
         if len(users) > 1:
-            told = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
-            differing.append(f"{name.replace('_', ' ')}: {told}")
+            shown = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
+            differing.append(f"{name.replace('_', ' ')}: {shown}")
     if not differing:
         return []
     return [f"scored in different ways, not comparable side by side. {'. '.join(differing)}"]
@@ -157,15 +157,15 @@ def same_rounds(
     models: Mapping[str, Sequence[RunOf[R]]], score: Callable[[R], float | None]
 ) -> list[str]:
     """Warnings about rounds that are copies of each other."""
-    told = []
+    copies = []
     for rounds in models.values():
         seen: dict[object, str] = {}
         for run in rounds:
             said = tuple((each.instance.key, each.text, score(each)) for each in run.responses)
             if said in seen:
-                told.append(f"{seen[said]} and {run.label} have identical responses: copies?")
+                copies.append(f"{seen[said]} and {run.label} have identical responses: copies?")
             seen.setdefault(said, run.label)
-    return told
+    return copies
 
 
 def differing_coverage(

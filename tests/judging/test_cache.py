@@ -219,7 +219,7 @@ def test_answers_of_earlier_releases_are_found(
 # ---- unusable files
 
 
-def filled(folder: Path, count: int = 400) -> Path:
+def filled(folder: Path, count: int = 60) -> Path:
     """A file with answers to other questions."""
     judge = ScriptedJudge(lambda text, call: f"{'because ' * 30}\nScore: 0.9")
     with opened(judge, folder) as engine:

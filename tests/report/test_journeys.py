@@ -418,6 +418,7 @@ def test_the_tree_and_the_steps(opened: Opened, browser: Any, runs: Path, tmp_pa
         reached.append(page.evaluate("document.activeElement.textContent.trim()"))
     assert (reached[0], reached[2]) == ("Image 0", "Text 0")
     assert reached[1].startswith("Conclusion 0 1.00")
+    press(page, "Escape")  # the preview of the leaf
     # All texts are in their boxes.
     wider = """Array.from(document.querySelectorAll(".open svg :is(.step, .leaf)"), (box) => {
       const room = box.querySelector("rect").getBoundingClientRect();

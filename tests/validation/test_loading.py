@@ -87,14 +87,16 @@ BROKEN: Mapping[str, Any] = {
 
 @table("field", *BROKEN)
 def test_up_to_one_percent_of_invalid_rows_are_counted(field: str, tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "x.json", [*make_rows(150), BROKEN[field]])
-    found = load_set(path)
-    assert (len(found.chains), dict(found.skipped)) == (150, {field: 1})
-    write_rows(path, [*make_rows(150), *[BROKEN[field]] * 2])
-    with pytest.raises(ReadError) as raised:
-        load_set(path)
-    assert "2 of 152 rows do not fit the layout processbench" in str(raised.value)
-    assert field.strip("()") in str(raised.value)
+    path = tmp_path / "x.json"
+    found = load_set(write_rows(path, [*make_rows(250), *[BROKEN[field]] * 2]))
+    assert (len(found.chains), dict(found.skipped)) == (250, {field: 2})
+    for faults, rows in ((3, 250), (1, 50)):
+        write_rows(path, [*make_rows(rows), *[BROKEN[field]] * faults])
+        with pytest.raises(ReadError) as raised:
+            load_set(path)
+        said = f"{faults} of {faults + rows} rows do not fit the layout processbench"
+        assert said in str(raised.value)
+        assert field.strip("()") in str(raised.value)
 
 
 @table("line", '{"id": "own-', '{"label": 0, "label": 1}')

@@ -17,9 +17,12 @@ from functools import lru_cache
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import JudgeRequest, RefusedError, Reply
 
+# What separates words: all but letters, digits and Chinese characters
 _LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
+# 3, 10:30, 2.5: numbers that a description must share with its fact
 _NUMBER = re.compile(r"\d{1,12}(?:[.:]\d{1,6})?")
+# "isn't", "unable", 不, 没; not "not only", 不仅, 差不多, 无论, 非常
 _NEGATION = re.compile(
     r"\b(?:not(?! only)|no|never|without|none|cannot|nobody|nothing|neither|nor|unable)\b|n['’]t\b"
     r"|(?<!差)不(?![仅但过断])|[没未]|无(?!论)|非(?!常)",
@@ -44,7 +47,9 @@ _COMMON_CHINESE = (
 )
 _COMMON = frozenset(_COMMON_ENGLISH.split())
 _CUT = str.maketrans(dict.fromkeys(_COMMON_CHINESE, " "))
+# "isn't", "they're", "it’s": the part after the word
 _SHORTENED = re.compile(r"(?:n['’]t|['’](?:s|re|ll|ve|d|m))\b")
+# A run of Chinese characters, or a word of other letters
 _RUN = re.compile(r"[\u4e00-\u9fff]+|[^\W\u4e00-\u9fff]+")
 
 # Coverage at or below which a conclusion counts as unrelated, and at or above which it follows.

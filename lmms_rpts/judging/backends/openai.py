@@ -19,6 +19,7 @@ from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.base.masking import LONGEST, MASK, RUN, mask, mask_images
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
+from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     Backend,
@@ -329,12 +330,12 @@ _BROKEN_OFF = (
     *("abort", "cancelled", "error", "network_error", "timeout"),
     "insufficient_system_resource",
 )
-_THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_SPOKEN = re.compile(r"</(?:think|thinking|thought|reasoning)>\s*\S", re.IGNORECASE)
 
+# "'response_format' is not supported", "guided decoding is off", "invalid grammar"
 FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
 """The form in which a reply was requested, as messages of servers name it."""
 
+# "Unsupported value: 'temperature' does not support 0", "Unsupported parameter: 'max_tokens'"
 _PARAMETER = re.compile(f"{FORM.pattern}|temperature|max_(?:completion_)?tokens", re.IGNORECASE)
 _NOT_UNDERSTOOD = (400, 422)
 _RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
@@ -487,7 +488,7 @@ def read_completion(content: bytes) -> Completion:
     text, cut = _text(message.get("content")), finish in _CUT
     # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
     silent = not text.strip() and len(text) < 100
-    silent = silent or bool(_THINKING.search(text) and not _SPOKEN.search(text))
+    silent = silent or bool(text.strip() and not strip_thinking(text).strip())
     thinks = message.get("reasoning_content") or message.get("reasoning")
     model = known.get("model")
     return (

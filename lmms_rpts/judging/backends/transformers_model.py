@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _MEDIA = ("boi_token", "image_token", "eoi_token", "video_token", "audio_token")
 """Attributes of processors and tokenizers; Gemma's images stand at the begin-of-image token."""
+# "[INST]" and "<end_of_turn>" stand in templates, but some tokenizers do not list them as special.
 _MARKUP = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")
-"""Markup of templates around messages that tokenizers do not list as special."""
 _ONE_DAY = "{%- macro strftime_now(format) -%}26 Jul 2024{%- endmacro -%}"
 """Some templates include the date; prompts must not change from day to day."""
 _PROBE = "Probe"
