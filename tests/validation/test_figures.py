@@ -48,6 +48,12 @@ def test_a_sample_keeps_the_shares_of_strata(limit: int | None) -> None:
         assert abs(got[stratum] - count * size / len(SET)) < 1
 
 
+def test_the_rest_goes_to_the_largest_remainders() -> None:
+    strata = [chain(at, name, False) for at, name in enumerate("a" * 50 + "b" * 30 + "c" * 20)]
+    # shares of 4: 2.0, 1.2 and 0.8
+    assert [each.stratum for each in draw(strata, 4, 0)] == ["a", "a", "b", "c"]
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=40), st.integers(1, 50))
 def test_any_sample_has_the_size_of_its_limit(kinds: list[tuple[str, bool]], limit: int) -> None:
     chains = [chain(at, *kind) for at, kind in enumerate(kinds)]
