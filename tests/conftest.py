@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
-from tests.support.dist import build_dist
 from tests.support.fork_server import AVAILABLE, ROOT
 from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
@@ -25,21 +24,16 @@ collect_ignore = ["real"]  # unless it is named, as make test-real does
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
 # Modules that take over 10 s on an idle machine. The first need the fork server, which takes 10 s
 # to start, only later.
-LONG = (
-    "tests/judging/test_hf_backend.py",
-    *("tests/test_readme.py", "tests/test_end_to_end.py", "tests/test_any_task_end_to_end.py"),
-    *("tests/test_reform_end_to_end.py", "tests/test_score.py", "tests/judging/test_cache.py"),
-    *("tests/test_judging_end_to_end.py", "tests/test_fork_server.py"),
-    *("tests/report/test_rating_page.py", "tests/report/test_browser.py"),
-    *("tests/test_score_any_run.py", "tests/host/test_any_task_faults.py", "tests/test_plugin.py"),
-    "tests/host/test_any_task_refusals.py",
-    *("tests/host/test_own_tasks.py", "tests/test_benchmarks.py", "tests/test_release.py"),
-    "tests/judging/test_openai_backend.py",
-    *("tests/test_likelihood_end_to_end.py", "tests/test_rome_end_to_end.py"),
-    *("tests/test_cmmath_end_to_end.py", "tests/tasks/test_cmmath_grading.py"),
-    *("tests/test_doctor.py", "tests/test_loggers.py", "tests/test_outside_benchmark.py"),
-    *("tests/test_two_nodes.py", "tests/test_site.py"),
-)
+LONG = [
+    "judging/hf_backend", "host/hf_multimodal", "readme", "end_to_end", "reform_end_to_end",
+    "any_task_end_to_end", "score", "judging/cache", "judging_end_to_end", "fork_server",
+    "report/rating_page", "report/browser", "score_any_run", "hostile_texts",
+    "host/any_task_faults", "plugin", "host/any_task_refusals", "host/own_tasks", "benchmarks",
+    "release", "judging/openai_backend", "likelihood_end_to_end", "rome_end_to_end",
+    "cmmath_end_to_end", "tasks/cmmath_grading", "doctor", "loggers", "outside_benchmark",
+    "saved_runs", "two_nodes", "site",
+]  # fmt: skip
+"""As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""
 forget_machine()
 gc.disable()  # collects nothing during test imports, but takes a third of their time
 
@@ -144,12 +138,6 @@ def fresh_demo(shared_folder: Path) -> Run:
 
 
 @pytest.fixture(scope="session")
-def release(shared_folder: Path) -> Path:
-    """A folder with ``dist``: the wheel and the source archive, and ``checkout``: their source."""
-    return build_once(shared_folder / "release", build_dist)
-
-
-@pytest.fixture(scope="session")
 def tiny_llava(shared_folder: Path) -> str:
     """Model arguments of ``llava_hf`` for a LLaVA with a few thousand random parameters."""
 
@@ -181,9 +169,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not hasattr(config, "workerinput"):
         return
     place = {module: at for at, module in enumerate(LONG)}
-    modules = [item.nodeid.partition("::")[0] for item in items]
-    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(LONG)))
-    if AVAILABLE and not place.keys().isdisjoint(modules):
+
+    def name(item: pytest.Item) -> str:
+        return item.nodeid.removeprefix("tests/").partition(".py::")[0].replace("test_", "")
+
+    items.sort(key=lambda item: place.get(name(item), len(LONG)))
+    if AVAILABLE and not place.keys().isdisjoint(map(name, items)):
         the_server().start()  # before the first test waits for it
 
 

@@ -18,7 +18,7 @@ from lmms_rpts.tasks.aggregation import Mean
 from tests.support import cmmath, rome
 from tests.support.foreign_task import OWN_FILTERS, response_to, write_foreign_task
 from tests.support.instances import write_folder
-from tests.support.lmms import TASKS_DIR, run_lmms_eval
+from tests.support.lmms import TASKS_DIR, Run, run_lmms_eval
 from tests.support.waiting import LONGEST
 
 PLAIN = """\
@@ -83,22 +83,42 @@ def read_offline_run(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_wandb_files_the_metrics_of_all_tasks(tmp_path: Path) -> None:
-    """A mixed run: a task of ours, a group of ours, and another package's task."""
-    env = write_data(tmp_path) | offline(tmp_path / "wandb")
-    (tmp_path / "plain.yaml").write_text(PLAIN.format(folder=env["RPTS_PATH"]), encoding="utf-8")
-    mine = [f"{STEPS}agree", f"{STEPS}disagree", "no idea"]
-    answers = {"plain": ["agree", "no", "agree"], "rpts_eval_en": mine, "rpts_eval_zh": mine}
+HOSTILE = "=1+1 <script>alert(1)</script> \ud800 \x00 \u202e \x1b[31m \n"
+MINE = [f"{STEPS}agree", HOSTILE + "x" * 10_000, f"{STEPS}disagree"]
+ANSWERS = {
+    "plain": ["agree", "no", "agree"],
+    "rpts_eval_en": MINE,
+    "rpts_eval_zh": MINE,
+    "rome_geo": MINE,
+    "cmmath": MINE * 2,
+}
+
+
+@pytest.fixture(scope="module")
+def wandb_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
+    """Tasks of ours, a group, another package's task and RPTS around one; and the files of W&B."""
+    folder = tmp_path_factory.mktemp("wandb")
+    env = write_data(folder) | offline(folder / "wandb") | {"LMMS_RPTS_EVIDENCE": "facts"}
+    task = write_foreign_task(folder, filters=OWN_FILTERS)
+    plain = PLAIN.format(folder=env["RPTS_PATH"])
+    (folder / "task" / "plain.yaml").write_text(plain, encoding="utf-8")
+    answers = ANSWERS | {"colours_rpts": [response_to(doc) for doc in task.documents]}
     done = run_lmms_eval(
-        tmp_path / "out",
+        folder / "out",
         *("--model", "replay"),
-        *("--model_args", write_responses(tmp_path / "responses.jsonl", answers)),
-        *("--tasks", "plain,rpts_eval", "--include_path", str(tmp_path)),
-        *("--wandb_args", "project=trial"),
+        *("--model_args", write_responses(folder / "responses.jsonl", answers)),
+        *("--tasks", "plain,rpts_eval,rome_geo,cmmath,colours_rpts"),
+        *("--include_path", task.include_path),
+        *("--wandb_args", "project=trial", "--wandb_log_samples"),
         env=env,
     )
-    filed = read_offline_run(tmp_path / "wandb")
-    assert set(done.results) == {"plain", "rpts_eval", "rpts_eval_en", "rpts_eval_zh"}
+    return done, folder / "wandb"
+
+
+def test_wandb_files_the_metrics_of_all_tasks(wandb_run: tuple[Run, Path]) -> None:
+    done, folder = wandb_run
+    filed = read_offline_run(folder)
+    assert set(done.results) == {*ANSWERS, "rpts_eval", "colours_rpts"}
     for task, metrics in done.results.items():
         numbers = {
             name.removesuffix(",none"): value
@@ -114,37 +134,13 @@ def test_wandb_files_the_metrics_of_all_tasks(tmp_path: Path) -> None:
     assert errors[0] > 0
 
 
-HOSTILE = "=1+1 <script>alert(1)</script> \ud800 \x00 \u202e \x1b[31m \n"
-
-
-def test_wandb_shows_scored_responses_in_tables(tmp_path: Path) -> None:
+def test_wandb_shows_scored_responses_in_tables(wandb_run: tuple[Run, Path]) -> None:
     """With --wandb_log_samples, also for the other task, on which lmms-eval's own logger fails."""
-    env = write_data(tmp_path) | offline(tmp_path / "wandb")
-    task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
-    (tmp_path / "task" / "plain.yaml").write_text(
-        PLAIN.format(folder=env["RPTS_PATH"]), encoding="utf-8"
-    )
-    mine = [f"{STEPS}agree", HOSTILE + "x" * 10_000, f"{STEPS}disagree"]
-    answers = {
-        "plain": ["agree"] * 3,
-        "rpts_eval_en": mine,
-        "rome_geo": mine,
-        "cmmath": mine * 2,
-        "colours_rpts": [response_to(doc) for doc in task.documents],
-    }
-    done = run_lmms_eval(
-        tmp_path / "out",
-        *("--model", "replay"),
-        *("--model_args", write_responses(tmp_path / "responses.jsonl", answers)),
-        *("--tasks", ",".join(answers), "--include_path", task.include_path),
-        *("--wandb_args", "project=trial", "--wandb_log_samples"),
-        env=env | {"LMMS_RPTS_EVIDENCE": "facts"},
-    )
-    tables = read_tables(tmp_path / "wandb")
-    assert set(tables) == {
-        "evaluation/eval_results",
-        *(f"{each}_eval_results" for each in answers),
-    }, done.output
+    done, folder = wandb_run
+    tables = read_tables(folder)
+    names = {f"{each}_eval_results" for each in (*ANSWERS, "colours_rpts")}
+    of_all = {"evaluation/eval_results", "evaluation/group_eval_results"}
+    assert set(tables) == names | of_all, done.output
     assert tables["plain_eval_results"][2] == {
         "doc_id": 2,
         "input": "The shop is closed.",
@@ -166,7 +162,7 @@ def test_wandb_shows_scored_responses_in_tables(tmp_path: Path) -> None:
         "first_error_text": None,
         "why": None,
         "tree": "Conclusion 0 (0.90): the shop is closed.\n  Text 0",
-        "response": mine[0],
+        "response": MINE[0],
     }
     assert hostile["rpts"] == 0.0
     assert hostile["tree"] == ""

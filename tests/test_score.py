@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +33,14 @@ from lmms_rpts.analysis.rescoring import (
     write_responses,
 )
 from lmms_rpts.cli import app
-from lmms_rpts.commands.score import EvaluationError, find_written, replay_command
+from lmms_rpts.commands.score import (
+    EvaluationError,
+    find_written,
+    own_warnings,
+    read_log,
+    replay_command,
+    results_table,
+)
 from lmms_rpts.runs import responses
 from lmms_rpts.runs.reading import model_name
 from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
@@ -65,16 +71,6 @@ def said(task: str, doc_id: int, response: Any = "x", **more: Any) -> dict[str, 
 
 
 # --- documents and calls -------------------------------------------------------------------------
-
-
-@table(
-    "counts, start, stop, repeats",
-    ({0: 1}, 0, 1, 1),
-    ({2: 3, 1: 3}, 1, 3, 3),
-    (dict.fromkeys(range(4), 1), 0, 4, 1),
-)
-def test_a_range_is_found(counts: dict[int, int], start: int, stop: int, repeats: int) -> None:
-    assert find_extent("t", counts, 4) == Extent("t", start, stop, 4, repeats)
 
 
 @table(
@@ -443,6 +439,8 @@ def test_the_samples_of_a_run_score_as_they_did(original: Run, tmp_path: Path) -
     assert read_run(folder).model == "counted"
     assert "14 documents\nScoring counted, judge: lexical" in done.stdout
     assert "|right_for_wrong_reason" in done.stdout, "lmms-eval's table is shown"
+    assert "INFO" not in done.stdout, "its log is not, without --verbose"
+    assert "Judging steps" in done.stdout or "Reading the reasoning" in done.stdout
 
 
 @pytest.mark.slow
@@ -469,28 +467,19 @@ def test_responses_from_elsewhere(original: Run, counted: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_predictions_of_some_documents(counted: Path, tmp_path: Path) -> None:
-    some = ("--tasks", "rpts_demo", "--offset", "2", "--limit", "3")
-    scored = replay(tmp_path / "scored", counted, *some)
-    replay(tmp_path / "predicted", counted, *some, "--predict_only")
-    again, _ = score(tmp_path / "again", tmp_path / "predicted", "--judge", "lexical")
-    assert "rpts_demo: 3 documents, from doc_id 2 to 4 of 14" in again.output
-    assert_same(scored, again, "rpts_demo")
-
-
-@pytest.mark.slow
-def test_several_responses_to_each_document(tmp_path: Path) -> None:
-    rows = [
-        json.loads(line)
-        for name in ("careful", "lucky")
-        for line in (DEMO / f"{name}.jsonl").read_text().splitlines()
-    ]
+def test_predictions_of_some_documents_with_several_responses(tmp_path: Path) -> None:
+    files = (DEMO / f"{name}.jsonl" for name in ("careful", "lucky"))
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     both = write(tmp_path / "both.jsonl", *rows)
-    twice = replay(tmp_path / "twice", both, "--tasks", "rpts_demo", "--repeats", "2")
-    (samples,) = twice.folder.rglob("*_samples_rpts_demo.jsonl")
-    again, _ = score(tmp_path / "again", samples, "--judge", "lexical")
-    assert "14 documents, 2 responses to each" in again.output
-    assert_same(twice, again, "rpts_demo")
+    some = ("--tasks", "rpts_demo", "--offset", "2", "--limit", "3", "--repeats", "2")
+    scored = replay(tmp_path / "scored", both, *some)
+    predicted = replay(tmp_path / "predicted", both, *some, "--predict_only")
+    (samples,) = predicted.folder.rglob("*_samples_rpts_demo.jsonl")
+    again, _ = score(tmp_path / "again", samples, "--judge", "lexical", "--verbose")
+    said = "rpts_demo: 3 documents, from doc_id 2 to 4 of 14, 2 responses to each"
+    assert said in again.output
+    assert "INFO" in again.output
+    assert_same(scored, again, "rpts_demo")
     assert all(len(records) == 2 for records in again.records("rpts_demo").values())
 
 
@@ -569,13 +558,7 @@ def processes_with(value: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "everybody", "status"),
-    [
-        (signal.SIGINT, True, 130),
-        (signal.SIGINT, False, 130),
-        (signal.SIGTERM, False, 143),
-        (signal.SIGHUP, False, 129),
-    ],
+    ("number", "everybody", "status"), [(signal.SIGINT, True, 130), (signal.SIGHUP, False, 129)]
 )
 def test_an_interrupt_ends_all_processes(
     synthetic: tuple[Path, Path],
@@ -633,18 +616,27 @@ def test_an_interrupt_ends_all_processes(
         assert "To start again" in said or f"cached in {cache}" in said
 
 
-def test_the_log_of_lmms_eval_is_shown_on_request(tmp_path: Path) -> None:
-    samples = tmp_path / "samples.jsonl"
-    lines = [{"task": "rpts_demo", "doc_id": at, "response": "agree"} for at in range(14)]
-    samples.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    command = [COMMAND, "score", str(samples), "--judge", "lexical"]
-    quiet = run([*command, "-o", str(tmp_path / "quiet")])
-    assert quiet.returncode == 0, quiet.stdout
-    assert "Judging steps" in quiet.stdout or "Reading the reasoning" in quiet.stdout
-    assert "|rpts_demo" in quiet.stdout
-    assert "INFO" not in quiet.stdout
-    assert tempfile.gettempdir() + "/lmms-rpts-" not in quiet.stdout
-    loud = run([*command, "--verbose", "-o", str(tmp_path / "loud")])
-    assert loud.returncode == 0, loud.stdout
-    assert "INFO" in loud.stdout
-    assert "|rpts_demo" in loud.stdout
+# --- what is shown of lmms-eval's log -----------------------------------------------------------
+
+_LINE = "2026-11-23 02:00:00 | {} | lmms_rpts.{}:f:1 - {}\n"
+
+
+def test_warnings_are_found_in_the_whole_log_with_all_their_lines(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    early = _LINE.format("WARNING", "settings", "The first.")
+    noise = "2026-11-23 02:00:00 | INFO | lmms_eval.x:f:1 - noise\n" * 9_000
+    late = _LINE.format("ERROR", "filters.isolation", "Please report this:") + "Traceback\n  line\n"
+    other = "2026-11-23 02:00:00 | WARNING | lmms_eval.x:f:1 - not ours\n"
+    log.write_text(early + noise + late + other + early, encoding="utf-8")
+    assert own_warnings(read_log(log)) == ["The first.", "Please report this:\nTraceback\n  line"]
+
+
+def test_nothing_steers_the_terminal(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(_LINE.format("WARNING", "x", "a\x1b]0;b\x07c\x9b"), encoding="utf-8")
+    shown = "".join(own_warnings(read_log(log))) + results_table("|a\x1b[2J\x9b|")
+    assert not any(mark in shown for mark in "\x1b\x07\x9b")
+
+
+def test_a_log_that_is_not_there_has_no_warnings(tmp_path: Path) -> None:
+    assert own_warnings(read_log(tmp_path / "log")) == []

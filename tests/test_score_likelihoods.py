@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,9 @@ from typer.testing import CliRunner, Result
 from lmms_rpts.analysis.rescoring import plan_any_run, plan_rescoring, plan_score
 from lmms_rpts.cli import app
 from lmms_rpts.runs.responses import LikelihoodError, ResponsesError, read_responses
-from tests.support.lmms import run
 from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
-COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 DATE = "20260101_000000"
 # As lmms-eval saves what models return for answer options: a likelihood, whether it is the largest.
 OPTIONS = [[["-3.5", "False"]], [["-0.25", "True"]]]
@@ -58,21 +55,6 @@ def test_beside_responses_to_a_task_of_ours_they_are_ignored(tmp_path: Path) -> 
     found = plan_rescoring([tmp_path])
     assert found.passed_over == ("arc_easy", "piqa")
     assert (found.responses, found.parts) == (alone.responses, alone.parts)
-
-
-@pytest.mark.slow
-def test_a_folder_with_both_is_scored(tmp_path: Path) -> None:
-    (ours,) = (SAVED / "careful").glob("*_samples_*.jsonl")
-    samples_of_ours = tmp_path / "run" / ours.name
-    samples_of_ours.parent.mkdir()
-    samples_of_ours.write_bytes(ours.read_bytes())
-    likelihoods(tmp_path / "run")
-    arguments = [str(tmp_path / "run"), "--judge", "lexical", "-o", str(tmp_path / "out")]
-    done = run([COMMAND, "score", *arguments])
-    assert done.returncode == 0, done.stdout
-    assert "Ignored: responses to arc_easy" in done.stdout
-    written = [path.name for path in (tmp_path / "out").glob("*_samples_*.jsonl")]
-    assert [name.partition("_samples_")[2] for name in written] == ["rpts_demo.jsonl"]
 
 
 def test_beside_free_text_of_other_tasks_a_task_must_be_chosen(tmp_path: Path) -> None:
@@ -115,7 +97,6 @@ def test_likelihoods_are_no_responses(tmp_path: Path, row: dict[str, Any]) -> No
 
 @table(
     "row, texts",
-    ({"filtered_resps": ["True", "False"]}, ["True", "False"]),
     ({"filtered_resps": ["2.5", "True"]}, ["2.5", "True"]),
     ({"response": ["-1", "True"]}, ["-1", "True"]),
     ({"resps": [["-1", "0"]]}, ["-1", "0"]),

@@ -125,7 +125,7 @@ def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES
         else:
             pairs.append(_pair(response, rated.step, score, rated.score, None))
     if not pairs:
-        raise RunError(f"{ratings.source}: nothing to compare with {run.label}: {_told(left)}")
+        raise RunError(f"{ratings.source}: nothing to compare with {run.label}: {_reasons(left)}")
     raters = count(len(ratings.raters), "rater")
     blank = f", {count(ratings.unrated, 'blank score')}" if ratings.unrated else ""
     return Agreement(
@@ -173,8 +173,8 @@ def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement
     left["response only in the second run"] += sum(len(each.steps) for each in others.values())
     if not pairs:
         raise RunError(
-            f"Nothing to compare between {_described(a)} and {_described(b)}: {_told(left)}. Pass "
-            "two runs of the same responses; lmms-rpts score scores saved responses again"
+            f"Nothing to compare between {_described(a)} and {_described(b)}: {_reasons(left)}. "
+            "Pass two runs of the same responses; lmms-rpts score scores saved responses again"
         )
     return Agreement(
         names=("first", "second"),
@@ -239,6 +239,6 @@ def _described(run: Run) -> str:
     return f"{run.label}, judged by {'; '.join(dict.fromkeys(judges))}"
 
 
-def _told(left: Counter[str]) -> str:
+def _reasons(left: Counter[str]) -> str:
     """Reasons why steps were left out, the most frequent first."""
     return "; ".join(f"{reason}: {n}" for reason, n in (+left).most_common()) or "no steps"

@@ -167,15 +167,15 @@ class _Tally:
         prompts = self._prompts
         kind = Reading if doc["answer"] in STANCES else QuestionReading
         reading = kind(mode, can_ask=True, prompts=prompts)
-        transformed = tidied(self._hold(reading.read(response, doc), doc), MAX_STEPS)
+        transformed = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
         plan = Plan.of(transformed, doc, self._evidence)
         for query in plan.queries:
-            self._hold(ask_about_step(query, doc, prompts), doc)
+            self._finished(ask_about_step(query, doc, prompts), doc)
         if plan.has_root_question:
-            self._hold(ask_about_root(plan, doc, prompts), doc)
+            self._finished(ask_about_root(plan, doc, prompts), doc)
         return self._need
 
-    def _hold(self, dialogue: Dialogue[T], doc: Doc) -> T:
+    def _finished(self, dialogue: Dialogue[T], doc: Doc) -> T:
         try:
             request, first = next(dialogue), True
             while True:

@@ -112,7 +112,7 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
         raise RunError("No rating file was passed")
     documents = run.documents()
     steps: dict[StepKey, dict[str, float]] = {}
-    places: dict[tuple[StepKey, str], str] = {}
+    rated_at: dict[tuple[StepKey, str], str] = {}
     unrated = 0
     for path in paths:
         try:
@@ -126,7 +126,7 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
                 continue
             rated_here += 1
             name = rater or ("" if len(paths) == 1 else str(path))
-            first = places.setdefault((key, name), where)
+            first = rated_at.setdefault((key, name), where)
             if first != where:
                 by = f" by {shorten(name)!r}" if name else ""
                 raise RunError(f"{where}: this step was already scored{by} in {first}")

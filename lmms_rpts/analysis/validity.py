@@ -198,32 +198,32 @@ def _judge_lines(note: ValidityNote) -> Iterator[str]:
         yield f"{said}: the error rates of the judge of {note.run} are unknown"
     created = f", {shorten(note.created, 20)}" if note.created else ""
     for each in note.sets:
-        told = []
+        parts = []
         if each.missed:
-            told.append(f"scores {interval(each.missed, '.1%')} of the wrong steps as sound")
+            parts.append(f"scores {interval(each.missed, '.1%')} of the wrong steps as sound")
         if each.false_alarms:
-            told.append(f"scores {interval(each.false_alarms, '.1%')} of the sound steps as wrong")
+            parts.append(f"scores {interval(each.false_alarms, '.1%')} of the sound steps as wrong")
         if each.auc:
             doubt = f", {each.doubt}" if each.doubt else ""
-            told.append(f"AUC {interval(each.auc, '.2f')}{doubt}")
-        if told:
+            parts.append(f"AUC {interval(each.auc, '.2f')}{doubt}")
+        if parts:
             name = set_title(shorten(each.name, _LONGEST), each.blind)
             source = f"{each.n_steps:,} labelled steps; {note.file}{created}"
-            yield f"{judge} on {name} ({source}): {'; '.join(told)}"
+            yield f"{judge} on {name} ({source}): {'; '.join(parts)}"
 
 
 def _share_line(note: ValidityNote) -> str | None:
     """The corrected share of wrong steps; None if nothing can be said about it."""
-    told = []
+    parts = []
     for each in note.sets:
         name, share = set_title(shorten(each.name, _LONGEST), each.blind), each.corrected
         if share is not None and share.refused:
-            told.append(f"not corrected by {name} ({share.refused})")
+            parts.append(f"not corrected by {name} ({share.refused})")
         elif share is not None:
-            told.append(f"corrected by {name} {interval(share, '.1%')}")
-    if not told or note.called_wrong is None:
+            parts.append(f"corrected by {name} {interval(share, '.1%')}")
+    if not parts or note.called_wrong is None:
         return None
     return (
         f"{note.run}: {note.called_wrong:.1%} of {note.n_steps:,} inference steps scored below "
-        f"{THRESHOLD:g} in the first call; {'; '.join(told)}"
+        f"{THRESHOLD:g} in the first call; {'; '.join(parts)}"
     )

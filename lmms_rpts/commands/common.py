@@ -178,14 +178,14 @@ def check_outputs(paths: Iterable[Path]) -> None:
             fail_to_write(path, error)
 
 
-def spare(
+def protect_inputs(
     inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path, page_of: str = ""
 ) -> None:
     """Fail if an output file is one of the input files, or a page of another program.
 
     ``page_of``: the command that writes pages to ``outputs``; it may overwrite only its own.
     """
-    from lmms_rpts.report.written_by import may_overwrite
+    from lmms_rpts.report.frame import may_overwrite
     from lmms_rpts.runs.reading import results_beside
 
     samples = [file for run in inputs for file in run.files]

@@ -19,8 +19,8 @@ from lmms_rpts.commands.common import (
     check_suffixes,
     fail,
     outputs,
+    protect_inputs,
     read_validities,
-    spare,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def compare(
     with Console(stderr=True).status("Reading and comparing the runs ..."):
         grading, a, b = _read(run_a, run_b, by, benchmark, task)
         known = read_validities(validity)
-        spare([a, b], files, *(each.path for each in known))
+        protect_inputs([a, b], files, *(each.path for each in known))
         found = compare_runs(a, b, grading=grading)
         judges = validity_notes([a, b], known) if grading is GRADING else []
     differences = {each.metric: _figures(each) for each in found.metrics}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Runs, fail, spare
+from lmms_rpts.commands.common import Runs, fail, protect_inputs
 
 
 def export(
@@ -34,7 +34,7 @@ def export(
     found = there.every
     if not by_response and "rpts" not in there:
         fail("These runs have no reasoning steps: use --responses for one row per response")
-    spare(found, [output])
+    protect_inputs(found, [output])
     frame = responses_frame(found) if by_response else steps_frame(found)
     size = write_frame(frame, output)
     responses = sum(len(run.responses) for run in found)

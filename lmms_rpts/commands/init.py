@@ -159,7 +159,7 @@ def _from_file(
     typer.echo(f"Fields: {listed(changed, '; ')}.")
     reason = "detected; --answer changes it" if answer is None else "set with --answer"
     typer.echo(f"Form of the answers: {form} ({reason}).")
-    _tell_left_out(table, mapping)
+    _print_left_out(table, mapping)
     rows, pictures = collect_images(table, rows, images)
     _, faults = check_instances(rows, form, mapping)
     remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(pictures.faults)
@@ -199,7 +199,7 @@ def _names(names: Sequence[str]) -> str:
     return shown + (f" and {more} more" if more > 0 else "")
 
 
-def _tell_left_out(table: Table, mapping: Mapping[str, str]) -> None:
+def _print_left_out(table: Table, mapping: Mapping[str, str]) -> None:
     """Print the unused fields of the user, and those among them that may be images."""
     used = {*mapping.values(), *string.ascii_uppercase}  # options may be in columns A, B, ...
     unused = [name for name in table.names if name not in used]

@@ -13,7 +13,7 @@ from lmms_rpts.commands.common import (
     OneRun,
     check_suffixes,
     image_advice,
-    spare,
+    protect_inputs,
 )
 
 
@@ -42,7 +42,7 @@ def rate(
 
       lmms-rpts rate results/small -o rate.html
 
-      lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
+      lmms-rpts agreement results/small ratings-ann.json ratings-bob.json
     """
     check_suffixes([output], (".html", ".htm"))
     from lmms_rpts.analysis.ratings import draw_sample
@@ -51,7 +51,7 @@ def rate(
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     found = read_run(run)
-    spare([found], [output], page_of="rate")
+    protect_inputs([found], [output], page_of="rate")
     sample = draw_sample(found, steps, seed)
     recorded = recorded_images([found])
     written = write_rating_page(

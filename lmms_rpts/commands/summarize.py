@@ -18,8 +18,8 @@ from lmms_rpts.commands.common import (
     check_suffixes,
     fail,
     outputs,
+    protect_inputs,
     read_validities,
-    spare,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def summarize(
         chosen = get_benchmark(benchmark) if benchmark else None
         known = read_validities(validity)
         there = read_all_runs(runs)
-        spare(there.every, files, *(each.path for each in known))
+        protect_inputs(there.every, files, *(each.path for each in known))
     titles = {name: get_benchmark(name).title for name in there}
     of = {name: grading_of(name) for name in there if chosen is None or name == chosen.name}
     if chosen and not of:

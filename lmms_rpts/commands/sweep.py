@@ -15,7 +15,7 @@ from rich.console import Console
 from lmms_rpts.base.escaping import did_you_mean, figure
 from lmms_rpts.base.sheet import Best, Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, outputs, spare
+from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, outputs, protect_inputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +82,7 @@ def sweep(
     files = check_suffixes(output, _SUFFIXES)
     with Console(stderr=True).status("Reading the run and recomputing scores ..."):
         found = read_runs(runs)
-        spare(found, files)
+        protect_inputs(found, files)
         parts = [_part(run, task) for run in found]
         rows = {part.label: sweep_rows(part, decays, heights, threshold) for part in parts}
         guarded = {part.label: guarded_mean(part) for part in parts}

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmms_rpts.base.escaping import count, did_you_mean, listed, shorten
-from lmms_rpts.commands.common import Runs, check_outputs, check_suffixes, fail, spare, write_file
+from lmms_rpts.commands.common import (
+    Runs,
+    check_outputs,
+    check_suffixes,
+    fail,
+    protect_inputs,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
@@ -75,7 +82,7 @@ def tree(
     check_suffixes([output], (".svg",), plotted=())
     check_outputs([output])
     found = read_runs(runs)
-    spare(found, [output])
+    protect_inputs(found, [output])
     name = _task(found, instance, task)
     chosen = [(run, _response(run, instance, name, doc_id, repeat)) for run in found]
     trees = _trees(chosen, gold, Sizes(node=node_width, lines=lines))

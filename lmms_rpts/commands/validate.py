@@ -20,7 +20,7 @@ from lmms_rpts.commands.common import (
     complain,
     fail,
     outputs,
-    spare,
+    protect_inputs,
 )
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def validate(
         if given := [name for name, value in others.items() if value]:
             fail(f"--compare cannot be combined with {', '.join(given)}")
         check_outputs(files)
-        spare([], files, *compare)
+        protect_inputs([], files, *compare)
         judged = [read_validity_file(each).validity for each in compare]
         compared_output(compare_judges(*judged)).deliver(files)
         return
@@ -150,8 +150,8 @@ def validate(
         return
     check_outputs((*files, *pages))
     labelled = [file for each in sets for file in each.files]
-    spare([], files, *labelled)
-    spare([], pages, *labelled, page_of="validate")
+    protect_inputs([], files, *labelled)
+    protect_inputs([], pages, *labelled, page_of="validate")
     try:
         found = run.validate(plan)
     except KeyboardInterrupt:

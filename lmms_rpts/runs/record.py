@@ -129,7 +129,7 @@ class Record(Model):
         return self.settings
 
     @classmethod
-    def alike(cls, one: AbstractSet[Any], other: AbstractSet[Any]) -> bool:
+    def mergeable(cls, one: AbstractSet[Any], other: AbstractSet[Any]) -> bool:
         """Whether parts with these settings can belong to one run."""
         return one == other
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from lmms_rpts.base.escaping import listed
+from lmms_rpts.base.escaping import NONE as NONE
+from lmms_rpts.base.escaping import interval, listed
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import R
@@ -47,24 +48,11 @@ def mean_tokens(rounds: Sequence[Iterable[int | None]]) -> Figure:
     return Figure(means[0], n=len(counts[0])) if len(counts) == 1 else over_rounds(means)
 
 
-NONE = "–"
-"""Text for a missing number."""
-
-
-def figure_parts(figure: Figure) -> tuple[str, str]:
-    """A share and its interval or deviation, as text."""
-    if figure.value is None:
-        return NONE, ""
-    if figure.sd is not None:
-        return f"{figure.value:.3f}", f"± {figure.sd:.3f}"
-    if figure.low is not None and figure.high is not None:
-        return f"{figure.value:.3f}", f"[{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{figure.value:.3f}", ""
-
-
 def figure_text(figure: Figure) -> str:
     """A share with its interval or deviation."""
-    return " ".join(filter(None, figure_parts(figure)))
+    if figure.value is not None and figure.sd is not None:
+        return f"{figure.value:.3f} ± {figure.sd:.3f}"
+    return interval(figure, ".3f", ".2f")
 
 
 def token_text(figure: Figure) -> str:
@@ -146,8 +134,8 @@ def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str
                 if value is not None:  # a setting that these scores don't depend on
                     users.setdefault(value, []).append(run.label)
         if len(users) > 1:
-            told = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
-            differing.append(f"{name.replace('_', ' ')}: {told}")
+            shown = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
+            differing.append(f"{name.replace('_', ' ')}: {shown}")
     if not differing:
         return []
     return [f"scored in different ways, not comparable side by side. {'. '.join(differing)}"]
@@ -157,15 +145,15 @@ def same_rounds(
     models: Mapping[str, Sequence[RunOf[R]]], score: Callable[[R], float | None]
 ) -> list[str]:
     """Warnings about rounds that are copies of each other."""
-    told = []
+    copies = []
     for rounds in models.values():
         seen: dict[object, str] = {}
         for run in rounds:
             said = tuple((each.instance.key, each.text, score(each)) for each in run.responses)
             if said in seen:
-                told.append(f"{seen[said]} and {run.label} have identical responses: copies?")
+                copies.append(f"{seen[said]} and {run.label} have identical responses: copies?")
             seen.setdefault(said, run.label)
-    return told
+    return copies
 
 
 def differing_coverage(

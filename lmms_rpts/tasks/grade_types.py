@@ -1,7 +1,7 @@
 """How a benchmark's grades are summarized, and how a report shows its questions and answers.
 
-A benchmark describes its records with a `Display` in its `Grading`. Without one, the fields that
-records usually have are shown.
+A benchmark describes its records with a `Display` in its `Grading`. Without one, question and gold
+answer are read from the samples.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Column(NamedTuple):
 
     head: str
     text: Callable[[Figures], str]
-    speaks: Callable[[Figures], bool] = lambda figures: True
+    informative: Callable[[Figures], bool] = lambda figures: True
     best: Callable[[Sequence[Figures]], Collection[str]] = lambda models: ()
     words: str = ""
 
@@ -133,11 +133,6 @@ class Listing(NamedTuple):
         """The texts of an entry by the headings of their columns."""
         shown = {each.head: each.text(entry[each.name]) for each in self.values if each.head}
         return {"run": entry["run"], **shown}
-
-
-_QUESTIONS = ("question", "statement", "problem", "text")
-_GOLD = ("reference", "gold", "target", "answer", "answers")
-_FINAL = ("final_answer", "answer", "prediction")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,23 +223,16 @@ class ShownAnswer:
     by_option: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
-def usual_question(record: Any) -> ShownQuestion:
-    """The question of a record from the fields that instances usually have."""
-    instance = record.instance
-    return ShownQuestion(
-        text=_first_text(instance, _QUESTIONS),
-        options=_texts(instance, "options"),
-        gold=next(filter(None, (_texts(instance, name) for name in _GOLD)), ()),
-        language=_first_text(instance, ("language",)),
-        images=_texts(instance, "images"),
-    )
+def question_in_samples(record: Any) -> ShownQuestion:
+    """Nothing of the record: question and gold answer are read from the samples."""
+    return ShownQuestion()
 
 
-def usual_answer(record: Any) -> ShownAnswer:
-    """The answer of a record from the fields that records usually have."""
+def score_only(record: Any) -> ShownAnswer:
+    """The score of a record, and who graded."""
     score = getattr(record, record.SCORE, None)
     grade = ShownGrade(grader=record.settings.judge, value=score, counts=True, error=record.reason)
-    return ShownAnswer(final=_first_text(record, _FINAL) or None, grades=(grade,))
+    return ShownAnswer(grades=(grade,))
 
 
 def right_or_wrong(record: Any) -> str:
@@ -274,25 +262,12 @@ class Display:
         filters: further breakdowns, shown only as filters.
     """
 
-    question: Callable[[Any], ShownQuestion] = usual_question
-    answer: Callable[[Any], ShownAnswer] = usual_answer
+    question: Callable[[Any], ShownQuestion] = question_in_samples
+    answer: Callable[[Any], ShownAnswer] = score_only
     together: Callable[[Sequence[Any]], Mapping[str, str]] = no_more
     scale: Callable[[Any], str] = right_or_wrong
     by: Sequence[str] | None = None
     filters: Sequence[str] = ()
-
-
-def _first_text(value: object, names: Sequence[str]) -> str:
-    found = (getattr(value, name, None) for name in names)
-    return next((each for each in found if isinstance(each, str) and each), "")
-
-
-def _texts(value: object, name: str) -> tuple[str, ...]:
-    found = getattr(value, name, None)
-    listed = (found,) if isinstance(found, str) else found
-    if not isinstance(listed, list | tuple):
-        return ()
-    return tuple(each for each in listed if isinstance(each, str) and each)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,7 +284,7 @@ class Grading:
         by_task: each task is summarized separately.
         same_questions: tasks that ask the same questions in other ways.
         questions: a word for them.
-        places: order of values; other values come after them.
+        order: of values; other values come after them.
         settings: names of settings that must be the same in all runs.
         counts: predicates by name; the records for which one is true are counted.
         more: further metrics and counts of some responses, for a name and value of a breakdown.
@@ -335,7 +310,7 @@ class Grading:
     by_task: bool = False
     same_questions: bool = True
     questions: str = "questions"
-    places: Sequence[str] = ()
+    order: Sequence[str] = ()
     settings: Sequence[str] = ()
     counts: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     more: Callable[[Rounds, str, str | None], tuple[Mapping[str, Figure], Counts]] | None = None

@@ -26,7 +26,6 @@ from lmms_rpts.tasks.cmmath import verifier as cmmath_verifier
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.cmmath.record import process_results as process_cmmath
-from lmms_rpts.tasks.rome import filter as rome_filter
 from lmms_rpts.tasks.rome import verifier as rome_verifier
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
@@ -106,19 +105,6 @@ def test_a_fault_in_any_stage_leaves_one_response_unscored(
     assert said.count("Traceback") == 1
     assert "2 internal errors in total" in said
     assert "\x1b" not in said
-
-
-def test_rome_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[str]) -> None:
-    monkeypatch.setattr(rome_filter, "match", poisoned(rome_filter.match))
-    docs = [make_question() for _ in range(3)]
-    records = [
-        json.loads(str(each))
-        for each in RomeAnswerFilter().apply([["B"], ["B poison"], ["B"]], docs)
-    ]
-    assert [record["score"] for record in records] == [1.0, None, 1.0]
-    assert "KeyError" in records[1]["reason"]
-    assert records[1]["outcome"] == "unscored"
-    assert "".join(logged).count("Traceback") == 1
 
 
 def test_a_fault_in_writing_a_record_is_one_responses_too(

@@ -93,11 +93,6 @@ def test_free_text_is_rewritten_by_the_judge(judged: Callable[..., Any]) -> None
     assert "Pictures: 1" in shown
 
 
-def test_mode_llm_rewrites_even_our_format(judged: Callable[..., Any]) -> None:
-    (record,), _ = judged([STEPS], mode="llm")
-    assert record["transform"]["read_by"] == "llm"
-
-
 def test_mode_rule_never_asks_for_steps(judged: Callable[..., Any]) -> None:
     (record,), asked = judged(
         ["1. The image shows nine o'clock.\n2. So it is late. I agree."], mode="rule"
@@ -238,14 +233,6 @@ def test_an_instance_without_a_response_is_not_a_zero(judged: Callable[..., Any]
     assert not asked
 
 
-def test_chinese(judged: Callable[..., Any]) -> None:
-    text = "结论0：根据图片0，钟指向九点。\n结论1：根据结论0和文本0，商店已经关门。\n最终答案：同意"
-    (record,), asked = judged([text], lambda body: "分数：0.9", doc=make_doc("zh"))
-    assert record["chain"][1] == "结论0 + 文本0 -> 结论1:商店已经关门。"
-    assert record["rpts"] == pytest.approx(0.9)
-    assert any("事实" in body["messages"][1]["content"] for body in asked)  # in any order
-
-
 def test_decay_and_focus_height_from_the_settings(
     judged: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,17 +284,6 @@ def test_documents_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) 
         ScoreFilter().apply([[STEPS]], [make_doc()])  # type: ignore[list-item]
 
 
-def test_judge_none_scores_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
-    docs = [make_doc()] * 2
-    resps: Any = TransformFilter().apply([[STEPS], [""]], docs)
-    found = AggregateFilter().apply(ScoreFilter().apply(resps, docs), docs)
-    records = [json.loads(str(each)) for each in found]
-    assert [record["outcome"] for record in records] == ["unscored", "unscored"]
-    assert records[0]["answer"]["correct"] is True
-    assert len(records[0]["chain"]) == 2
-
-
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
@@ -352,12 +328,6 @@ def test_remarks_of_the_judge_are_no_steps(judged: Callable[..., Any]) -> None:
     ]
 
 
-def test_a_dead_judge_leaves_no_zeros(judged: Callable[..., Any]) -> None:
-    refusal = ServerReply("no such key", status=401)
-    records, _ = judged([STEPS, ""], lambda body: refusal)
-    assert [record["rpts"] for record in records] == [None, None]
-
-
 def test_repeating_a_premise_does_not_weigh_more(judged: Callable[..., Any]) -> None:
     def answer(body: dict[str, Any]) -> str:
         return "1" if "Facts" in body["messages"][1]["content"] else "0"
@@ -380,11 +350,6 @@ def test_without_the_last_filter_the_steps_are_text(monkeypatch: pytest.MonkeyPa
 # ---- the last filter alone, without a judge
 
 
-LINES = [
-    "Image0 -> Conclusion0: it is nine ",
-    "Text1 -> Conclusion1:it sells bread",
-    "Conclusion0 + Text9 -> Conclusion2:it is closed",
-]
 READ: dict[str, Any] = {
     "chain": ReasoningChain(
         (
@@ -421,102 +386,10 @@ def scored(*steps: Judged, judge: str = "lexical", **changes: Any) -> ScoredResp
     return ScoredResponse(read, read.chain, (*steps, Judged(score=0.0, note="no text 9")), judge)
 
 
-def record_of_step(step: Judged, **others: Any) -> dict[str, Any]:
-    question = {"kind": "image", "evidence": ["clock.png"], "score": step.score, "error": None}
-    asked = question | {"reply": "a reply", "spread": None, "opinions": []}
-    return {"score": step.score, "note": None, "questions": [asked], **others}
-
-
 def written(response: ScoredResponse, doc: dict[str, Any]) -> dict[str, Any]:
     """The record of a response as JSON."""
     record: dict[str, Any] = json.loads(build_record(response, doc, SCORING).to_json())
     return record
-
-
-def test_a_record_holds_all_that_is_known_of_a_response() -> None:
-    """Heights 1 and 2, focus height 2, decay 0.5: (0.5 * 0.5 + 1 * 0) / 1.5; step 2 is unused.
-
-    The keys are part of the documented file format: docs/record.md.
-    """
-    doc = make_doc(relation="cause", ability=("Recognition", "Logic"))
-    first, second = asked_about(0.5), asked_about(1.0)
-    error = {"step": 2, "height": 2, "modality": "inference", "score": 0.0}
-    assert written(scored(first, second), doc) == {
-        "schema": "lmms_rpts.rpts",
-        "schema_version": 1,
-        "outcome": "scored",
-        "reason": None,
-        "rpts": pytest.approx(1 / 6),
-        "guarded": None,
-        "root": None,
-        "diagnosis": {
-            "restating": [],
-            "needed": [["image", 0], ["text", 0]],
-            "used": [["image", 0]],
-            "coverage": 0.5,
-            "missing": 1,
-            "heaviest": pytest.approx(1 / 1.5),
-            "most_uses": 1,
-        },
-        "answer": {"value": "agree", "by": "judge", "correct": False, "error": "two answers"},
-        "first_error": {**error, "path": [2], "invalid": [["text", 9]]},
-        "chain": LINES,
-        "steps": [
-            record_of_step(
-                first,
-                premises=[["image", 0]],
-                conclusion="it is nine",
-                height=1,
-                counts=True,
-                modality="visual",
-            ),
-            record_of_step(
-                second,
-                premises=[["text", 1]],
-                conclusion="it sells bread",
-                height=1,
-                counts=False,
-                modality="textual",
-            ),
-            {
-                "premises": [["conclusion", 0], ["text", 9]],
-                "conclusion": "it is closed",
-                "height": 2,
-                "counts": True,
-                "modality": "inference",
-                "score": 0.0,
-                "note": "no text 9",
-                "questions": [],
-            },
-        ],
-        "invalid_references": [
-            {
-                "step": 2,
-                "kind": "text",
-                "index": 9,
-                "reason": "there are only 2 texts, numbered from 0",
-            }
-        ],
-        "transform": {
-            "read_by": "llm",
-            "style": "free",
-            "source": "after_thinking",
-            "chain": LINES,
-            "problems": ["a step has no premise", "Text 9 is new", "a line was left out"],
-            "reply": "three lines",
-            "error": None,
-        },
-        "instance": {key: doc[key] for key in doc} | {"ability": ["Recognition", "Logic"]},
-        "settings": {
-            "judge": "lexical",
-            "comparable": False,
-            "decay": 0.5,
-            "focus_height": 2,
-            "prompt_version": "p",
-            "judge_samples": 3,
-            "temperature": 0.7,
-        },
-    }
 
 
 @table(
@@ -550,15 +423,6 @@ def test_a_step_without_a_score_leaves_the_response_unscored_and_its_record_whol
     assert [step["score"] for step in record["steps"]] == [None, 1.0, 0.0]
     instance = record["instance"]
     assert (instance["id"], instance["ability"], instance["relation"]) == (None, [], None)
-
-
-def test_a_response_without_an_error_names_none() -> None:
-    doc = make_doc(textual_clue=["a clue"] * 10)
-    read = TransformedResponse(**READ)
-    right = ScoredResponse(read, read.chain, (asked_about(1.0),) * 3, "openai:test")
-    record = written(right, doc)
-    assert (record["rpts"], record["first_error"], record["invalid_references"]) == (1.0, None, [])
-    assert record["settings"]["comparable"] is True
 
 
 def aggregated(*responses: ScoredResponse, **changes: Any) -> list[str]:
@@ -654,16 +518,6 @@ def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_tha
     ]
 
 
-def test_the_scoring_is_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = AggregateFilter(decay=0.25, focus_height=3).scoring
-    assert (chosen.decay, chosen.focus_height) == (0.25, 3)
-    usual = AggregateFilter().scoring
-    assert (usual.decay, usual.focus_height) == (0.9, 1)
-    configure(monkeypatch, decay=0, focus_height=0)
-    chosen = AggregateFilter(decay=0.25, focus_height=3).scoring
-    assert (chosen.decay, chosen.focus_height) == (0.0, 0)
-
-
 def test_the_scoring_names_what_the_judge_was_asked_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -677,11 +531,3 @@ def test_the_scoring_names_what_the_judge_was_asked_with(
     chosen = AggregateFilter().scoring
     assert chosen.prompt_version == Prompts(tmp_path).version() != usual.prompt_version
     assert (chosen.judge_samples, chosen.temperature, chosen.jury) == (3, 0.7, "median")
-
-
-@pytest.mark.parametrize("decay", [-0.1, 1.1])
-def test_a_decay_out_of_range_is_named(decay: float) -> None:
-    message = rf"^rpts_aggregate: decay must lie in \[0, 1\], got {decay}$"
-    with pytest.raises(ValueError, match=message):
-        AggregateFilter(decay=decay)
-    assert AggregateFilter(decay=1.0).scoring.decay == 1.0

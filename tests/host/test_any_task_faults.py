@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -123,44 +122,3 @@ def test_predictions_alone_ask_nobody(tmp_path: Path) -> None:
     assert texts == {at: response_to(doc) for at, doc in enumerate(task.documents)}
     records = [record for row in rows if (record := record_of(row)) is not None]
     assert {each["outcome"] for each in records} == {"unscored"}
-
-
-def test_the_cache_of_responses_serves_a_second_run(tmp_path: Path, tiny_llava: str) -> None:
-    task = write_foreign_task(tmp_path)
-    found: list[Any] = []
-    with SeeingJudge().server() as server:
-        for turn in range(2):
-            done = run_lmms_eval(
-                tmp_path / str(turn),
-                *("--model", "llava_hf", "--model_args", tiny_llava, "--limit", "2"),
-                *("--tasks", "colours_rpts", "--include_path", task.include_path),
-                *("--gen_kwargs", "max_new_tokens=8", "--use_cache", str(tmp_path / "cache")),
-                env=settings(server),
-            )
-            found.append((records_of(done), done.results["colours_rpts"]))
-    (first, _), (second, results) = found
-    assert first == second
-    assert len(second) == 2
-    assert results["judge_coverage,rpts"] == 1.0
-    assert "all 2 requests served from cache" in done.output
-
-
-def test_documents_of_odd_types(tmp_path: Path) -> None:
-    """Golds that are numbers or lists, questions with unusual characters."""
-    documents = [
-        {"question": "\u0130\u017f\u00df\u2028?", "images": [], "gold": "A", "squares": []},
-        {"question": " ", "images": [], "gold": "B", "squares": []},
-    ]
-    shown = "\n\ndef target(doc):\n    return [1, None, doc['gold']]\n"
-    task = write_foreign_task(tmp_path, documents, utils=shown)
-    path = Path(task.include_path) / "colours.yaml"
-    path.write_text(
-        path.read_text().replace("doc_to_target: gold", "doc_to_target: !function utils.target")
-    )
-    done = replayed(tmp_path, task, SeeingJudge())
-    records = records_of(done)
-    assert [each["instance"]["answer"] for each in records.values()] == [
-        *("1 | None | A", "1 | None | B")
-    ], done.output
-    assert records[0]["instance"]["context"] == "\u0130\u017f\u00df\u2028?"
-    assert json.dumps(records[1])

@@ -49,11 +49,6 @@ def test_an_unknown_argument_is_refused(argument: str, hint: str) -> None:
     assert str(raised.value) == f"replay: unknown argument {argument!r}. {hint}"
 
 
-def test_ids_may_be_texts(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.jsonl", {"task": "t", "id": "b", "response": "x"})
-    assert serve(path, [1], ids=["a", "b"]) == ["x"]
-
-
 def test_logged_samples(tmp_path: Path) -> None:
     """The task is in the file name; resps is missing if the filters changed nothing."""
     path = write(
@@ -91,24 +86,12 @@ def test_token_counts_are_served_again(tmp_path: Path) -> None:
     assert others == ["two", "x", "y"]
 
 
-def test_a_name_changes_nothing(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.jsonl", {"task": "t", "doc_id": 0, "response": "x"})
-    assert Replay(samples=str(path), name=7).saved.tasks == ["t"]
-
-
 def test_a_document_that_stands_twice_is_read_once(tmp_path: Path) -> None:
     entry = {"doc_id": 0, "resps": ["x"]}
     assert serve(write(tmp_path / "a_samples_t.jsonl", entry, entry), [0]) == ["x"]
     again = write(tmp_path / "b_samples_t.jsonl", entry, entry | {"resps": ["y"]})
     with pytest.raises(ResponsesError, match="document 0 of t was already read"):
         read_responses(again)
-
-
-def test_files_of_two_models_are_no_repeats(tmp_path: Path) -> None:
-    for model in ("a", "b"):
-        write(tmp_path / f"{model}.jsonl", {"task": "t", "doc_id": 0, "response": model})
-    with pytest.raises(ResponsesError, match=r"b\.jsonl, line 1: .* already read from .*a\.jsonl"):
-        read_responses(tmp_path)
 
 
 def test_a_missing_response_is_named(tmp_path: Path) -> None:
@@ -166,11 +149,3 @@ def test_odd_characters_survive(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert serve(path, [0, 1]) == [text, text + "?"]
-
-
-def test_the_error_says_what_there_is(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.jsonl", {"task": "other", "doc_id": 0, "response": "x"})
-    with pytest.raises(ResponsesError, match="It has responses to: other"):
-        serve(path, [0])
-    with pytest.raises(ResponsesError, match="samples=FILE"):
-        Replay()

@@ -78,6 +78,13 @@ def told(folder: Path, tasks: Any = ("mine",)) -> str:
     return str(caught.value)
 
 
+def refused(folder: Path, form: str = "number") -> str:
+    """The error message of the reader."""
+    with pytest.raises((DataError, ReadError)) as caught:
+        load(Source(folder / "data.jsonl", folder / "images", form, "en"))
+    return str(caught.value)
+
+
 @table(
     "data, said",
     ("", "it has no instance"),
@@ -88,7 +95,7 @@ def told(folder: Path, tasks: Any = ("mine",)) -> str:
     (b"\x89PNG\0", "is not a text file"),
 )
 def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: str) -> None:
-    found = told(write(tmp_path, data))
+    found = refused(write(tmp_path, data))
     assert said in found
     assert f"{tmp_path}/data.jsonl" in found
 
@@ -145,7 +152,7 @@ def test_instances_that_cannot_be_evaluated(
     (folder / "half.png").write_bytes((folder / "half.png").read_bytes()[:2000])
     (tmp_path / "elsewhere.png").write_bytes((folder / "a.png").read_bytes())
     (folder / "out.png").symlink_to(tmp_path / "elsewhere.png")
-    found = told(tmp_path)
+    found = refused(tmp_path)
     assert said.format(folder=tmp_path) in found
     assert "line 2" in found
     assert "line 1 (id 'first')" not in found
@@ -153,11 +160,11 @@ def test_instances_that_cannot_be_evaluated(
 
 def test_an_id_of_0_is_an_id_on_every_line(tmp_path: Path) -> None:
     write(tmp_path, [good(id=7), good(id=0), good(id=1, answer=True), good(id=0)])
-    found = told(tmp_path)
+    found = refused(tmp_path)
     assert "line 4: the id '0' is also the id of line 2" in found
     # A line without an id has its number, from 0, as its id.
     write(tmp_path, [good(), good(id=0, answer=True)])
-    found = told(tmp_path)
+    found = refused(tmp_path)
     assert "line 2 (id 0): answer should be" in found
     assert "line 2: the id '0' is also the id of line 1" in found
 
@@ -175,8 +182,7 @@ def test_an_id_of_0_is_an_id_on_every_line(tmp_path: Path) -> None:
 def test_answers_that_nobody_could_grade(
     tmp_path: Path, form: str, answer: str, options: list[str] | None, said: str
 ) -> None:
-    write(tmp_path, [good(answer=answer, options=options)], f"answer: {form}")
-    assert said in told(tmp_path)
+    assert said in refused(write(tmp_path, [good(answer=answer, options=options)]), form)
 
 
 @table(
@@ -229,19 +235,6 @@ def test_images_without_gold_reasoning_need_a_judge_that_sees(tmp_path: Path) ->
     found = told(write(tmp_path, [good(reasoning=...)]))
     assert "there is no gold reasoning" in found
     assert "LMMS_RPTS_EVIDENCE=facts" in found
-
-
-@table("aggregation, fine", ("mean", True), ("median", False))
-def test_aggregations_of_a_users_yaml(tmp_path: Path, aggregation: str, fine: bool) -> None:
-    write(tmp_path, [good()])
-    with (tmp_path / "mine.yaml").open("a") as yaml:
-        yaml.write(
-            f"metric_list: [{{metric: rpts, aggregation: {aggregation}, higher_is_better: true}}]"
-        )
-    if fine:
-        check_own_tasks(manager(tmp_path), ["mine"])
-    else:
-        assert "Write aggregation: mean" in told(tmp_path)
 
 
 def test_the_whole_configuration(tmp_path: Path) -> None:

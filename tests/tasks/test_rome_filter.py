@@ -1,4 +1,4 @@
-"""``rome_answer``: which grader counts, the prompts of the judge, and the record."""
+"""``rome_answer``: which grader counts, the prompts of the judge, and the record; the verifier."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lmms_eval.verifiers import build_verification_pipeline
 
+import lmms_rpts.plugin
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.rome import data as dataset
 from lmms_rpts.tasks.rome.filter import THINKING_SHOWN, RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import process_results
 from tests.support import oracle
 from tests.support.environment import VARIABLES, configure
 from tests.support.judge_server import JudgeServer, constant
 from tests.support.rome import ENTRIES, changed, make_doc, write_rome
+from tests.support.tables import table
 
 Record = dict[str, Any]
 CORRECT, INCORRECT = "Both say B.\nVerdict: correct", "It says A.\nVerdict: incorrect"
@@ -70,37 +72,6 @@ def both(grade: Any, consistency: Any) -> Callable[[dict[str, Any]], Any]:
 # --- rules ---------------------------------------------------------------------------------------
 
 
-def test_a_record_by_rules_needs_no_judge() -> None:
-    (record,) = grade("<think>Oak Hill?</think>It ends there.\n\nFinal Answer: B")
-    assert record == {
-        "schema": "lmms_rpts.rome",
-        "schema_version": 1,
-        "outcome": "scored",
-        "reason": None,
-        "score": 1.0,
-        "grader": "rule",
-        "grades": {"rule": 1.0, "strict": 1.0, "llm": None},
-        "answer": "It ends there.\n\nFinal Answer: B",
-        "source": "thinking",
-        "consistency": None,
-        "instance": {
-            "id": "question_diagrams_1",
-            "subtask": "diagrams",
-            "language": "en",
-            "question": "Which station does the line end at? A. Oak Hill B. Mill Lane",
-            "reference": "B, Mill Lane",
-            "evaluator": "choices_matching",
-            "evaluator_kwargs": {"label": "B"},
-            "question_type": "choice",
-            "image_type": "Artificial",
-            "image_subtype": "Drawing",
-            "reasoning_type": None,
-            "images": ["diagrams/1-0.png"],
-        },
-        "settings": {"grader": "rule", "judge": None, "prompt_version": Prompts().version("grade")},
-    }
-
-
 def test_a_document_that_no_rule_fits_is_told_in_its_record() -> None:
     for fields in ({"evaluator": "vibes"}, {"evaluator_kwargs": "{}"}, {"evaluator_kwargs": "{"}):
         (record,) = grade("Final Answer: B", **fields)
@@ -135,25 +106,6 @@ def test_the_judges_grade_counts(
     for text in ("Which station does the line end at?", "<<<B, Mill Lane>>>", "Final Answer: B"):
         assert text in shown(body)
     assert "Oak Hill? No." not in shown(body)
-
-
-def test_the_judge_is_asked_in_the_questions_language(judge: Callable[..., JudgeServer]) -> None:
-    server = judge()
-    (record,) = grade("最终答案：B", language="zh")
-    assert record["score"] in (0.0, 1.0)
-    assert "参考答案：\n<<<B, Mill Lane>>>" in shown(server.requests[0])
-
-
-def test_recommended_asks_about_diagrams_only(judge: Callable[..., JudgeServer]) -> None:
-    server = judge(constant(INCORRECT), grader="recommended")
-    docs = [make_doc(task="geo"), make_doc(), make_doc(task="multi")]
-    found = RomeAnswerFilter().apply([["Final Answer: B"]] * 3, docs)
-    records = [json.loads(str(each)) for each in found]
-    assert [record["grader"] for record in records] == ["rule", "llm", "rule"]
-    assert [record["score"] for record in records] == [1.0, 0.0, 1.0]
-    assert [record["settings"]["judge"] for record in records] == [None, "openai:test", None]
-    assert {record["settings"]["grader"] for record in records} == {"recommended"}
-    assert server.calls == 1
 
 
 # --- thinking and answer -------------------------------------------------------------------------
@@ -242,21 +194,6 @@ def test_recommended_needs_a_judge_for_diagrams(
         check_tasks([task])
 
 
-@pytest.mark.parametrize("judge_set", ["", "lexical", "none", "openai:test"])
-@pytest.mark.parametrize(
-    ("grader", "task"), [("rule", "rome"), ("", "rome"), ("recommended", "rome_geo")]
-)
-def test_a_judge_that_is_not_needed_is_not_asked_for(
-    data: Path, monkeypatch: pytest.MonkeyPatch, judge_set: str, grader: str, task: str
-) -> None:
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", judge_set)
-    monkeypatch.setenv("ROME_GRADER", grader)
-    check_tasks([task])
-    (record,) = grade("Final Answer: B", task="geo")
-    assert record["score"] == 1.0
-    assert dataset.metadata_geo["judge"] is None
-
-
 def test_a_judge_that_nobody_checked_is_missed_in_the_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -278,9 +215,70 @@ def test_a_question_without_a_reference_is_told(
         check_tasks(["rome"])
 
 
-def test_the_metadata_name_grader_and_judge(data: Path, judge: Callable[..., JudgeServer]) -> None:
-    judge(grader="recommended")
-    told = {name: getattr(dataset, f"metadata_{name}") for name in ("diagrams", "geo")}
-    assert [each["grader"] for each in told.values()] == ["recommended"] * 2
-    assert [each["judge"] for each in told.values()] == ["openai:test", None]
-    assert told["geo"]["consistency"] is False
+ORDER = {"evaluator": "ordered_list_matching", "evaluator_kwargs": {"order": ["A", "B"]}}
+PLACE = {
+    "evaluator": "location_matching",
+    "evaluator_kwargs": {
+        "location_fine_grained": ["Harbour Gate"],
+        "location_coarse_grained": ["Northport"],
+    },
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registered() -> None:
+    lmms_rpts.plugin.register()
+
+
+def pipeline(**verifier: Any) -> Any:
+    return build_verification_pipeline({"verifier": {"type": "rome", **verifier}})
+
+
+@table(
+    "config, prediction, score",
+    (ORDER, "Final Answer: A, B", 1.0),
+    (ORDER, "Final Answer: B, A", 0.0),
+    (ORDER, "Final Answer: C, A, D, B", 1.0),  # as published: a subsequence
+    ({**ORDER, "strict": False}, "Final Answer: C, A, D, B", 1.0),
+    ({**ORDER, "strict": True}, "Final Answer: C, A, D, B", 0.0),
+    ({**ORDER, "strict": True}, "Final Answer: A, B", 1.0),
+    (PLACE, "Final Answer: Harbour Gate", 1.0),
+    (PLACE, "Final Answer: Northport", 0.5),
+    (PLACE, "<think>Harbour Gate</think>Final Answer: Southport", 0.0),
+    (PLACE, "<think>Harbour Gate", 0.0),
+    (PLACE, "", 0.0),
+    (PLACE, "\ud800", 0.0),
+)
+def test_text_is_graded_as_in_the_tasks(
+    config: dict[str, Any], prediction: str, score: float
+) -> None:
+    found = pipeline(**config)("Where is it?", prediction, "Harbour Gate")
+    assert found.score == score
+    assert found.is_correct == found.metadata["confident"] == (score == 1.0)
+    assert str(config["evaluator"]) in found.raw_output
+
+
+@table(
+    "config, said",
+    ({"evaluator": "location_matchin", "evaluator_kwargs": {}}, "mean location_matching"),
+    ({"evaluator": "number_matching", "evaluator_kwargs": {}}, "'value_to_match' is missing"),
+    ({"evaluator": "choices_matching", "evaluator_kwargs": None}, "should be an object"),
+)
+def test_a_bad_configuration_is_told_when_it_is_built(config: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        pipeline(**config)
+
+
+def test_another_verifier_is_asked_where_the_rule_finds_no_match() -> None:
+    chain = [
+        {
+            "type": "rome",
+            "evaluator": "key_items_matching",
+            "evaluator_kwargs": {"key_items": ["x"]},
+        },
+        {"type": "contains"},
+    ]
+    both = pipeline(type="composite", verifiers=chain)
+    assert both("", "in other words", "other words").score == 1.0
+    assert both("", "x", "other words").score == 1.0
+    assert both("", "y", "other words").score == 0.0

@@ -16,7 +16,7 @@ from lmms_rpts.tasks.rome.record import METRICS, process_results
 from tests.support.environment import VARIABLES
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
-from tests.support.rome import ENTRIES, changed, make_doc, write_responses, write_rome
+from tests.support.rome import ENTRIES, make_doc, write_responses, write_rome
 
 CAREFUL = Path(__file__).parents[2] / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
 
@@ -183,35 +183,3 @@ def test_the_publishers_example_gets_the_publishers_scores(published: Run) -> No
         assert sums[subtask] == total
     assert [sum(sums.values()), len(sums)] == scores["final_score"] == [2.0, 5]
     assert 100 * sum(sums.values()) / len(sums) == scores["accuracy"] == 40.0
-
-
-@pytest.mark.slow
-def test_two_processes_give_what_one_gives(
-    tmp_path: Path, data: Path, responses: Path, both: Run
-) -> None:
-    found = replay(tmp_path, data, responses, "rome", processes=2)
-    for task in ("rome", *(f"rome_{name}" for name in SUBTASKS)):
-        for name in METRICS:
-            if name == "thinking_answer_consistency":  # not requested
-                keys = {*both.results[task], *found.results[task]}
-                assert not [key for key in keys if key.startswith(name)]
-                continue
-            one, two = metric(both, task, name), metric(found, task, name)
-            assert two == pytest.approx(one)
-
-
-@pytest.mark.slow
-def test_malformed_data_stop_before_anything_costly(tmp_path: Path) -> None:
-    """Before the model is loaded: loading would fail."""
-    write_rome(tmp_path, changed(ENTRIES, "question_geo_1", evaluator_kwargs={}))
-    (tmp_path / "memes" / "1-0.png").unlink()
-    done = run_lmms_eval(
-        tmp_path / "out",
-        *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model"),
-        *("--tasks", "rome"),
-        env={"ROME_PATH": str(tmp_path)},
-    )
-    assert "question 'question_geo_1': location_matching: the argument" in done.output
-    assert f"question 'question_memes_1': the image {tmp_path}/memes/1-0.png" in done.output
-    assert "RetryError" not in done.output
-    assert "/no/such/model" not in done.output.split("question_memes_1")[-1]

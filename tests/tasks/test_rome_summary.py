@@ -1,27 +1,22 @@
-"""Summaries of ROME runs: reading, and manually worked values."""
+"""Summaries of ROME runs: manually worked values, and what the command prints."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
 
+from lmms_rpts.cli import app
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.record import (
-    GRADING,
-    RomeRecord,
-    process_results,
-    read_rome_runs,
-    summarize_rome,
-)
+from lmms_rpts.tasks.rome.record import GRADING, read_rome_runs, summarize_rome
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
+from tests.support.tables import table
 
 LLM = {"grader": "recommended", "judge": "openai:oracle"}
 
@@ -34,24 +29,6 @@ def group(summary: GradeSummary, value: str | None, by: str = "subtask") -> dict
 
 
 # Parsing
-
-
-def test_a_record_is_read_whole(tmp_path: Path) -> None:
-    given = record(1.0, 0.5, 0.0, consistent=False, image_type=None, language="zh")
-    write_rome_run(tmp_path, {"geo": [given]}, tokens=42)
-    (run,) = read_rome_runs([tmp_path])
-    (found,) = run.responses
-    assert (run.label, run.tasks, found.instance.key) == ("model-a", ("rome_geo",), ("rome_geo", 0))
-    assert (found.score, found.grades.rule, found.grades.strict, found.llm) == (0.0, 1.0, 0.5, 0.0)
-    assert found.grades.llm is not None
-    assert (found.grader, found.reason, found.grades.llm.error) == ("llm", None, None)
-    assert found.consistent is False
-    assert (found.text, found.answer, found.tokens) == ("Final Answer: B", "Final Answer: B", 42)
-    instance = found.instance
-    assert (instance.subtask, instance.id, instance.language) == ("geo", "question_geo_0", "zh")
-    assert (instance.image_type, instance.image_subtype) == (None, "Science")
-    assert (instance.evaluator_kwargs, instance.images) == ('{"label": "B"}', ("academic/1.png",))
-    assert found.scoring.judge == "openai:oracle"
 
 
 @pytest.mark.parametrize(
@@ -88,17 +65,6 @@ def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
     assert group(summary, "academic")["model-a"].metrics["accuracy"].value == pytest.approx(2 / 3)
     assert (overall.tokens.value, overall.tokens.n) == (10.0, 4)
     assert overall.metrics["thinking_answer_consistency"].value is None
-
-
-def test_partial_credit_has_the_interval_of_means(tmp_path: Path) -> None:
-    write_rome_run(tmp_path, {"geo": [*[record(0.5)] * 6, record(1.0), record(0.0)]})
-    (overall,) = summarize_rome(read_rome_runs([tmp_path])).models
-    accuracy = overall.metrics["accuracy"]
-    # With one more 0: mean 4 / 9, squared deviations 6 / 18^2 + 25 / 81 + 2 * 16 / 81 = 13 / 18;
-    # t of 8 degrees of freedom is 2.306004.
-    low = 4 / 9 - 2.306004 * (13 / 18 / 8 / 9) ** 0.5
-    assert accuracy.value == 0.5
-    assert (accuracy.low, accuracy.high) == pytest.approx((low, 1 - low), abs=1e-6)
 
 
 def test_what_failed_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -181,25 +147,42 @@ def test_disagreements_of_graders(tmp_path: Path) -> None:
     ] == [("1", 1.0, 0.0, None), ("2", 1.0, 1.0, 0.0), ("3", 0.0, 1.0, 0.0)]
 
 
-@given(
-    st.lists(
-        st.builds(
-            record,
-            st.sampled_from([0.0, 0.5, 1.0]),
-            st.sampled_from([0.0, 1.0]),
-            st.sampled_from([None, 0.0, 1.0]),
-            failed=st.sampled_from([None, None, "refused"]),
-            consistent=st.sampled_from([None, True, False]),
-        ),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_the_numbers_are_those_of_lmms_evals_table(records: list[dict[str, Any]]) -> None:
-    responses = tuple(
-        RomeRecord.parse(each, task="rome_academic", doc_id=at) for at, each in enumerate(records)
-    )
-    for name, value_of in ((name, each.of) for name, each in GRADING.metrics.items()):
-        assert [value_of(each) for each in responses] == [
-            process_results({}, [json.dumps(each)])[name] for each in records
-        ]
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Command:
+    monkeypatch.setenv("COLUMNS", "160")
+    return lambda *arguments: CliRunner().invoke(app, ["summarize", *map(str, arguments)])
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    records = {
+        "academic": [record(1.0), record(0.0, 1.0), record(1.0)],
+        "geo": [record(0.5, consistent=True), record(1.0, failed="refused")],
+    }
+    write_rome_run(tmp_path / "a", records, tokens=1200)
+    return tmp_path / "a"
+
+
+def row(output: str, name: str) -> list[str]:
+    (line,) = [line for line in output.splitlines() if line.split()[:1] == [name]]
+    return line.split()
+
+
+def test_disagreements_are_listed(command: Command, run: Path) -> None:
+    assert "question_academic_1" not in command(run).output
+    output = command(run, "--list", "5").output
+    assert "1 of 1 answers on which graders disagree" in output
+    assert row(output, "model-a")[1] == "question_academic_1"
+    assert row(output, "model-a")[-3:] == ["0", "1", "–"]
+
+
+@table("arguments", ["sweep", "RUN"], ["agreement", "RUN", "RUN"])
+def test_commands_for_rpts_name_those_for_all_benchmarks(run: Path, arguments: list[str]) -> None:
+    result = CliRunner().invoke(app, [str(run) if each == "RUN" else each for each in arguments])
+    assert result.exit_code == 1
+    assert f"The samples in {run} are of other tasks, not scored by rpts_aggregate" in result.stderr
+    assert "lmms-rpts summarize, report and compare read those of all benchmarks" in result.stderr
+    assert "Traceback" not in result.output

@@ -54,14 +54,14 @@ def doctor(
     console, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True)
     status = waiting.status("")
 
-    def tell(note: str) -> None:
+    def notify(note: str) -> None:
         status.update(escape(note))
         if not waiting.is_terminal:
             typer.echo(note, err=True)
 
     checks = []
     with options_given(judge=judge):
-        for stage in _plan(offline, load, quick, include_path, tell):
+        for stage in _plan(offline, load, quick, include_path, notify):
             status.update(f"{stage.doing} ...")
             with status:
                 found = stage.perform()
@@ -81,7 +81,7 @@ def doctor(
 
 
 def _plan(
-    offline: bool, load: bool, quick: bool, include_path: Path | None, tell: Callable[[str], None]
+    offline: bool, load: bool, quick: bool, include_path: Path | None, notify: Callable[[str], None]
 ) -> list[Stage]:
     try:
         from lmms_rpts.commands.doctor.examination import plan
@@ -91,7 +91,7 @@ def _plan(
             "missing, broken or has the wrong version: pip install --upgrade lmms-rpts (in a "
             "checkout: pip install .)"
         )
-    return plan(include_path, offline=offline, load=load, quick=quick, tell=tell)
+    return plan(include_path, offline=offline, load=load, quick=quick, notify=notify)
 
 
 def _line(check: Check) -> Text:

@@ -81,7 +81,7 @@ def plan(
     offline: bool = False,
     load: bool = False,
     quick: bool = False,
-    tell: Callable[[str], None] = lambda note: None,
+    notify: Callable[[str], None] = lambda note: None,
 ) -> list[Stage]:
     """The stages of the checks; runs none of them.
 
@@ -91,7 +91,7 @@ def plan(
         offline: make no calls to judges.
         load: also ask judges that must be loaded into this process.
         quick: skip slow checks: those that import torch and lmms-eval.
-        tell: called with a note on each judge before it is asked.
+        notify: called with a note on each judge before it is asked.
     """
     from lmms_rpts.host.own_files import examine_folder
 
@@ -102,7 +102,7 @@ def plan(
             load_settings(),
             offline=offline,
             load=load,
-            tell=lambda note: tell(_shown(note)),
+            notify=lambda note: notify(_shown(note)),
             needed=folder is None,
         ),
     )

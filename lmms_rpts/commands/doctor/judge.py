@@ -71,7 +71,7 @@ def check_judges(
     *,
     offline: bool = False,
     load: bool = False,
-    tell: Callable[[str], None] = lambda note: None,
+    notify: Callable[[str], None] = lambda note: None,
     needed: bool = True,
 ) -> list[Check]:
     """Ask each judge in ``settings.judge`` two questions with obvious answers.
@@ -83,7 +83,7 @@ def check_judges(
         settings: settings that name the judges.
         offline: only check whether they can be used.
         load: also ask judges whose model must be loaded into this process.
-        tell: called with a note on each judge before it is asked.
+        notify: called with a note on each judge before it is asked.
         needed: whether it is a problem if no judge is set.
     """
     if not settings.judge:
@@ -96,7 +96,7 @@ def check_judges(
     checks = []
     for each in chosen:
         check = _unasked(each, settings, offline=offline, load=load)
-        checks += [check] if check else _ask(each, settings, prompts, tell)
+        checks += [check] if check else _ask(each, settings, prompts, notify)
     return checks
 
 
@@ -128,7 +128,7 @@ def _shows(settings: Settings) -> bool:
 
 
 def _ask(
-    chosen: ChosenJudge, settings: Settings, prompts: Prompts, tell: Callable[[str], None]
+    chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
 ) -> list[Check]:
     name, budget = f"judge {chosen.name}", open_budget(settings)
     limit = None if chosen.backend is BACKENDS["hf"] else settings.timeout
@@ -143,7 +143,7 @@ def _ask(
             for each in (SEEN, UNSEEN)
         ]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
-    tell(f"Waiting for {len(questions)} replies of {chosen.name}{most} ...")
+    notify(f"Waiting for {len(questions)} replies of {chosen.name}{most} ...")
     member, started = chosen.open(settings), time.monotonic()
     verdicts = _verdicts(member, questions, budget, limit)
     took = f"{time.monotonic() - started:.1f} s"

@@ -169,7 +169,7 @@ class ReformRecord(Record):
     settings: ReformAsking = Field(description="how samples were presented and graded")
 
     @classmethod
-    def alike(cls, one: AbstractSet[ReformAsking], other: AbstractSet[ReformAsking]) -> bool:
+    def mergeable(cls, one: AbstractSet[ReformAsking], other: AbstractSet[ReformAsking]) -> bool:
         """Whether samples were presented in the same way, ignoring what differs between tasks."""
         reductions = {each.reduction for each in one | other} - {None}
         of_tasks = {"reduction": None, "history": "gold"}

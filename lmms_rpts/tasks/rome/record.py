@@ -153,7 +153,7 @@ class RomeRecord(Record):
         return None not in (self.grades.rule, other) and self.grades.rule != other
 
     @classmethod
-    def alike(cls, one: AbstractSet[RomeGrading], other: AbstractSet[RomeGrading]) -> bool:
+    def mergeable(cls, one: AbstractSet[RomeGrading], other: AbstractSet[RomeGrading]) -> bool:
         """Whether the same graders were set; rules may have graded some questions."""
         graders = [{(each.grader, each.prompt_version) for each in part} for part in (one, other)]
         models = {each.model for each in one | other} - {None}
@@ -299,7 +299,7 @@ GRADING = Grading(
         name: by_field(f"instance.{name}") for name in (*_INSTANCE, "evaluator", "language")
     },
     first="subtask",
-    places=SUBTASKS,
+    order=SUBTASKS,
     settings=("grader", "model", "prompt_version"),
     counts={
         "judged": lambda record: record.llm is not None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from statistics import fmean
@@ -13,7 +12,7 @@ from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import undecided_note
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
-from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, usual_question
+from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import by_field, summarize_grades
 
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
@@ -89,7 +88,12 @@ GRADING = Grading(
     columns=("rpts", "rpts_guarded", "accuracy", "right_for_wrong_reason", "judge_coverage"),
     best=best,
     display=Display(
-        question=lambda record: replace(usual_question(record), images=record.instance.visual_clue),
+        question=lambda record: ShownQuestion(
+            text=record.instance.statement,
+            gold=tuple(filter(None, (record.instance.answer,))),
+            language=record.instance.language,
+            images=record.instance.visual_clue,
+        ),
         answer=lambda record: ShownAnswer(final=record.answer.value),
     ),
     explained={
