@@ -34,8 +34,9 @@ TESTS = {  # where they are not tests/PACKAGE/test_MODULE.py
     "agreement": "tests/analysis/test_agreement.py",
     "measures": "tests/stats/test_step_intervals.py tests/stats/test_step_measures.py",
     "permutation": "tests/analysis/test_comparison.py",
+    "step_measures": "tests/stats/test_step_measures.py tests/stats/test_step_intervals.py",
     "step_labels": "tests/stats/test_step_measures.py tests/stats/test_published_metrics.py",
-    "metric": "tests/reasoning/test_tree_and_metric.py tests/reasoning/test_long_chains.py",
+    "metric": "tests/reasoning/test_tree_and_metric.py",
     "tree": "tests/reasoning/test_tree_and_metric.py tests/reasoning/test_limits.py",
 }
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {

@@ -87,8 +87,8 @@ def _fault(fault: ErrorDetails) -> str:
         choices = fault["ctx"]["expected"].replace(" or ", ", ").replace("'", "")
         return f"{place} {wrong(f'one of {choices}', value)}"
     # pydantic's own: "Input should be a valid string"
-    told = fault["msg"].removeprefix("Input ").partition(", ")[0]
-    wanted = _WANTED.get(kind, told.removeprefix("should be "))
+    words = fault["msg"].removeprefix("Input ").partition(", ")[0]
+    wanted = _WANTED.get(kind, words.removeprefix("should be "))
     return f"{place or 'the record'} {wrong(wanted, value)}"
 
 

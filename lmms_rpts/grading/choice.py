@@ -99,7 +99,7 @@ _ROW = re.compile(
     r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（\[]?([A-Za-z])[)）\]]?\s?(?:选项)?[.．、:：)）*项\s]"
 )
 _LISTED = re.compile(r"^[\s*_#>\-]{0,6}[(\[]?([A-Za-z])[)\].:：、]\s?\S", re.MULTILINE)
-_TOLD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
+_VERDICT_WORD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
 _WRONG_WORD = re.compile(r"[不错×✗]")
 # "(E)", "E. a dog" if E was not offered
 _FOREIGN = re.compile(
@@ -198,7 +198,7 @@ class Reader:
         said: dict[str, bool] = {}
         for line in re.split(r"[\n。；;]", spoken[-3_000:]):
             row = _ROW.match(line)
-            verdicts = _TOLD.findall(line) if row else []
+            verdicts = _VERDICT_WORD.findall(line) if row else []
             if row and verdicts:
                 said[row[1].upper()] = _WRONG_WORD.search(verdicts[-1]) is not None
         if set(said) != set(self.options.marks) or not self.options.texts:
@@ -215,12 +215,12 @@ class Reader:
         if foreign and (foreign[1] or foreign[2]).casefold() not in self.options.mark_of:
             same = self._by_value(text)  # ①③ is written as (1)(3) here
             return same if same.marks else Choice(None, FOREIGN)
-        told = [
+        statements = [
             each
             for each in _SENTENCE.split(text)
             if each.strip() and not each.rstrip(" \"'”)*").endswith(("?", "？"))
         ]
-        return self._clauses((" " if "\n" not in text else "\n").join(told))
+        return self._clauses((" " if "\n" not in text else "\n").join(statements))
 
     def _alone(self, text: str) -> Choice | None:
         """The choice of a text that is nothing but a mark, or an option."""
@@ -256,8 +256,8 @@ class Reader:
             reasons = bool(chosen) and _REASON.match(joint) is not None
             explains = reasons or (explains and joint != "new")
             quiet = all(each.soft for each in named)
-            told = bool(chosen) and joint != "new" and not explains
-            if quiet and told and UNSETTLED.search(clause):
+            continues = bool(chosen) and joint != "new" and not explains
+            if quiet and continues and UNSETTLED.search(clause):
                 unclear = "text after the letter may contradict it"
             if follows and not named and clause.strip():
                 same = self.options.of_value(clause)

@@ -85,7 +85,7 @@ def _expression(text: str) -> Expression | None:
     found = number_at(words)
     if found is None or found.end < len(words) or _ROW_OF_DIGITS.fullmatch(words):
         return parse(text)
-    return constant(text, found.value, found.places)
+    return constant(text, found.value, found.decimals)
 
 
 # Amounts with units

@@ -36,11 +36,11 @@ _FUNCTIONS = frozenset(
 )
 _VULGAR = "½12 ⅓13 ⅔23 ¼14 ¾34 ⅕15 ⅛18 ⅜38 ⅝58 ⅞78"
 # A sign, and the signs that are written as it
-_ALIKE = (
+_VARIANTS = (
     """-−–—‐‑‒﹣➖ ×✕✖∗⋅·∙⨯ ≤⩽≦ ≥⩾≧ :∶︰ /⁄∕ °º˚ '′’´ ∅Øø⌀ ≌≅ ⊥⟂ △Δ∆▵ ❴﹛ ❵﹜ |∣❘ ~∼ φϕ εϵ θϑ"""
 )
 _CHARACTERS = str.maketrans(
-    {alike: row[0] for row in _ALIKE.split() for alike in row[1:]}
+    {variant: row[0] for row in _VARIANTS.split() for variant in row[1:]}
     | {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
     | dict.fromkeys("\u3000\u00a0\u2009\u202f\u2002\u2003\t\r", " ")
     | {each[0]: f"\\frac{{{each[1]}}}{{{each[2]}}}" for each in _VULGAR.split()}
@@ -219,7 +219,7 @@ MOST = 16
 """Maximum number of members of a list."""
 _LONGEST_LIST = 2000
 _DEEPEST_LIST = 40
-_MOST_UNTOLD = 6
+_MOST_UNDECIDED = 6
 _TOKEN = re.compile(
     r"(?P<list>[,;、\n]|以及|还有|和|与|及|(?<![A-Za-z\\])and(?![A-Za-z]))"
     r"|(?P<or>或者|或是|或|[∪∨]|(?<![A-Za-z\\])or(?![A-Za-z]))"
@@ -282,9 +282,9 @@ def signed(text: str) -> tuple[str, ...] | None:
     return tuple(_SIGN.sub(each, text) for each in both[: 1 + len(signs)])
 
 
-def all_of(told: Sequence[bool | None]) -> bool | None:
+def all_of(verdicts: Sequence[bool | None]) -> bool | None:
     """False if any is False, else None if any is None, else True."""
-    return False if False in told else (None if None in told else True)
+    return False if False in verdicts else (None if None in verdicts else True)
 
 
 def same_items(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -> bool | None:
@@ -300,7 +300,7 @@ def same_members(one: Sequence[Item], other: Sequence[Item], same: Same[Item]) -
     rows: list[list[bool | None]] = []
     for left in one:
         rows.append([same(left, right) for right in other])
-        if sum(row.count(None) for row in rows) > _MOST_UNTOLD:
+        if sum(row.count(None) for row in rows) > _MOST_UNDECIDED:
             return None  # since that takes long
     lines = [*rows, *zip(*rows, strict=True)]
     return all_of([True if True in line else None if None in line else False for line in lines])

@@ -86,7 +86,7 @@ class Number(NamedTuple):
         value: the number, with its scale and percent sign applied.
         plain_value: the number without them.
         end: where the text after it begins.
-        places: the number of decimals of a plain decimal; 0 for an integer, None for a fraction.
+        decimals: the number of decimals of a plain decimal; 0 for an integer, None for a fraction.
         currency: the sign before it.
         written: its digits, if it is written in digits.
     """
@@ -94,7 +94,7 @@ class Number(NamedTuple):
     value: Fraction
     plain_value: Fraction
     end: int
-    places: int | None = None
+    decimals: int | None = None
     currency: str = ""
     written: str = ""
 
@@ -144,10 +144,10 @@ def _in_digits(text: str) -> Number | None:
     if found["percent"]:
         scale /= 1000 if found["percent"] == "‰" else 100
     whole = value.denominator == 1 and not found["decimals"]
-    places = len(found["decimals"] or ".") - 1 if scale == 1 and not found["divisor"] else None
+    decimals = len(found["decimals"] or ".") - 1 if scale == 1 and not found["divisor"] else None
     written = re.sub(r"\D", "", found[0])
-    places = 0 if whole and scale >= 1 else places
-    return Number(value * scale, value, found.end(), places, found["currency"] or "", written)
+    decimals = 0 if whole and scale >= 1 else decimals
+    return Number(value * scale, value, found.end(), decimals, found["currency"] or "", written)
 
 
 _ORDINALS = (
@@ -181,14 +181,14 @@ def _in_english(text: str) -> Number | None:
         return None
     words = list(re.finditer("[a-z]+", found["words"], re.IGNORECASE))
     for count in range(len(words), 0, -1):
-        value, places = _english_value(" ".join(lower(word[0]) for word in words[:count]))
+        value, decimals = _english_value(" ".join(lower(word[0]) for word in words[:count]))
         if value is not None:
             end = found.start("words") + words[count - 1].end()
             value = -value if found["minus"] else value
             percent = _PERCENT.match(text, end)
             if percent:
                 return Number(value / 100, value, percent.end())
-            return Number(value, value, end, places)
+            return Number(value, value, end, decimals)
     return None
 
 
@@ -241,7 +241,7 @@ def _in_chinese(text: str) -> Number | None:
     if found is None or found["count"] in _ESTIMATES:
         return None
     value: Fraction | None = None
-    plain_value, places = None, None
+    plain_value, decimals = None, None
     if found["below"]:
         below, above, whole = map(_figure, (found["below"], found["above"], found["whole"] or "0"))
         if below and above is not None and whole is not None:
@@ -255,21 +255,21 @@ def _in_chinese(text: str) -> Number | None:
         value = _HALF
     elif found["count"] not in ("百", "千", "万", "亿"):
         value = _figure(found["count"])
-        places = None if found["half"] else len(found["count"].partition("点")[2])
+        decimals = None if found["half"] else len(found["count"].partition("点")[2])
         if value is not None and found["scale"]:
-            value, places = value * CHINESE_SCALES[found["scale"]], 0
+            value, decimals = value * CHINESE_SCALES[found["scale"]], 0
         value = value + _HALF if value is not None and found["half"] else value
     if value is None:
         return None
     sign = -1 if found["minus"] else 1
-    return Number(sign * value, sign * (plain_value or value), found.end(), places)
+    return Number(sign * value, sign * (plain_value or value), found.end(), decimals)
 
 
 def _figure(text: str) -> Fraction | None:
     """A number in words or digits, with 点 or a point before its decimals; 百 is 100."""
     if text[0].isascii():
         return Fraction(text)
-    whole, _, places = text.partition("点")
+    whole, _, after = text.partition("点")
     value = CHINESE_SCALES.get(text) or chinese_number(whole)
-    decimals = "".join(str(CHINESE_DIGITS[digit]) for digit in places)
+    decimals = "".join(str(CHINESE_DIGITS[digit]) for digit in after)
     return None if value is None else Fraction(f"{value}.{decimals or 0}")

@@ -172,8 +172,8 @@ def same_points(one: Sequence[Point], other: Sequence[Point]) -> bool | None:
 def _same_point(one: Point, other: Point) -> bool | None:
     named: bool | None = True
     if one.name is not None and other.name is not None and one.name != other.name:
-        alike = _SUBSCRIPT.sub("", one.name) == _SUBSCRIPT.sub("", other.name)
-        named = (None if "_" in one.name and "_" in other.name else True) if alike else False
+        same_letters = _SUBSCRIPT.sub("", one.name) == _SUBSCRIPT.sub("", other.name)
+        named = (None if "_" in one.name and "_" in other.name else True) if same_letters else False
     placed = _same_place(one, other) if named is not False else False
     return named if placed else placed
 
@@ -194,14 +194,14 @@ class Region(NamedTuple):
     """A part of the number line.
 
     Attributes:
-        held: where it holds, by the ranks of all ends: 1, 3 ... are the ends in their order, 0, 2
+        inside: where it holds, by the ranks of all ends: 1, 3 ... are the ends in their order, 0, 2
             ... are between them.
         ends: its ends.
         name: the variable, if one is written.
         kind: how it is written.
     """
 
-    held: Callable[[Ranks], frozenset[int]]
+    inside: Callable[[Ranks], frozenset[int]]
     ends: tuple[Expression, ...] = ()
     name: str | None = None
     kind: Kind = "inequality"
@@ -218,24 +218,24 @@ _SIGNS = {"<": lt, "≤": le, ">": gt, "≥": ge, "≠": ne, "=": eq}
 def _bound(sign: str, end: Expression) -> Region:
     """The numbers on one side of an end, at it, or all others."""
 
-    def held(ranks: Ranks) -> frozenset[int]:
+    def inside(ranks: Ranks) -> frozenset[int]:
         return frozenset(at for at in _line(ranks) if _SIGNS[sign](at, 2 * ranks[end] + 1))
 
-    return Region(held, (end,))
+    return Region(inside, (end,))
 
 
 def _joined(parts: Sequence[Region], *, every: bool) -> Region:
     """What all parts say, or any of them."""
     join = frozenset[int].intersection if every else frozenset[int].union
     ends = tuple(end for part in parts for end in part.ends)
-    return Region(lambda ranks: join(*(part.held(ranks) for part in parts)), ends)
+    return Region(lambda ranks: join(*(part.inside(ranks) for part in parts)), ends)
 
 
 def _everywhere(*regions: Region) -> list[list[frozenset[int]]]:
     """Where each region holds, for several values of the unknowns."""
     ends = list(dict.fromkeys(end for region in regions for end in region.ends))
     orders_of = (dict(zip(ends, order, strict=True)) for order in orders(ends))
-    return [[region.held(ranks) for region in regions] for ranks in orders_of]
+    return [[region.inside(ranks) for region in regions] for ranks in orders_of]
 
 
 def same_region(one: Region, other: Region) -> bool | None:
@@ -296,9 +296,9 @@ def parse_region(text: str, depth: int = 0) -> Region | None:
     region = (region or _LINE)._replace(name=next(iter(names), None), kind="interval")
     everywhere = _everywhere(region, _LINE)
     unequal = any(part.kind == "unequal" for part in parts)
-    if unequal and any(held == line for held, line in everywhere):
+    if unequal and any(inside == line for inside, line in everywhere):
         return None  # x≠1或x≠2 says nothing
-    return region if any(held for held, _ in everywhere) else None
+    return region if any(inside for inside, _ in everywhere) else None
 
 
 def _part(text: str, before: Region | None, depth: int) -> Region | None:
@@ -335,8 +335,8 @@ def _inequality(text: str, signs: Sequence[str]) -> Region | None:
     sides = [side.strip() for side in _RELATION.split(text)]
     names = [_variable(side) for side in sides]
     at = 1 if len(sides) == 3 or (sides[0] and not names[0]) else 0
-    alike = len(signs) == 1 or set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}
-    if len(sides) > 3 or not alike or "∈" in signs or (names[at] is None and (at or sides[0])):
+    one_way = len(signs) == 1 or set(signs) <= {"<", "≤"} or set(signs) <= {">", "≥"}
+    if len(sides) > 3 or not one_way or "∈" in signs or (names[at] is None and (at or sides[0])):
         return None
     bounds = [(_FLIPPED[signs[0]], sides[0])] if at else []
     bounds += [(signs[at], sides[at + 1])] if at < len(signs) else []
@@ -362,7 +362,7 @@ def _bounded(
             return None
         found.append(_bound(sign, end))
     region = _joined(found or [_LINE], every=kind != "equal")._replace(name=name, kind=kind)
-    return region if bounds and any(held for (held,) in _everywhere(region)) else None
+    return region if bounds and any(inside for (inside,) in _everywhere(region)) else None
 
 
 def _variable(text: str) -> str | None:

@@ -167,7 +167,7 @@ class Statement:
             (_HEDGE.search(after[:200]), "left open"),
             (is_struck(raw), "struck through"),
         )
-        return next((rule for holds, rule in table if holds), "")
+        return next((rule for applies, rule in table if applies), "")
 
     @cached_property
     def rival(self) -> Statement | None:
@@ -180,9 +180,11 @@ class Statement:
             if other and other.marked and not other.revised:
                 return other
         below = [line for line in self.after[:LONGEST].split("\n") if line.strip()][:3]
-        told = [each for each in sentences(self.after[-LONGEST:])[-1:] if _CONCLUDES.match(each)]
+        conclusions = [
+            each for each in sentences(self.after[-LONGEST:])[-1:] if _CONCLUDES.match(each)
+        ]
         alone = filter(_VALUE_ALONE.fullmatch, below)
-        return next(map(find_statement, [*alone, *told]), None)
+        return next(map(find_statement, [*alone, *conclusions]), None)
 
     @property
     def raw(self) -> str:

@@ -116,12 +116,12 @@ def phrase_pattern(phrase: str, *, exact: bool = False) -> re.Pattern[str] | Non
 
     Punctuation is ignored, and so are spaces unless ``exact``.
     """
-    places = list(_TOKENS[exact].finditer(phrase))
-    if not places:
+    matches = list(_TOKENS[exact].finditer(phrase))
+    if not matches:
         return None
-    tokens = [each[0] for each in places]
+    tokens = [each[0] for each in matches]
     parts = [re.escape(tokens[0])]
-    for one, other in pairwise(places):
+    for one, other in pairwise(matches):
         gap = r"[\W_]{0,4}"
         if exact and re.search(_WORD, one[0]) and re.search(_WORD, other[0]):
             gap = "" if one.end() == other.start() else r"[\W_]{1,4}"  # "8g" is not "8 g"

@@ -166,12 +166,12 @@ def truth_of(text: str) -> bool | None:
     if len(text) > 60:
         return None
     text = _LONE_ROOT.sub(r"√ \1", text).strip(_EDGES)
-    told = _one_truth(text)
+    whole = _one_truth(text)
     parts = [part for part in re.split(r"[\s()（）,，;；。]{1,8}", text) if part]
     if len(parts) == 2 and sum(part in _RIGHT + _WRONG for part in parts) == 1:
         one, other = map(_one_truth, parts)
         return one if one is other else None
-    return told
+    return whole
 
 
 def _one_truth(text: str) -> bool | None:

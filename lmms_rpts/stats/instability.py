@@ -174,26 +174,26 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
     """
     from scipy.special import chdtrc  # scipy.stats takes a second to import
 
-    told = [
+    counted = [
         each
         for each in answers
         if each.position is not None
         and each.right_position is not None
         and max(each.position, each.right_position) < each.options
     ]
-    size = max((each.options for each in told), default=0)
+    size = max((each.options for each in counted), default=0)
     if size < 2:
-        return PositionBias((), (), math.nan, math.nan, math.nan, len(told))
-    at = np.array([each.position for each in told])
-    chosen = np.zeros((len(told), size))
-    chosen[np.arange(len(told)), at] = 1.0
-    accuracy = float(np.mean([each.position == each.right_position for each in told]))
-    expected = np.array([_chance(each, accuracy, size) for each in told])
-    seen, wanted, n = chosen.sum(axis=0), expected.sum(axis=0), len(told)
+        return PositionBias((), (), math.nan, math.nan, math.nan, len(counted))
+    at = np.array([each.position for each in counted])
+    chosen = np.zeros((len(counted), size))
+    chosen[np.arange(len(counted)), at] = 1.0
+    accuracy = float(np.mean([each.position == each.right_position for each in counted]))
+    expected = np.array([_chance(each, accuracy, size) for each in counted])
+    seen, wanted, n = chosen.sum(axis=0), expected.sum(axis=0), len(counted)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = (seen - wanted) ** 2 / wanted
     statistic = float(np.nansum(terms)) / _design_effect(
-        chosen - expected, [each.sample for each in told]
+        chosen - expected, [each.sample for each in counted]
     )
     enough = bool((wanted >= LEAST_EXPECTED).all())
     return PositionBias(

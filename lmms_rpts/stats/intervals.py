@@ -73,8 +73,8 @@ def estimate_mean(
     count = len(sizes)
     variance = float(((sums - mean * sizes) ** 2).sum()) / n**2
     if share:
-        alike = variance < 1e-15
-        size = count if alike else min(n, max(1.0, mean * (1 - mean) / variance))
+        equal = variance < 1e-15
+        size = count if equal else min(n, max(1.0, mean * (1 - mean) / variance))
         return Estimate(mean, *_exact(mean, size), n)
     if bounded and there.min() >= 0.0 and there.max() <= 1.0:
         low, high = _added_value_interval(sums, sizes)
@@ -104,8 +104,8 @@ def resampled(
     block = max(1, min(resamples, _AT_A_TIME // max(1, n)))
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
-        places = generator.integers(0, drawn, size=(rows, drawn)) + np.arange(rows)[:, None] * drawn
-        weights = np.bincount(places.ravel(), minlength=rows * drawn).reshape(rows, drawn)
+        chosen = generator.integers(0, drawn, size=(rows, drawn)) + np.arange(rows)[:, None] * drawn
+        weights = np.bincount(chosen.ravel(), minlength=rows * drawn).reshape(rows, drawn)
         yield (weights if clusters is None else weights[:, clusters]).astype(float)
 
 

@@ -126,8 +126,8 @@ def _estimate(measure: Measure, value: float, draws: Floats, clusters: Indices) 
     adding = len(np.unique(clusters[measure.counts > 0]))
     low, high = interval(draws, adding)
     if measure.share and value in (0.0, 1.0) and adding > 1:
-        alike = estimate_mean(np.full(adding, value), share=True)
-        low, high = alike.low, alike.high
+        exact = estimate_mean(np.full(adding, value), share=True)
+        low, high = exact.low, exact.high
     if measure.centred and low is not None and high is not None:
         excess = float(np.nanmean(draws)) - value
         low, high = max(0.0, low - excess), max(0.0, high - excess)

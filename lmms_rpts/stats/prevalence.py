@@ -87,7 +87,7 @@ class Rates:
     @property
     def questions(self) -> int:
         """The number of questions with a labelled step."""
-        return int(((self.found.sizes > 0) | (self.passed.sizes > 0)).sum())
+        return len(self.found.sizes)
 
     @cached_property
     def drawn(self) -> Floats:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, build_tree, rpts_score
-from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
+from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT, step_weights
 from tests.reasoning.short import chain, chain_of, clue
 from tests.reasoning.strategies import any_chains, sound_chains
 from tests.support.tables import table
@@ -102,6 +102,12 @@ def test_the_defaults_are_the_published_ones() -> None:
     shared = build_tree(SHARED, 1, 2)
     assert rpts_score(shared, SCORES) == rpts_score(shared, SCORES, decay=0.9, focus_height=1)
     assert rpts_score(tree(), []) == 0.0
+
+
+def test_shares_of_the_weight() -> None:
+    shares = [0, 2 / 4.61, 0.9 / 4.61, 0.9 / 4.61, 0.81 / 4.61]
+    assert step_weights(build_tree(SHARED, 1, 2)) == pytest.approx(shares)
+    assert step_weights(tree("i0 > A"), decay=0.0, focus_height=5) == [0.0]
 
 
 @table(

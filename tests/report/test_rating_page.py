@@ -111,9 +111,7 @@ def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
     ratings = json.loads(ann.read_text("utf-8"))
     assert [each["score"] for each in ratings["items"]] == [0, 1, 0.5, 0.25, 0.75, None, 1, 1]
     told = CliRunner().invoke(
-        app,
-        ["agreement", str(SAVED / "lucky"), "--human", str(ann), "--human", str(bob)],
-        env={"COLUMNS": "200"},
+        app, ["agreement", str(SAVED / "lucky"), str(ann), str(bob)], env={"COLUMNS": "200"}
     )
     assert told.exit_code == 0, told.output
     assert "Agreement between the 2 raters on 6 shared steps" in told.output

@@ -33,6 +33,7 @@ def values_of(answers: Sequence[Answer]) -> dict[str, float | None]:
 
 
 H_3_2 = -(0.6 * math.log(0.6) + 0.4 * math.log(0.4))
+H_4_1 = -(0.8 * math.log(0.8) + 0.2 * math.log(0.2))
 H_2_2_1 = -(0.8 * math.log(0.4) + 0.2 * math.log(0.2))
 
 
@@ -47,6 +48,7 @@ H_2_2_1 = -(0.8 * math.log(0.4) + 0.2 * math.log(0.2))
     ("aabbc", 4, (0.4, 0, 0.5, H_2_2_1, H_2_2_1 / math.log(5), 0.4, 0)),
     # Yes and no: at most three classes, including unparsed answers.
     ("aaabb", 2, (0.6, 0, 1, H_3_2, H_3_2 / math.log(3), 0.6, 0)),
+    (["a"] * 4 + [None], 1, (0.8, 0, 1, H_4_1, H_4_1 / math.log(2), 0.8, 0)),
     ("ab", 4, (0.5, 0, 0.5, math.log(2), 1, 0.5, 0)),
     # No option was found: one class, never right, and never an answer; nothing if that is all.
     ([None, None, "a", "a", "a"], 4, (0.6, 0, 1, H_3_2, H_3_2 / math.log(5), 0.6, 0)),

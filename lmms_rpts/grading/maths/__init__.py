@@ -19,7 +19,7 @@ from lmms_rpts.grading.maths.verdicts import (
     NO_ANSWER,
     SEVERAL,
     choice_verdict,
-    holds_numbers,
+    has_numbers,
     undermined,
     value_verdict,
 )
@@ -64,7 +64,7 @@ def _verdict(response: Response, target: Target) -> Verdict:
     if response.statement.revised:
         block = clean(response.statement.block)
         letters = target.letters & set(block)
-        settles = letters or (not target.letters and holds_numbers(block, target.contents))
+        settles = letters or (not target.letters and has_numbers(block, target.contents))
         return Verdict(None if settles else False, "the text after the answer may retract it")
     if target.type in ("choice_single", "choice_multi"):
         return choice_verdict(response, target)

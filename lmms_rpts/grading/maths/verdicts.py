@@ -66,7 +66,9 @@ def offers_either(response: Response, target: Target) -> bool:
 
 def unread(response: Response, wanted: str, rule: str) -> Verdict:
     """The verdict on an unreadable answer: wrong, unless it has the content of the wanted text."""
-    return without_answer(response) or Verdict(None if holds(response, wanted) else False, rule)
+    return without_answer(response) or Verdict(
+        None if has_content(response, wanted) else False, rule
+    )
 
 
 def _final(text: str) -> str:
@@ -97,7 +99,7 @@ def _read_verdict(response: Response, target: Target) -> Verdict:
     unsettled = False
     for said in candidates:
         same = is_any(said, target)
-        unsettled = unsettled or (same is None and _is_alike(said, target.alternatives[0]))
+        unsettled = unsettled or (same is None and _has_type_of(said, target.alternatives[0]))
         if same:
             return _doubt(response, target) or Verdict(True, f"equal as {target.type}")
         if same is False and not unsettled:
@@ -113,7 +115,7 @@ def is_any(said: str, target: Target) -> bool | None:
     return True if True in found else (None if None in found else False)
 
 
-def _is_alike(said: str, wanted: str) -> bool:
+def _has_type_of(said: str, wanted: str) -> bool:
     """Whether a text is a value of the target's type, so that it may be another form of it."""
     if quantity_of(wanted) is not None:
         return quantity_of(reading.unnamed(said)) is not None
@@ -231,16 +233,16 @@ def without_answer(response: Response) -> Verdict | None:
     return None
 
 
-def holds(response: Response, wanted: str) -> bool:
+def has_content(response: Response, wanted: str) -> bool:
     """Whether an answer contains every number of a text, or the words of a text without numbers."""
     said = f"{response.text} {response.boxed}"
     if not response.statement.marked:
         said += clean(" ".join(sentences(response.statement.spoken[-600:])[-3:]))
-    return holds_numbers(said, wanted)
+    return has_numbers(said, wanted)
 
 
-def holds_numbers(said: str, wanted: str) -> bool:
-    """As ``holds``, for a cleaned text."""
+def has_numbers(said: str, wanted: str) -> bool:
+    """As ``has_content``, for a cleaned text."""
     wanted, said = wanted.translate(_DIGITS), said.translate(_DIGITS)
     numbers = set(_NUMBER.findall(wanted))
     if not numbers:
@@ -296,9 +298,9 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
         if said is not None:
             return Verdict(said == wanted, "true or false")
     spoken = text if response.statement.marked else response.statement.spoken[:600]
-    told = re.search(r"正确|错|对|成立|true|false|right|wrong", spoken, re.IGNORECASE)
+    stated = re.search(r"正确|错|对|成立|true|false|right|wrong", spoken, re.IGNORECASE)
     rule = "neither true nor false is stated"
-    return without_answer(response) or Verdict(None if told else False, rule)
+    return without_answer(response) or Verdict(None if stated else False, rule)
 
 
 # Words
@@ -381,7 +383,7 @@ _WRONG_ASKED = re.compile(  # 下列说法错误的是
 )
 # 其余两个都是负数, 全选
 _OTHERS = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
-_UNTOLD = "the answer matches no single option"
+_NO_MATCH = "the answer matches no single option"
 _CIRCLED_ROW = re.compile(r"(?:\(\d{1,2}\)[、,和与\s]{0,2}){1,10}")
 _LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
 _NO_OPTION = frozenset[str]()
@@ -405,10 +407,10 @@ def choice_verdict(response: Response, target: Target) -> Verdict:
         choice = Choice(_NO_OPTION, "offers several options")
     if choice.marks is not None:
         return Verdict(choice.marks == target.letters, choice.rule)
-    if choice.rule != _UNTOLD or not options or _OTHERS.search(response.text):
+    if choice.rule != _NO_MATCH or not options or _OTHERS.search(response.text):
         return Verdict(None, choice.rule)
     contents = " ".join(options[each] for each in sorted(target.letters & options.keys()))
-    return Verdict(None if holds(response, contents) else False, choice.rule)
+    return Verdict(None if has_content(response, contents) else False, choice.rule)
 
 
 def _mark_of(text: str, options: Options, question: Question) -> frozenset[str] | None:
@@ -455,12 +457,12 @@ def _by_content(
         if len(letters) == len(listed) > 0 and None not in letters:
             return Choice(frozenset(filter(None, letters)), "option's value")
     if several or _LONE_LETTER.search(text):
-        return Choice(None, _UNTOLD)
+        return Choice(None, _NO_MATCH)
     rounding = Question(f"{question.raw}约")  # a rounded value may mean an option
     for said in (*values[:2], *relations[:2]):
-        told = {same_value(said, option, rounding) for option in options.values()}
-        if re.search(r"[0-9√π∅∞]", said) and told == {False}:
+        same = {same_value(said, option, rounding) for option in options.values()}
+        if re.search(r"[0-9√π∅∞]", said) and same == {False}:
             return Choice(_NO_OPTION, "value of no option")
     if any(map(is_number, options.values())) and any(map(is_number, values[:2])):
         return Choice(None, "the value may be that of an option")
-    return Choice(None, _UNTOLD)
+    return Choice(None, _NO_MATCH)

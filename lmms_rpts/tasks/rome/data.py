@@ -352,8 +352,8 @@ def _describe() -> str:
     there = tuple(_by_subtask(found))
     check_rome(*there or SUBTASKS)
     missing = ", ".join(each for each in SUBTASKS if each not in there)
-    told = f"; no questions of: {missing}" if missing else ""
-    return f"{len(found.questions):,} questions, all images, in {found.place}{told}"
+    without = f"; no questions of: {missing}" if missing else ""
+    return f"{len(found.questions):,} questions, all images, in {found.place}{without}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {
