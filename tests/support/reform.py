@@ -5,25 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from lmms_rpts.tasks.reform_eval import published
-from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
-from lmms_rpts.tasks.reform_eval.data import Sample, read_samples, root_of
-from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.prompts import (
-    PREFIX,
-    Form,
-    doc_to_text,
-    question_with_options,
-    text_form,
-)
+from lmms_rpts.tasks.reform_eval.prompts import doc_to_text
 from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
 
 SETS = ("textocr", "gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd", "coco_caption")
@@ -161,91 +150,6 @@ def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
         assert [image.mode for image in images] == ["RGB"]
         asked.append(text)
         said = [*said, outputs[len(asked) - 1]]
-
-
-# --- the published samples and prompts, with their quirks -----------------------------------------
-
-
-class PublishedForm(Form):
-    """The samples of a set as the published loader presents them."""
-
-    def sentence_case(self, text: str) -> str:
-        """``str.capitalize`` makes "NYC" "Nyc"."""
-        return text.capitalize() if self.chosen.layout == "dialogue" else text
-
-    def question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
-        """The loader of image-text matching may leave the braces in."""
-        if self.chosen.variant == "itm" and self.settings.wording == "fixed":
-            sample = replace(sample, filling="{}")
-        return super().question(sample, at, duplicate)
-
-    def history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
-        """The right answer of a past round is found by its text."""
-        turns = []
-        for turn in sample.history:
-            options = [self.sentence_case(each) for each in turn.options]
-            turns.append(turn._replace(right=options.index(options[turn.right])))
-        return super().history(replace(sample, history=tuple(turns)), style)
-
-    def solved_example(self, asked: str, answered: str, style: str) -> Iterator[tuple[str, str]]:
-        """Always marked (A), also by likelihood; some loaders omit the prefix."""
-        bare = self.method == "likelihood" or self.chosen.name.startswith(("tdiuc_", "pets37"))
-        yield asked, answered if bare else f"{PREFIX} {answered}"
-
-    def item(self, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
-        """A sample of the loader, without its image and fields that are only passed on."""
-        item: dict[str, Any] = {"sample_id": sample.id}
-        if sample.round is not None:
-            item["round_id"] = sample.round
-        instruct, item["question"] = self.question(sample, at, duplicate)
-        if self.chosen.kind == "caption":
-            return {**item, "references": list(sample.answers)}
-        item |= {"instruct": instruct} if instruct else {}
-        if sample.right is None:
-            return {**item, "answer": sample.answers[0]}
-        numbered = self.chosen.layout in ("classification", "tdiuc", "counting", "dialogue")
-        item["answer"] = sample.right if numbered else str(sample.right)
-        item["answer_options"] = list(map(self.sentence_case, sample.options))
-        turns = [
-            {"from": role, "value": text}
-            for pair in self.history(sample, self.settings.marks)
-            for role, text in zip(("human", "assistant"), pair, strict=True)
-        ]
-        if turns or self.settings.in_context or self.chosen.layout == "dialogue":
-            item["history"] = turns
-        return item
-
-
-def published_item(case: Mapping[str, Any], instructions: Path, root: Path) -> dict[str, Any]:
-    """The sample of the published loader that a case of the reference names."""
-    chosen = {each.config: each for each in data_sets().values()}[case["config"]]
-    grid, method = case["grid"], case["infer_method"]
-    varied = grid["random_instruct"] or chosen.kind == "caption"
-    settings = ReformSettings(
-        wording="varied" if varied else "fixed",
-        order="fixed",
-        marks=grid["mark"],
-        in_context=grid["in_context"],
-    )
-    wording = load_instructions(instructions).of(chosen, method)
-    form = PublishedForm(chosen, method, wording, settings, published=True)
-    at, duplicate = divmod(case["index"], grid["dup"])
-    return form.item(_samples(chosen, root)[at], at, duplicate)
-
-
-@cache
-def _samples(chosen: DataSet, root: Path) -> tuple[Sample, ...]:
-    return read_samples(chosen, root_of(root)).samples
-
-
-def published_prompt(item: Mapping[str, Any], method: str, mark: str, prefix: str | None) -> str:
-    """The published text form of an item."""
-    question = item["question"]
-    if method == "generation" and item.get("answer_options") is not None:
-        question = question_with_options(question, item["answer_options"], mark)
-    turns = [each["value"] for each in item.get("history") or ()]
-    begun = method == "generation" and "references" not in item  # not for captions
-    return text_form(item.get("instruct"), [*turns, question], prefix if begun else None)
 
 
 def chosen_text(prediction: Any, options: Sequence[str], *, likelihood: bool = False) -> Any:

@@ -6,15 +6,14 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lmms_rpts.stats.instability import Turn, round_statistics
 from lmms_rpts.tasks.reform_eval import published
-from lmms_rpts.tasks.reform_eval.captions import RAW, Captions, raw_scores
+from lmms_rpts.tasks.reform_eval.captions import RAW
 from lmms_rpts.tasks.reform_eval.data import read_samples, root_of
 from lmms_rpts.tasks.reform_eval.dataset import load_task
 from lmms_rpts.tasks.reform_eval.images import with_boxes
@@ -22,7 +21,7 @@ from lmms_rpts.tasks.reform_eval.prompts import question_with_options, rounds_of
 from lmms_rpts.tasks.reform_eval.sets import data_sets
 from tests.support.environment import configure
 from tests.support.reference import reference
-from tests.support.reform import chosen_text, hold_as_text, published_item, published_prompt
+from tests.support.reform import chosen_text, hold_as_text
 from tests.support.tables import table
 
 Case = dict[str, Any]
@@ -46,7 +45,9 @@ def prompts(kind: str) -> Sequence[Case]:
 
 
 def same(found: float | None, expected: float | None) -> bool:
-    return found is None if expected is None else abs((found or 0.0) - expected) < 1e-9
+    if found is None or expected is None or math.isnan(found):
+        return expected is None and (found is None or math.isnan(found))
+    return abs(found - expected) < 1e-9
 
 
 def choice(case: Case) -> bool:
@@ -76,38 +77,16 @@ def information(case: Case) -> bool:
 
 def unstable(case: Case) -> bool:
     found = published.instability(case["predictions"])
-    return same(None if math.isnan(found) else found, case["expected"])
-
-
-def trend(rounds: Mapping[Any, Sequence[float]]) -> tuple[float | None, float | None]:
-    """Correlation and slope; each score is of a dialogue of its own."""
-    found = round_statistics(
-        [
-            Turn((name, at), int(name), float(score))
-            for name, scores in rounds.items()
-            if str(name).isdecimal()
-            for at, score in enumerate(scores)
-        ],
-        1,
-    )
-    return found.correlation.value, found.slope.value
+    return same(found, case["expected"])
 
 
 def over_rounds(case: Case) -> bool:
-    correlation, slope = trend(case["round_scores"])
+    correlation, slope = published.multi_round(case["round_scores"])
     return same(correlation, case["expected_corr"]) and same(slope, case["expected_slope"])
 
 
-def caption_pairs(rows: Sequence[Case]) -> Captions:
-    found = []
-    for row in rows:
-        listed = row["references"] if isinstance(row["references"], list) else [row["references"]]
-        found.append((row["prediction"], listed))
-    return found
-
-
 def described(case: Case) -> bool:
-    found = raw_scores(caption_pairs(case["results"]))
+    found = published.captions(case["results"], meteor=False)
     return all(same(found[name], case["expected"][name]) for name in RAW)
 
 
@@ -135,7 +114,7 @@ def whole_run(rows: Sequence[Case], formulation: str, *, likelihood: bool) -> di
             right.append(bool(grade(prediction, answer)))
             hits.append(True)
         rounds[str(row.get("round_id"))].append(right[-1])
-    corr, slope = trend(rounds)
+    corr, slope = published.multi_round(rounds)
     instability = published.instability(texts)
     return {
         "accuracy": float(np.mean(right)),
@@ -155,7 +134,7 @@ def run(case: Case) -> bool:
 def run_file(case: Case) -> bool:
     rows = json.loads(reference("reform_eval", case["file"]).read_text(encoding="utf-8"))
     if case["formulation"] == "Generation":
-        found: Mapping[str, Any] = raw_scores(caption_pairs(rows))
+        found: Mapping[str, Any] = published.captions(rows, meteor=False)
     else:
         found = whole_run(rows, case["formulation"], likelihood=True)
     return all(same(found[name], value) for name, value in case["expected"].items())
@@ -234,24 +213,33 @@ def test_instability_of_nothing_and_of_lists() -> None:
 
 
 def test_samples_and_prompts_are_the_published_ones() -> None:
-    instructions, root = reference("reform_eval/instructions.json"), reference(DATA)
+    instructions = json.loads(reference("reform_eval/instructions.json").read_text())
+    loaded: dict[str, Any] = {}
     for case in prompts("dataset"):
-        mark, method, wanted = case["grid"]["mark"], case["infer_method"], case["sample"]
-        found = published_item(case, instructions, root)
+        grid, method, wanted = case["grid"], case["infer_method"], case["sample"]
+        key = json.dumps([case["config"], method, grid])
+        if key not in loaded:
+            loaded[key] = published.samples(
+                case["config"],
+                reference(DATA),
+                method=method,
+                duplication=grid["dup"],
+                random_instruct=grid["random_instruct"],
+                in_context=grid["in_context"],
+                mark=grid["mark"],
+                instructions=instructions,
+            )
+        found = dict(loaded[key][case["index"]])
         if case["random_distractors"]:
             assert len(found["answer_options"]) == len(wanted["answer_options"])
             found["answer_options"] = wanted["answer_options"]
-        assert found == {name: wanted.get(name) for name in found}, case
-        assert wanted.keys() - found.keys() <= PASSED_ON, case
-        prefix = case["settings"].get("response_prefix")
-        assert published_prompt(found, method, mark, prefix) == case["expected"], case
+        assert found == wanted, case
+        prefix, mark = case["settings"].get("response_prefix"), grid["mark"]
+        prompt = published.prompt(found, method=method, mark=mark, prefix=prefix)
+        assert prompt == case["expected"], case
         if shown := case.get("expected_question_with_option"):
             options = wanted["answer_options"]
             assert question_with_options(wanted["question"], options, mark) == shown, case
-
-
-PASSED_ON = {*("anno", "task", "title", "bbox", "context", "rationale", "rationale_options")}
-"""Fields of the published samples that no prompt and no grade needs."""
 
 
 def _outcome(function: Callable[..., Any], *given: Any) -> Any:
@@ -263,9 +251,14 @@ def _outcome(function: Callable[..., Any], *given: Any) -> Any:
 
 def test_the_text_form_is_the_published_one() -> None:
     for case in (each for kind in ("processor", "processor_random_mark") for each in prompts(kind)):
-        form = (case["infer_method"], case.get("mark", "random"))
         found = _outcome(
-            published_prompt, case["item"], *form, case["settings"].get("response_prefix")
+            partial(
+                published.prompt,
+                case["item"],
+                method=case["infer_method"],
+                mark=case.get("mark", "random"),
+                prefix=case["settings"].get("response_prefix"),
+            )
         )
         expected = case.get("expected", case.get("expected_error"))
         assert found in case.get("expected_any", [expected]), case

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -71,6 +71,7 @@ class Sample:
         boxes: boxes in pixels, in the format of the file.
         round, history: for dialogues, the round, from 0, and the rounds before it.
         instructions: instructions in the data, if any.
+        row: the sample as it stands in the file.
     """
 
     id: str | int
@@ -84,6 +85,7 @@ class Sample:
     round: int | None = None
     history: tuple[Turn, ...] = ()
     instructions: tuple[str, ...] = ()
+    row: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Samples(NamedTuple):
@@ -304,6 +306,7 @@ class _File:
             answers=fields.read(names["answers"], spoken_list) if names["answers"] else (),
             boxes=boxes,
             instructions=self.shared.get("instructs", ()),
+            row=fields.value,
         )
 
     def _options(
