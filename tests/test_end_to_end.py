@@ -258,13 +258,13 @@ def test_with_images_only_what_rests_on_images_differs(
     with JudgeServer(answer=by_question) as judge:
         for evidence in ("", "image", "both"):
             out = tmp_path / f"by_{evidence}"
-            few = ("--limit", "8")
+            few = ("--limit", "4")
             done = replay(out, gold, judge, subset, *few, LMMS_RPTS_EVIDENCE=evidence)
             records[evidence] = [each for task in TASKS for each in done.records(task).items()]
     follows = {"rpts", "guarded", "root", "first_error", "steps", "settings"}
     for evidence in ("image", "both"):
         pairs = list(zip(records[""], records[evidence], strict=True))
-        assert len(pairs) == 16
+        assert len(pairs) == 8
         for (doc_id, facts), (same, seen) in pairs:
             assert doc_id == same
             assert {name for name in facts if facts[name] != seen[name]} <= follows
