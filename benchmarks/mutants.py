@@ -142,6 +142,7 @@ def main() -> None:
     counts: Counter[str] = Counter()
     for path, at in random.Random(options.seed).sample(every, options.sample or len(every)):
         counts["mutants"] += 1
+        print(counts["mutants"], end="\r", file=sys.stderr, flush=True)
         if survives(path, at):
             counts["survivors"] += 1
             node, name, value = list(places(trees[path]))[at]

@@ -29,6 +29,7 @@ from lmms_rpts.tasks.benchmark import answered_tasks, benchmark_of, read_documen
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _SAMPLES = "_samples_"
+# A task name becomes an argument of lmms-eval: "--help", "a,b" and "../evil" must not pass.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}

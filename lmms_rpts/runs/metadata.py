@@ -17,7 +17,9 @@ from lmms_rpts.base.masking import LONGEST, MASK, is_secret, mask
 
 _LONGEST = 600
 _MOST_TASKS = 40
+# A line of torch.utils.collect_env: "PyTorch version: 2.9.0+cu128".
 _TORCH = re.compile(r"PyTorch version: ([\w.+-]{1,60})")
+# lmms-eval's date "20261126_021600", shown as "2026-11-26 02:16:00".
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})[_T-](\d{2})(\d{2})(\d{2})$", re.ASCII)
 _SCORE = re.compile(r"[/\\]lmms-rpts-\w+[/\\]responses\.jsonl$")
 """Samples of ``lmms-rpts score``, which sets --limit itself so that all responses are scored."""

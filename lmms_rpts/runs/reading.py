@@ -298,6 +298,7 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     lmms-eval made a folder for it and it is not the same in all runs. Runs with the same path, such
     as rounds in one folder, get their judge, if these differ, and a number.
     """
+    # results/t0/lab__m and results/t1/lab__m are "t0" and "t1", not "t0/lab/m" and "t1/lab/m".
     folders, models = ({run.path[at] for run in runs if run.path[0]} for at in (0, 1))
     used = 1 if len(models) == 1 and len(folders) > 1 else 2
     ends = shortest_ends(["/".join(filter(None, run.path[:used])) or run.label for run in runs])

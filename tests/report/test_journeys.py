@@ -518,6 +518,7 @@ def test_a_window_of_1280_pixels(browser: Any, tmp_path: Path) -> None:
             for tree in go(page, place).locator(".card.run .tree").all():
                 box = tree.bounding_box()
                 assert 0 < box["y"] < box["y"] + box["height"] <= 900, (place, box)
+                assert 0.7 <= float(tree.evaluate("each => each.style.zoom")) <= 1
         # The images of all benchmarks are numbered from 0, as steps cite them.
         for place in ("rpts-demo-4", "rome-geo-1", "cmmath-0"):
             names = go(page, place).locator(".images .leaf.image").all_inner_texts()

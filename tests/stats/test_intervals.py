@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmms_rpts.stats.intervals import Estimate, estimate_mean, interval, resampled, resampled_means
+from lmms_rpts.stats.intervals import (
+    Estimate,
+    Floats,
+    bootstrap,
+    estimate_mean,
+    interval,
+    resampled,
+    resampled_means,
+)
 from tests.support.tables import table
 
 
@@ -166,6 +174,15 @@ def test_a_resample_has_as_many_documents_as_there_are(n: int, resamples: int) -
     assert (weights == weights.round().clip(0)).all()
     if n > 7 and resamples > 1:
         assert not np.array_equal(weights, next(resampled(n, resamples, seed=2)))
+
+
+def test_a_statistic_is_drawn_once_for_each_resample() -> None:
+    def numbers(weights: Floats) -> Floats:
+        return weights @ np.arange(10.0).reshape(5, 2)
+
+    whole, draws = bootstrap(numbers, 5, 30, size=100_000_000)
+    assert whole.tolist() == [20, 25]
+    assert np.array_equal(draws, numbers(next(resampled(5, 30))).T)
 
 
 def test_resamples_of_many_documents_come_in_blocks() -> None:

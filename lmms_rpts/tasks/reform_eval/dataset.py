@@ -50,11 +50,10 @@ def _read(chosen: DataSet, root: Path, seed: int, stamps: tuple[tuple[int, int],
     return read_samples(chosen, root, seed)
 
 
-@lru_cache(maxsize=64)  # failures are not cached: the next call retries
 def _downloaded(names: tuple[str, ...]) -> Path:
     folder = download(
         HUB_DATASET,
-        [f"{HUB_FOLDER}/{name}" for name in names],
+        tuple(f"{HUB_FOLDER}/{name}" for name in names),
         f"{names[0]} could not be downloaded from {HUB_DATASET}",
         "Set REFORM_PATH to a folder with the publishers' files, or retry with a connection.",
     )
