@@ -363,7 +363,9 @@ def before_each_batch(
     true = transformers.LlamaForCausalLM.generate
 
     def generate(self: Any, *args: Any, **options: Any) -> Any:
-        before(options["attention_mask"])
+        mask = options["attention_mask"]
+        mask.limit = options["max_new_tokens"]
+        before(mask)
         return true(self, *args, **options)
 
     monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", generate)
@@ -373,9 +375,10 @@ def test_a_batch_is_of_one_kind_and_of_similar_lengths(
     words: Path, batches: list[torch.Tensor]
 ) -> None:
     texts = [question("x" * (20 if number % 2 else 400 + number)) for number in range(16)]
-    kinds = [question("x" * 20 + str(number), kind="transform") for number in range(8)]
-    replies(words, [*texts, *kinds])
+    kinds = [question("x" * 19 + str(number), kind="transform") for number in range(8)]
+    replies(words, [*kinds[:4], *texts, *kinds[4:]])
     assert [len(mask) for mask in batches] == [8, 8, 8]
+    assert sorted(mask.limit for mask in batches) == [24, 24, 64]  # type: ignore[attr-defined]
     for mask in batches:
         assert mask.sum() > 0.9 * mask.numel()
         assert bool((mask[:, -1] == 1).all()), "padded on the left"
