@@ -159,23 +159,19 @@ def pages(run: Path, tmp_path: Path) -> list[Path]:
     ]
 
 
-def test_one_page_in_place_of_a_run(command: Command, run: Path, pages: list[Path]) -> None:
+def test_pages_of_raters(command: Command, run: Path, pages: list[Path]) -> None:
     alone = command(run, pages[0])
     assert alone.exit_code == 0
     assert line_of(alone.output, "all")[:4] == ["all", "12", "6", "0.000"]
-    assert alone.output == command(run, "--human", pages[0]).output
-
-
-def test_a_run_or_people(command: Command, run: Path, pages: list[Path]) -> None:
-    for arguments in ([run], [run, pages[0], "--human", pages[1]]):
-        done = command(*arguments)
-        assert done.exit_code == 1
-        assert "pass OTHER" in done.output
+    both = command(run, *pages).output
+    assert "bob.json (2 raters)" in both
+    assert "Agreement between the 2 raters on 12 shared steps" in both
+    assert "Krippendorff" in both
 
 
 def test_a_page_is_not_overwritten(command: Command, run: Path, pages: list[Path]) -> None:
     before = pages[1].read_bytes()
-    done = command(run, "--human", pages[0], "--human", pages[1], "-o", pages[1])
+    done = command(run, *pages, "-o", pages[1])
     assert done.exit_code == 1
     assert "one of the input files" in done.output
     assert pages[1].read_bytes() == before

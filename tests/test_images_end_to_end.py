@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.tasks.benchmark import record_places
+from lmms_rpts.tasks.benchmark import record_data_folders
 from lmms_rpts.tasks.rpts_eval import data as rpts_eval
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder
@@ -76,7 +76,7 @@ def test_data_of_the_hub_are_recorded_with_their_revision(
     monkeypatch.setattr(rpts_eval, "downloaded", lambda name: copy)
     monkeypatch.delenv("RPTS_PATH", raising=False)
     configs: dict[str, Any] = {"rpts_eval_en": {"metadata": {"version": 1.0}}, "mme": {}}
-    record_places(configs)
+    record_data_folders(configs)
     found = {"data": "nimingshuaishi/RPTS-Eval@c0ffee", "images": str(copy / "images")}
     assert configs == {"rpts_eval_en": {"metadata": {"version": 1.0, **found}}, "mme": {}}
 

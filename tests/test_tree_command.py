@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from tests.report.test_hostile import ATTACKS
+from tests.report.hostile import ATTACKS
 from tests.support.instances import make_doc
 from tests.support.pictures import texts_of_svg
 from tests.support.runs import make_record, write_run

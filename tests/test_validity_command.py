@@ -224,7 +224,7 @@ def test_the_setting_and_the_option(
 
 
 def test_what_the_results_name(command: Command, pair: tuple[Path, Path], known: Path) -> None:
-    (file,) = pair[0].glob("*_results.json")
+    (file,) = pair[0].rglob("*_results.json")
     held = json.loads(file.read_text())
     held["usage"] = {"validity": read_validity_file(known).extract()}
     file.write_text(json.dumps(held))

@@ -167,6 +167,7 @@ def compare_runs(
     Raises:
         RunError: if nothing is shared, or a shared document differs between the runs.
     """
+    # rpts_eval_en and rpts_eval_zh share no document, but each document has a translation.
     paired: Literal["documents", "instances"] = "documents"
     for key in _keys(grading):
         ours, theirs = (_by_key(run, key) for run in (a, b))

@@ -15,6 +15,7 @@ from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.host.correctness import greatest_value, no_scale, on_scale, parse_criterion, survey
 from lmms_rpts.host.task_index import SUFFIX, split_name
+from lmms_rpts.runs.metadata import value_at
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.responses import (
     LikelihoodError,
@@ -28,6 +29,7 @@ from lmms_rpts.tasks.benchmark import answered_tasks, benchmark_of, read_documen
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _SAMPLES = "_samples_"
+# A task name becomes an argument of lmms-eval: "--help", "a,b" and "../evil" must not pass.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
@@ -442,23 +444,20 @@ def _refuse_filtered(results: Mapping[Path, Mapping[str, Any]], task: str) -> No
         return
     for file, found in results.items():
         # As lmms-eval does: the task's own value takes precedence.
-        tags = _at(found, "configs", task, "reasoning_tags")
+        tags = value_at(found, "configs", task, "reasoning_tags")
         if tags is None:
-            tags = _at(found, "config", "resolved_cli_args", "reasoning_tags")
-        chains = [_at(each, "filter") for each in _list(_at(found, "configs", task, "filter_list"))]
-        filters = {str(_at(each, "function")) for chain in chains for each in _list(chain)}
+            tags = value_at(found, "config", "resolved_cli_args", "reasoning_tags")
+        chains = [
+            value_at(each, "filter")
+            for each in _list(value_at(found, "configs", task, "filter_list"))
+        ]
+        filters = {str(value_at(each, "function")) for chain in chains for each in _list(chain)}
         if (cut := sorted(filters - _LEAVE_WHOLE)) and tags not in (None, False, "none"):
             raise ResponsesError(
                 f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
                 "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
                 f"output (with --use_cache, from the cache of that run), or run {task}{SUFFIX}"
             )
-
-
-def _at(value: Any, *names: str) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
 
 
 def _list(value: Any) -> list[Any]:
@@ -484,7 +483,7 @@ def _by_number(saved: SavedResponses, task: str) -> ByDocument:
 def _total(results: Iterable[Mapping[str, Any]], task: str) -> int:
     """Number of documents of the task, from the results next to the samples; 0: unknown."""
     for each in results:
-        total = _at(each, "n-samples", task, "original")
+        total = value_at(each, "n-samples", task, "original")
         if type(total) is int and total > 0:
             return total
     return 0

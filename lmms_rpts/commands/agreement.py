@@ -24,22 +24,15 @@ _HEADS = ("kind of step", "steps", "responses", "MAE", "Spearman", "kappa", "bia
 
 def agreement(
     run: OneRun,
-    other: Annotated[
-        str | None,
+    others: Annotated[
+        list[str],
         typer.Argument(
-            metavar="OTHER",
-            help="Human scores (a file saved by the page of lmms-rpts rate, or a CSV file with "
-            "doc_id or id, step, score or human), or another run of the same responses.",
+            metavar="OTHER...",
+            help="Human scores (files saved by the page of lmms-rpts rate, one per rater, or CSV "
+            "files with doc_id or id, step, score or human), or another run of the same responses.",
             show_default=False,
         ),
-    ] = None,
-    human: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--human",
-            help="File with human scores, instead of OTHER. May be repeated, once per rater.",
-        ),
-    ] = None,
+    ],
     worst: Annotated[
         int,
         typer.Option(
@@ -52,39 +45,32 @@ def agreement(
 
     lmms-rpts agreement results/small rescored
 
-    lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
+    lmms-rpts agreement results/small ratings-ann.json ratings-bob.json
     """
     files = check_suffixes(output, _SUFFIXES)
-    found = _compared(run, other, human or [], files)
+    found = _compared(run, others, files)
     Output(_blocks(found, worst), found.frame, lambda: _plain(found, worst)).deliver(files)
 
 
-def _compared(
-    run: str, other: str | None, human: Sequence[Path], files: Sequence[Path]
-) -> Agreement:
+def _compared(run: str, others: Sequence[str], files: Sequence[Path]) -> Agreement:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
     from lmms_rpts.analysis.ratings import read_ratings
     from lmms_rpts.runs.samples import RunError
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
-    if (other is None) == (not human):
-        fail(
-            "Nothing to compare with: pass OTHER (a run or a file with human scores) or --human "
-            "FILE"
-        )
     judged = read_run(run)
-    rated = human or [Path(str(other))]
-    protect_inputs([judged], files, *(each.expanduser() for each in rated))
-    if human or _holds_ratings(rated[0].expanduser()):
+    rated = [Path(each).expanduser() for each in others]
+    protect_inputs([judged], files, *rated)
+    if len(rated) > 1 or _holds_ratings(rated[0]):
         return agreement_with_humans(judged, read_ratings(rated, judged))
     try:
-        second = read_run(str(other))
+        second = read_run(others[0])
     except RunError:
         if rated[0].suffix.lower() != ".json":
             raise
         fail(
-            f"{other} contains neither human scores nor a run: pass a rating sheet (.csv), a file "
-            "saved by the page of lmms-rpts rate, or a folder that lmms-eval wrote"
+            f"{others[0]} contains neither human scores nor a run: pass a rating sheet (.csv), a "
+            "file saved by the page of lmms-rpts rate, or a folder that lmms-eval wrote"
         )
     protect_inputs([second], files)
     return agreement_of_judges(judged, second)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"title": "bold", "Warning": "yellow", "Note": "yellow"}
 _ROOMY = 120
+# The space in "0.877 [0.75, 0.96]" and "0.500 ± 0.250", where a cell is broken into two lines.
 _SPREAD = re.compile(r"(?<=\d) (?=[\[±])")
 _HEAD = re.compile(r"\w{5,14}_(?=\w{5})")  # "right_for_" and "wrong_reason"
 _TEXT = 16

@@ -22,6 +22,7 @@ _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".t
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
 _SHOWN_NAMES = 40
 _IMAGE_REMEDY = "Fix the names of the images, or set --images to their folder."
+# The number in "line 12: ..." or "row 3: ...", by which faults are sorted; empty for other texts.
 _PLACE = re.compile(r"(?:(?:line|row) ([0-9]{1,15})\b)?")
 
 

@@ -42,7 +42,7 @@ def rate(
 
       lmms-rpts rate results/small -o rate.html
 
-      lmms-rpts agreement results/small --human ratings-ann.json --human ratings-bob.json
+      lmms-rpts agreement results/small ratings-ann.json ratings-bob.json
     """
     check_suffixes([output], (".html", ".htm"))
     from lmms_rpts.analysis.ratings import draw_sample

@@ -28,8 +28,7 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help="FILE.html: one file. Anything else: a folder with one page per instance, for "
-            "large runs.",
+            help="FILE.html: one file. Anything else: a folder with the page and larger images.",
         ),
     ] = Path("report.html"),
     images: Images = None,
@@ -42,7 +41,7 @@ def report(
             "--limit",
             min=0,
             help="Maximum number of instances per benchmark without RPTS scores, those with wrong "
-            "answers first; 0: all. Default: 1000 in a file, 5000 in a folder.",
+            "answers first; 0: all. Default: 5000.",
             show_default=False,
         ),
     ] = None,

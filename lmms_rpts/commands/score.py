@@ -30,6 +30,7 @@ ENTRY = "lmms_rpts.host.evaluate"
 _LINES = 15
 _PATIENCE = ((0, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
+# loguru colours the log: "\x1b[32m2026-11-23 02:00:00\x1b[0m | ...".
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # "2026-11-23 02:00:00 | WARNING | lmms_rpts.base.settings:f:1 - The message."
 _ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)", re.MULTILINE)

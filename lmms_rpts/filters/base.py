@@ -10,7 +10,7 @@ from lmms_eval.api.filter import Filter
 from loguru import logger
 
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.filters.budget import run_budget, tell_spending
+from lmms_rpts.filters.budget import run_budget, send_usage
 from lmms_rpts.filters.documents import (
     OPTIONAL_FIELDS,
     REASONING_FIELDS,
@@ -178,7 +178,7 @@ class JudgingFilter(RptsFilter):
             fatal = engine.fatal
             budget.stopped = budget.stopped or fatal
             engine.warn_of_one_score()
-        tell_spending()
+        send_usage()
         return results, fatal
 
 

@@ -40,7 +40,7 @@ def noted_validity() -> dict[str, Any] | None:
     return _validity
 
 
-def tell_spending() -> None:
+def send_usage() -> None:
     """Send the usage of this process to the first one, which writes the results."""
     settings = load_settings()
     if settings.rank:

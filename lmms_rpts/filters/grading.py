@@ -142,14 +142,14 @@ class GradingFilter(JudgingFilter):
         """The record of each response; an internal error affects one response only."""
         with Isolation("grading a response") as isolation:
             parts, dialogues = [], []
-            for response, doc in in_sight(pairs, "Grading by rules", self.settings.rank == 0):
+            for response, doc in with_progress(pairs, "Grading by rules", self.settings.rank == 0):
                 given = isolation.run(partial(self.read, response, doc), self.unread)
                 parts.append(given)
-                dialogues.append(isolation.begin(partial(self.ask, given, doc), _not_told))
+                dialogues.append(isolation.begin(partial(self.ask, given, doc), _failed_grade))
             asks = [
                 isolation.run(partial(self.asks, doc), lambda reason: False) for _, doc in pairs
             ]
-            answers = self.hear(dialogues, any(asks))
+            answers = self.ask_judge(dialogues, any(asks))
             return [
                 isolation.run(
                     partial(self.record, given, *answer, doc), partial(self._unrecorded, doc)
@@ -160,11 +160,11 @@ class GradingFilter(JudgingFilter):
     def _unrecorded(self, doc: Doc, reason: str) -> Any:
         return self.record(self.unread(reason), None, None, doc)
 
-    def hear(self, dialogues: Sequence[Dialogue[T]], asks: bool) -> list[T]:
+    def ask_judge(self, dialogues: Sequence[Dialogue[T]], asks: bool) -> list[T]:
         """The results of conversations with the judge; without a judge unless ``asks``."""
         if not asks or self.judge == NO_JUDGE:
             return [unanswered(dialogue, self.unjudged) for dialogue in dialogues]
-        heard, fatal = self.converse(dialogues, "Grading answers")
+        answers, fatal = self.converse(dialogues, "Grading answers")
         if fatal:
             logger.error(
                 "Grading stopped: {}. Verdicts are cached (LMMS_RPTS_CACHE); responses are saved "
@@ -172,7 +172,7 @@ class GradingFilter(JudgingFilter):
                 "missing verdicts.",
                 fatal,
             )
-        return heard
+        return answers
 
     def _write_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
         records = self.records(pairs)
@@ -180,7 +180,7 @@ class GradingFilter(JudgingFilter):
         return [record.to_json() for record in records]
 
 
-def _not_told(reason: str) -> Answers:
+def _failed_grade(reason: str) -> Answers:
     return JudgeGrade(score=None, error=reason), None
 
 
@@ -208,7 +208,7 @@ def unanswered(dialogue: Dialogue[T], reason: str) -> T:
         return result
 
 
-def in_sight(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
+def with_progress(items: Sequence[T], label: str, shown: bool) -> Iterator[T]:
     """The items, with a progress bar if there are at least ``MANY``."""
     return iter(open_bar(shown and len(items) >= MANY, items, desc=label))
 

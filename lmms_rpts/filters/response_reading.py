@@ -116,9 +116,9 @@ class Reading:
         verdict = yield self.prompts.request(
             "answer", doc["language"], parse=parse_answer, statement=doc["statement"], response=text
         )
-        told = _ANSWER_WORDS.get(str(verdict.value))
-        correct = None if told is None else told == doc["answer"]
-        return Answer(value=told, correct=correct, by="judge", error=verdict.error)
+        word = _ANSWER_WORDS.get(str(verdict.value))
+        correct = None if word is None else word == doc["answer"]
+        return Answer(value=word, correct=correct, by="judge", error=verdict.error)
 
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
         """The conversation that parses a response."""

@@ -14,7 +14,7 @@ from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import TRANSFORM_MODES, TransformMode, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import STANCE, as_texts
-from lmms_rpts.filters.grading import in_sight
+from lmms_rpts.filters.grading import with_progress
 from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.response_reading import (
     ANSWER_FORMS,
@@ -116,7 +116,7 @@ class TransformFilter(JudgingFilter):
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:
         reading, shown = self.reading(), self.settings.rank == 0
-        all_pairs = in_sight(pairs, "Reading responses by rules", shown)
+        all_pairs = with_progress(pairs, "Reading responses by rules", shown)
 
         def start(response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
             # Rules run here, before any request to a judge.

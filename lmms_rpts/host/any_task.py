@@ -12,7 +12,7 @@ from lmms_rpts.base.settings import load_settings, parse_choice
 from lmms_rpts.filters.responses import Doc, TransformedResponse, missing_response
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.host.wrapped_task import FILTER, NOT_TOLD, HostTask
+from lmms_rpts.host.wrapped_task import FILTER, NO_GRADE, HostTask
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import image_fault
 
@@ -62,7 +62,7 @@ class AnyTransformFilter(TransformFilter):
             if missing_response(response):  # the task's metric calls it wrong
                 graded.append(result)
                 continue
-            error = NOT_TOLD if correct is None else result.answer.error
+            error = NO_GRADE if correct is None else result.answer.error
             found = {"correct": correct, "by": "task", "error": error}
             graded.append(replace(result, answer=result.answer.model_copy(update=found)))
         return graded

@@ -152,8 +152,8 @@ def _examined(manager: Any, name: str) -> Check:
     try:
         config = manager._get_config(name)
         check_own_tasks(manager, [name])
-        told = config.get("metadata") if isinstance(config, Mapping) else None
-        if not isinstance(told, Mapping) or "instances" not in told:
+        metadata = config.get("metadata") if isinstance(config, Mapping) else None
+        if not isinstance(metadata, Mapping) or "instances" not in metadata:
             return Check(name, "ok", "its file is readable")
         check_name(name)
     except JudgeConfigurationError:
@@ -162,4 +162,4 @@ def _examined(manager: Any, name: str) -> Check:
         return data_fault(name, error)
     except Exception as error:  # a function that the YAML names may be missing or fail
         return problem(name, f"cannot be read: {error}", _REMEDY)
-    return Check(name, "ok", f"{told['instances']:,} instances, answers: {told['answer']}")
+    return Check(name, "ok", f"{metadata['instances']:,} instances, answers: {metadata['answer']}")

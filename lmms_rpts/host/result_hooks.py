@@ -156,10 +156,10 @@ def with_places(results: Any) -> Any:
     """The results of an evaluation, with its settings and places; None in other processes."""
     try:
         from lmms_rpts.host.task_index import is_scored
-        from lmms_rpts.tasks.benchmark import configuration, record_places
+        from lmms_rpts.tasks.benchmark import configuration, record_data_folders
 
         configs = (results or {}).get("configs") or {}
-        record_places(configs)
+        record_data_folders(configs)
         if any(map(is_scored, configs.values())):
             results["config"]["lmms_rpts"] = configuration()
     except Exception as error:  # the results of other tasks must not be lost

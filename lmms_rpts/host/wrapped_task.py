@@ -21,7 +21,7 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import Document, as_text
-from lmms_rpts.filters.grading import in_sight
+from lmms_rpts.filters.grading import with_progress
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import REQUEST_FAILED
@@ -114,7 +114,7 @@ _OWN_PIPELINE = {"name": "none", "filter": [{"function": "take_first"}]}
 
 _STEPS_TOKENS = 2048
 
-NOT_TOLD = "the task's metrics don't say whether the answer is right"
+NO_GRADE = "the task's metrics don't say whether the answer is right"
 
 
 class Documents(list[Document]):
@@ -183,7 +183,7 @@ class HostTask:
         found = Documents()
         found.task = self.name
         known: dict[int, Document] = {}
-        for each in in_sight(instances, "Reading documents", settings.rank == 0):
+        for each in with_progress(instances, "Reading documents", settings.rank == 0):
             if each.doc_id not in known:
                 first = each.args[0] if each.args else ""
                 asked = first if isinstance(first, str) else ""
@@ -306,7 +306,7 @@ class HostTask:
 
 def with_grade(record: RptsRecord, correct: bool | None) -> RptsRecord:
     """A record with the task's grade of its answer."""
-    error = NOT_TOLD if correct is None and record.answer.error is None else record.answer.error
+    error = NO_GRADE if correct is None and record.answer.error is None else record.answer.error
     answer = record.answer.model_copy(update={"correct": correct, "by": "task", "error": error})
     return record.model_copy(update={"answer": answer})
 

@@ -10,8 +10,9 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from lmms_rpts.analysis.overview import outcome, overview_of
+from lmms_rpts.analysis.overview import DIMENSIONS, outcome, overview_of
 from lmms_rpts.analysis.validity import validity_notes
+from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.trees import TreePicture, gold_tree
@@ -41,10 +42,6 @@ _MOST_GROUPS = 500
 """Maximum number of values of a breakdown in a table."""
 _LONGEST_TAG = 200
 
-Rank = tuple[float, ...]
-Key = tuple[str, int, str]
-"""Task, number and id of a question, since other data number questions anew."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
@@ -71,7 +68,7 @@ class Answer:
     question: ShownQuestion
     shown: ShownAnswer
     outcome: str
-    rank: Rank
+    rank: tuple[float, ...]
     scale: str
     score: float | None
     flags: tuple[str, ...]
@@ -102,7 +99,7 @@ class Entry:
         images_left_out: number of images that are not shown.
         answers: the answers that are shown.
         by_run: the answers of each run; None if the run has none.
-        tags: its values of the breakdowns of graded answers, by breakdown.
+        tags: its values of the breakdowns of the benchmark, by breakdown.
     """
 
     anchor: str
@@ -140,46 +137,78 @@ class Entry:
         return {"picture": TreePicture(tree), "lines": lines, "numbers": numbers}
 
 
-Case = tuple[str, Key, list[tuple[int, Any]]]
-"""Anchor, key, and the answers to a question, each with the index of its run."""
+Case = tuple[str, list[tuple[int, Any]]]
+"""Anchor of a question, and the answers to it, each with the index of its run."""
 
 
 class View:
-    """The questions and answers that a report shows of the runs of one kind.
+    """The questions of one benchmark, with the answers of its runs.
 
     Args:
+        benchmark: the benchmark.
         grading: how the answers are scored and shown.
         runs: the runs.
-        given: anchors that are already used; those of this view are added.
         limit: maximum number of questions to show, the most urgent first, and the same number of
             each task as far as possible; None: all.
+        given: anchors that are already used; those of this view are added.
 
     Attributes:
         name: the anchor of its section; empty: of the RPTS runs.
         entries: the questions that are shown, by urgency.
         total: the number of all questions.
+        outcomes: for each run, the number of answers by outcome.
+        filters: the values of each breakdown that the shown questions have.
+        summary: the numbers, with tables of the breakdowns that divide the questions.
     """
 
-    name = ""
     _urgency: Sequence[str] = GRADED_URGENCY
     _most_images: int | None = MOST_IMAGES
     _most_answers: int | None = MOST_ANSWERS
 
     def __init__(
-        self, grading: Grading, runs: Sequence[AnyRun], given: set[str], limit: int | None
+        self,
+        benchmark: Benchmark | None,
+        grading: Grading,
+        runs: Sequence[AnyRun],
+        limit: int | None,
+        given: set[str],
     ) -> None:
-        self.grading, self.runs = grading, runs
+        self.benchmark, self.grading, self.runs = benchmark, grading, runs
+        self.name = f"graded-{_plain(benchmark.name)}" if benchmark else ""
         cases: dict[object, Case] = {}
         for at, run in enumerate(runs):
             for record in run.responses:
                 asked = _asked(record)
                 if asked not in cases:
-                    cases[asked] = (_make_anchor(record.instance, given), _key(record), [])
-                cases[asked][2].append((at, record))
+                    cases[asked] = (_make_anchor(record.instance, given), [])
+                cases[asked][1].append((at, record))
         self.total = len(cases)
         chosen = self._choose(cases.values(), limit)
         self._logged = self._read_logged(chosen)
         self.entries = [self._entry(*case) for case in chosen]
+        self.outcomes = [Counter(map(self.outcome, run.responses)) for run in runs]
+        tagged = {
+            name: {value for entry in self.entries for value in entry.tags.get(name, ())}
+            for name in self._breakdowns()
+        }
+        self.filters = {
+            name: sorted(each) for name, each in tagged.items() if 1 < len(each) <= _MOST_VALUES
+        }
+        self._summarize()
+
+    def _summarize(self) -> None:
+        grading = self.grading
+        every = list(chain.from_iterable(run.responses for run in self.runs))
+        by = grading.breakdowns if grading.display.by is None else grading.display.by
+        tables = [
+            name
+            for name, values_of in self._breakdowns().items()
+            if name in by
+            and name != grading.first
+            # Not those in which all answers are alike, or each is alone.
+            and 1 < len({tuple(values_of(each)) for each in every}) <= _MOST_GROUPS
+        ]
+        self.summary = summarize_grades(grading, self.runs, tables)
 
     def outcome(self, record: Any) -> str:
         """How an answer was graded."""
@@ -198,16 +227,19 @@ class View:
     def _flags(self, record: Any) -> tuple[str, ...]:
         return tuple(name for name, each in self.grading.lists.items() if each.wanted(record))
 
-    def _rank(self, record: Any) -> Rank:
+    def _rank(self, record: Any) -> tuple[float, ...]:
         score, order = self._score(record), self._urgency.index(self.outcome(record))
         return (order, not self._flags(record), 1.0 if score is None else score)
 
     def _choose(self, cases: Iterable[Case], limit: int | None) -> list[Case]:
         """The cases by urgency; if there are too many, they are taken from the tasks in turn."""
-        ordered = sorted(cases, key=lambda it: (min(self._rank(each) for _, each in it[2]), it[1]))
+        ordered = sorted(
+            cases, key=lambda it: (min(self._rank(each) for _, each in it[1]), _key(it[1][0][1]))
+        )
         seen: Counter[str] = Counter()
         turns = []
-        for at, (_, (task, *_), _) in enumerate(ordered):
+        for at, (_, answers) in enumerate(ordered):
+            task = answers[0][1].instance.task
             turns.append((seen[task], at))
             seen[task] += 1
         return [ordered[at] for at in sorted(at for _, at in sorted(turns)[:limit])]
@@ -215,14 +247,14 @@ class View:
     def _read_logged(self, cases: Iterable[Case]) -> Mapping[tuple[str, int], Logged]:
         """Data about questions that is in the samples but not in their records."""
         lacking = set()
-        for record in (record for _, _, answers in cases for _, record in answers):
+        for record in (record for _, answers in cases for _, record in answers):
             asked = self.grading.display.question(record)
             if not asked.text or (asked.right is None and not asked.gold):
                 lacking.add((record.instance.task, record.instance.doc_id))
         files = chain.from_iterable(run.files for run in self.runs)
         return read_logged(files, lacking) if lacking else {}
 
-    def _entry(self, anchor: str, key: Key, answers: Iterable[tuple[int, Any]]) -> Entry:
+    def _entry(self, anchor: str, answers: Iterable[tuple[int, Any]]) -> Entry:
         by_run: list[list[Any]] = [[] for _ in self.runs]
         for run, record in answers:
             by_run[run].append(record)
@@ -234,15 +266,16 @@ class View:
             for run, records in enumerate(by_run)
         ]
         every = tuple(chain.from_iterable(shown))
+        record = every[0].record
         images = self._images(every[0].question)
         return Entry(
             anchor=anchor,
-            name=key[2] or str(key[1]),
+            name=str(getattr(record.instance, "id", "")) or str(record.instance.doc_id),
             images=images[: self._most_images],
             images_left_out=len(images) - len(images[: self._most_images]),
             answers=every,
             by_run=tuple(map(self._cell, by_run, shown)),
-            tags=self._tags(every[0].record),
+            tags=self._tags(record),
         )
 
     def _answer(self, anchor: str, run: int, record: Any) -> Answer:
@@ -276,23 +309,28 @@ class View:
         return Cell(worst, right, len(records), len(records) - len(shown), facts)
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
-        return question.images
+        """Each once; an empty name for the image from the benchmark's own function."""
+        own = [""] if self.benchmark and self.benchmark.picture else []
+        return list(dict.fromkeys(question.images or own))
 
     def _tags(self, record: Any) -> Mapping[str, Sequence[str]]:
         """The values of a record by breakdown, as far as they fit on a page."""
         found: dict[str, list[str]] = {}
-        for name, values_of in self._filtered().items():
+        for name, values_of in self._breakdowns().items():
             values = islice(values_of(record), _MOST_VALUES)
-            found[name] = [each[:_LONGEST_TAG] for each in values if each is not None]
+            found[name] = [marked(each[:_LONGEST_TAG]) for each in values if each is not None]
         return {name: values for name, values in found.items() if values}
 
-    def _filtered(self) -> Mapping[str, Any]:
+    def _breakdowns(self) -> Mapping[str, Any]:
         """The breakdowns that a report filters by."""
-        return {}
+        known, display = self.grading.breakdowns, self.grading.display
+        by = known if display.by is None else display.by
+        names = dict.fromkeys((self.grading.first, *by, *display.filters))
+        return {name: known[name] for name in names if name in known}
 
 
 class RptsView(View):
-    """All that a report shows of the runs that RPTS scored.
+    """The questions of the runs that RPTS scored, with their trees.
 
     Args:
         validity: validity files that the user passed.
@@ -307,12 +345,20 @@ class RptsView(View):
     _urgency = URGENCY
     _most_images = _most_answers = None  # steps cite images by number
 
-    def __init__(self, runs: Sequence[Run], validity: Sequence[ValidityFile] = ()) -> None:
-        super().__init__(GRADING, runs, set(), None)
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        validity: Sequence[ValidityFile] = (),
+        given: set[str] | None = None,
+    ) -> None:
+        super().__init__(None, GRADING, runs, None, set() if given is None else given)
         self.overviews = [overview_of(run) for run in runs]
         self.warnings = [*_warnings(runs, self.entries)]
         self.validity = validity_notes(runs, validity)
         self.metadata = [metadata_of(run.results) for run in runs]
+
+    def _summarize(self) -> None:
+        """The overviews hold the numbers."""
 
     def outcome(self, record: RptsRecord) -> str:
         """Whether answer and reasoning are right."""
@@ -321,59 +367,15 @@ class RptsView(View):
     def _read_logged(self, cases: Iterable[Case]) -> Mapping[tuple[str, int], Logged]:
         return {}
 
-
-class GradedView(View):
-    """All that a report shows of the graded answers of one benchmark.
-
-    Attributes:
-        summary: the numbers.
-        outcomes: for each run, the number of answers by outcome.
-        filters: the values of each breakdown that the shown questions have.
-    """
-
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        grading: Grading,
-        runs: Sequence[AnyRun],
-        limit: int | None,
-        given: set[str],
-    ) -> None:
-        self.benchmark, self.name = benchmark, f"graded-{_plain(benchmark.name)}"
-        super().__init__(grading, runs, given, limit)
-        every = list(chain.from_iterable(run.responses for run in runs))
-        by = grading.breakdowns if grading.display.by is None else grading.display.by
-        tables = [
-            name
-            for name, values_of in self._filtered().items()
-            if name in by
-            and name != grading.first
-            # Not those in which all answers are alike, or each is alone.
-            and 1 < len({tuple(values_of(each)) for each in every}) <= _MOST_GROUPS
-        ]
-        self.summary = summarize_grades(self.grading, runs, tables)
-        self.outcomes = [Counter(map(self.outcome, run.responses)) for run in runs]
-        tagged = {
-            name: {value for entry in self.entries for value in entry.tags.get(name, ())}
-            for name in self._filtered()
-        }
-        self.filters = {
-            name: sorted(each) for name, each in tagged.items() if 1 < len(each) <= _MOST_VALUES
-        }
-
     def _images(self, question: ShownQuestion) -> Sequence[str]:
-        """Each once; an empty name for the image from the benchmark's own function."""
-        own = [""] if self.benchmark.picture else []
-        return list(dict.fromkeys(question.images or own))
+        return question.images
 
-    def _filtered(self) -> Mapping[str, Any]:
-        known, display = self.grading.breakdowns, self.grading.display
-        by = known if display.by is None else display.by
-        names = (self.grading.first, *by, *display.filters)
-        return {name: known[name] for name in names if name in known}
+    def _breakdowns(self) -> Mapping[str, Any]:
+        return {name: self.grading.breakdowns[name] for name in DIMENSIONS}
 
 
-def _key(record: Any) -> Key:
+def _key(record: Any) -> tuple[str, int, str]:
+    """Task, number and id of a question, since other data number questions anew."""
     return (*record.instance.key, str(getattr(record.instance, "id", "")))
 
 

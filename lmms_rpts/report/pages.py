@@ -1,21 +1,19 @@
-"""HTML pages of a report, rendered from its views."""
+"""HTML of a report, rendered from its views."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
-from typing import Any
-
-from markupsafe import Markup
+from typing import Any, NamedTuple
 
 from lmms_rpts.analysis import differences
-from lmms_rpts.analysis.overview import DIMENSIONS, Dimension, Group, Overview
+from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, GradedView, RptsView
+from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import STYLES, Frame, terms
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
@@ -27,11 +25,8 @@ from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
 _MAIN = '<main id="main">'
 _CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
-_LINKS: Mapping[str, str] = {"overview": "", "images": "", "previous": "", "next": ""}
-"""Links of a page; an empty ``overview`` or ``images`` is in the page itself."""
 _MOST = {"options": 100, "gold": 20, "rows": 200}
 """Maximum number of options and gold answers of a question, and of rows of a table of numbers."""
-
 _LABEL_LENGTH, _LABEL_HEIGHT = 20, 14
 """Of a label in a chart: characters, and pixels."""
 SCATTER = (50, 236, 12, 166)
@@ -43,8 +38,34 @@ MOST_RAW = 100_000
 """Maximum number of characters of a record in the page."""
 
 
-class Pages:
-    """Renders one report: as one page, or as an overview and a page for each instance.
+class Choice(NamedTuple):
+    """A filter by the answers of a run.
+
+    Attributes:
+        name: its name in addresses.
+        label: its label in the page.
+        options: the words of the page by value.
+        values: the values of an answer.
+        unset: the word for no choice.
+    """
+
+    name: str
+    label: str
+    options: Mapping[str, str]
+    values: Callable[[Answer], Iterable[str]]
+    unset: str = "all"
+
+
+def render(
+    views: Sequence[View],
+    title: str,
+    *,
+    no_image: str = "",
+    longest_side: int = 480,
+    gallery: Gallery = MappingProxyType({}),
+    beside: bool = False,
+) -> Iterator[str]:
+    """The page in parts: begin, overviews, each question, and end.
 
     Args:
         views: of the RPTS runs, if there are any, then of each benchmark with graded answers.
@@ -53,152 +74,109 @@ class Pages:
         longest_side: longer side of the images as shown, in pixels; the files may be larger.
         gallery: pictures of the instances; those from a benchmark's own function by the anchor of
             the instance and an empty name.
+        beside: whether the images are files beside the page, in ``images``.
     """
-
-    def __init__(
-        self,
-        views: Sequence[RptsView | GradedView],
-        title: str,
-        no_image: str = "",
-        longest_side: int = 480,
-        gallery: Gallery = MappingProxyType({}),
-    ) -> None:
-        self.views, self.title, self.gallery = views, title, gallery
-        is_graded = any(view.name for view in views)
-        self._frame = Frame((*STYLES, "graded.css") if is_graded else STYLES)
-        self._frame.environment.globals.update(
-            terms=terms(),
-            differences=differences,
-            difference_of=_difference_of,
-            most=_MOST,
-            metric_groups=GRADING.groups,
-            metrics=GRADING.metrics,
-            no_image=no_image,
-            fitted=partial(_fitted, longest=longest_side),
-            draw=draw_response,
-            raw=_raw,
-            tenths=_tenths,
-            label_heights=label_heights,
-            chart_of_runs=SCATTER,
-            label_length=_LABEL_LENGTH,
-            heat=_heat,
-            by_run=_by_run,
-            disagreement=_disagreement,
-            urgency=URGENCY.index,
-            graded_urgency=GRADED_URGENCY.index,
-            interval=interval,
-            set_title=set_title,
-            corrected_explained=EXPLAINED,
-            grade_class=_grade_class,
-            grade_text=_grade_text,
-            bounded=bounded,
-            parts_of=_parts_of,
-            sheets_of=summary_sheets,
-            explanation=explanation,
-            cell_parts=cell_parts,
+    frame = Frame((*STYLES, "graded.css") if any(view.name for view in views) else STYLES)
+    frame.environment.globals.update(
+        _names(),
+        no_image=no_image,
+        beside=beside,
+        source_of=lambda image: f"images/{image.file_name}" if beside else image.data_uri,
+        fitted=lambda image: _fitted(image, longest_side),
+    )
+    places: dict[str, str] = {}
+    for view in views:
+        own = {view.name: view.benchmark.title} if view.benchmark else {}
+        places |= own or {"overview": "Overview", "instances": "Instances"}
+    page = frame.page(
+        title=title,
+        body="",
+        parts=[(f"#{place}", name) for place, name in places.items()],
+        credit=_CREDIT,
+        images="'self' file: data:" if beside else "data:",
+    )
+    # No text can contain this mark: all texts are escaped.
+    before, mark, after = page.partition(_MAIN)
+    yield before + mark
+    for at, view in enumerate(views):
+        fields: dict[str, Any] = {}
+        if isinstance(view, RptsView):
+            kinds_given = any(each.tags.keys() & {"ability", "relation"} for each in view.entries)
+            fields = {"breakdowns": _breakdowns(view.overviews), "kinds_given": kinds_given}
+        yield frame.body(
+            "graded_overview.jinja" if view.name else "overview.jinja",
+            view=view,
+            title=None if at else title,
+            several_tasks=len({entry.task for entry in view.entries}) > 1,
+            **fields,
         )
-
-    @property
-    def count(self) -> int:
-        """The number of instances of all kinds."""
-        return sum(len(view.entries) for view in self.views)
-
-    def single(self) -> Iterator[str]:
-        """The page of a one-file report in parts: begin, overviews, each entry, and end."""
-        # No text can contain this mark: all texts are escaped.
-        before, mark, after = self._page(self.title, _LINKS, "").partition(_MAIN)
-        yield before + mark
-        yield from self._overviews(lambda entry: f"#{entry.anchor}")
-        for view, entry, links in self._entries("#", ""):
-            article = self._instance(view, entry, links)
+    for view in views:
+        anchors = ["", *(entry.anchor for entry in view.entries), ""]
+        for at, entry in enumerate(view.entries):
+            keys = [(entry.task, name) if name else (entry.anchor, "") for name in entry.images]
+            article = frame.body(
+                "instance.jinja",
+                view=view,
+                entry=entry,
+                previous=anchors[at],
+                next=anchors[at + 2],
+                images=[(key[1], gallery.get(key)) for key in keys],
+            )
             # For browsers without scripts; others parse it when it is opened (core.js).
             yield f'<noscript data-entry="{entry.anchor}">\n{article}</noscript>\n'
-        yield after
-
-    def index(self) -> str:
-        """The overview of a report in a folder."""
-        body = "".join(self._overviews(lambda entry: f"instances/{entry.anchor}.html"))
-        return self._page(self.title, _LINKS, body)
-
-    def instances(self) -> Iterator[tuple[str, str]]:
-        """File names and pages of the instances of a report in a folder."""
-        there = {"overview": "../index.html", "images": "../images/"}
-        for view, entry, links in self._entries("", ".html"):
-            body = self._instance(view, entry, links | there, opened=True)
-            title = f"{entry.task} {entry.name} · {self.title}"
-            page = self._page(title, links | there, body, "'self' file: data:")
-            yield f"{entry.anchor}.html", page
-
-    def _entries(
-        self, before: str, after: str
-    ) -> Iterator[tuple[RptsView | GradedView, Entry, dict[str, str]]]:
-        """Each entry with its view, and links to the previous and the next entry."""
-        for view in self.views:
-            places = [f"{before}{entry.anchor}{after}" for entry in view.entries]
-            for entry, previous, following in zip(
-                view.entries, ["", *places], [*places[1:], ""], strict=False
-            ):
-                yield view, entry, {**_LINKS, "previous": previous, "next": following}
-
-    def _overviews(self, link: Callable[[Entry], str]) -> Iterator[str]:
-        """The overview of the RPTS runs, where there are any, and of each graded benchmark."""
-        for at, view in enumerate(self.views):
-            name = "graded_overview.jinja" if view.name else "overview.jinja"
-            yield self._frame.body(
-                name,
-                view=view,
-                title=None if at else self.title,
-                link=link,
-                several_tasks=len({entry.task for entry in view.entries}) > 1,
-                **({} if isinstance(view, GradedView) else _overview_fields(view)),
-            )
-
-    def _instance(
-        self,
-        view: RptsView | GradedView,
-        entry: Entry,
-        links: Mapping[str, str],
-        opened: bool = False,
-    ) -> str:
-        keys = [(entry.task, name) if name else (entry.anchor, "") for name in entry.images]
-        images = [(key[1], self.gallery.get(key)) for key in keys]
-        name = "graded_instance.jinja" if view.name else "instance.jinja"
-        body = self._frame.body(name, view=view, entry=entry, links=links, images=images)
-        kind = "instance open" if opened else "instance"
-        return f'<article class="{kind}" id="{entry.anchor}">\n{body}</article>\n'
-
-    def _page(self, title: str, links: Mapping[str, str], body: str, images: str = "data:") -> str:
-        places: dict[str, str] = {}
-        for view in self.views:
-            if isinstance(view, GradedView):
-                places[f"#{view.name}"] = view.benchmark.title
-            else:
-                places |= {"#overview": "Overview", "#instances": "Instances"}
-        parts = [(links["overview"] + place, name) for place, name in places.items()]
-        content = Markup(body)  # noqa: S704 - rendered
-        return self._frame.page(
-            title=title, body=content, parts=parts, credit=_CREDIT, images=images
-        )
+    yield after
 
 
-def _overview_fields(view: RptsView) -> dict[str, Any]:
-    instances = [entry.instance for entry in view.entries]
+def _names() -> dict[str, Any]:
+    """What the templates of all reports use."""
     return {
-        "breakdowns": {each: _groups(view.overviews, each) for each in DIMENSIONS},
-        "kinds_given": any(each.abilities or each.relation for each in instances),
+        "terms": terms(),
+        "differences": differences,
+        "most": _MOST,
+        "metric_groups": GRADING.groups,
+        "metrics": GRADING.metrics,
+        "draw": draw_response,
+        "raw": _raw,
+        "tenths": _tenths,
+        "label_heights": label_heights,
+        "label_length": _LABEL_LENGTH,
+        "chart_of_runs": SCATTER,
+        "heat": _heat,
+        "choices": _choices,
+        "words_by_run": _words_by_run,
+        "numbered": lambda runs: [(at, cut_middle(run.label, 60)) for at, run in enumerate(runs)],
+        "equal_to": lambda values: [(f"={value}", value) for value in values],
+        "tags_of": _tags_of,
+        "disagreement": _disagreement,
+        "urgency": URGENCY.index,
+        "graded_urgency": GRADED_URGENCY.index,
+        "interval": interval,
+        "set_title": set_title,
+        "corrected_explained": EXPLAINED,
+        "grade_words": _grade_words,
+        "bounded": bounded,
+        "parts_of": _parts_of,
+        "sheets_of": summary_sheets,
+        "explanation": explanation,
+        "cell_parts": cell_parts,
     }
 
 
-def _groups(
-    overviews: Sequence[Overview], dimension: Dimension
-) -> list[tuple[str | None, list[Group | None]]]:
-    """The values of a dimension, each with the group of each run."""
-    found = [{each.name: each for each in it.breakdowns.get(dimension, ())} for it in overviews]
-    names = sorted({name for own in found for name in own}, key=lambda name: (name is None, name))
-    return [(name, [own.get(name) for own in found]) for name in names]
+def _breakdowns(overviews: Sequence[Overview]) -> dict[str, list[tuple[str | None, list[Any]]]]:
+    """The values of each dimension, each with the group of each run."""
+    found: dict[str, dict[str | None, list[Any]]] = {}
+    for at, overview in enumerate(overviews):
+        for dimension, groups in overview.breakdowns.items():
+            for group in groups:
+                own = found.setdefault(dimension, {})
+                own.setdefault(group.name, [None] * len(overviews))[at] = group
+    return {
+        dimension: sorted(rows.items(), key=lambda row: (row[0] is None, row[0] or ""))
+        for dimension, rows in found.items()
+    }
 
 
-def label_heights(overviews: Sequence[Overview], labels: Sequence[str]) -> list[float]:
+def label_heights(overviews: Sequence[Overview], labels: Iterable[str]) -> list[float]:
     """Baselines of the labels in the chart of RPTS against accuracy, so that none overlap."""
     left, across, top, up = SCATTER
     placed: list[tuple[float, float, float]] = []
@@ -259,36 +237,67 @@ def _heat(count: int, seen: Overview) -> int:
     return -(-4 * count // most) if most else 0
 
 
-_WORDS: Mapping[str, Callable[[Answer], Iterable[str]]] = {
-    "outcome": lambda answer: [answer.outcome],
-    "flags": lambda answer: answer.flags,
-    "broken": lambda answer: [each.modality for each in [answer.record.first_error] if each],
-    "apart": lambda answer: ["apart"] * differences.is_apart(answer.record),
-}
-"""What filters look for: outcome, lists, kind of the first error, scores that differ."""
+def _choices(view: View) -> list[Choice]:
+    """The filters by the answers of a run; all of them look at the same run."""
+    words = terms()
+    if isinstance(view, RptsView):
+        return [
+            Choice("outcome", "Outcome", words["OUTCOME_WORDS"], lambda answer: [answer.outcome]),
+            Choice(
+                "broken",
+                "First error",
+                words["MODALITY_WORDS"],
+                lambda answer: [each.modality for each in [answer.record.first_error] if each],
+                "any",
+            ),
+            Choice(
+                "apart",
+                "Guarded",
+                {"apart": "RPTS and guarded score differ"},
+                lambda answer: ["apart"] * differences.is_apart(answer.record),
+                "any",
+            ),
+        ]
+    there = {name for counts in view.outcomes for name in counts}
+    grades = {name: text for name, text in words["GRADED_WORDS"].items() if name in there}
+    flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.lists}
+    return [
+        Choice("outcome", "Grade", grades, lambda answer: [answer.outcome]),
+        Choice("flag", "Check", flags, lambda answer: answer.flags),
+    ]
 
 
-def _by_run(entry: Entry, kind: str) -> str:
-    """Words of each run, for the filters: joined by ``+``, with a space between runs."""
-    words: list[set[str]] = [set() for _ in entry.by_run]
+def _words_by_run(view: View, entry: Entry) -> str:
+    """The values of the answers of each run by filter, as JSON."""
+    found: list[dict[str, list[str]]] = [{} for _ in entry.by_run]
     for answer in entry.answers:
-        words[answer.run].update(_WORDS[kind](answer))
-    return " ".join("+".join(sorted(each)) or "-" for each in words)
+        for each in _choices(view):
+            own = found[answer.run].setdefault(each.name, [])
+            own += [value for value in each.values(answer) if value not in own]
+    return json.dumps(found, separators=(",", ":"))
 
 
-def _disagreement(entry: Entry) -> tuple[Sequence[str], float | None]:
+def _tags_of(entry: Entry) -> list[str]:
+    """Its values of all breakdowns, without the task, which is in the heading."""
+    every = (value for name, values in entry.tags.items() for value in values[:20])
+    return [value for value in dict.fromkeys(every) if value != entry.task]
+
+
+class _Disagreement(NamedTuple):
     """In what the runs differ, by the answers to check first, and by how much in RPTS."""
+
+    kinds: Sequence[str]
+    words: str
+    spread: float | None
+
+
+def _disagreement(entry: Entry) -> _Disagreement:
     records = [cell.worst.record for cell in entry.by_run if cell]
     scores = [each.rpts for each in records if each.rpts is not None]
+    kinds = differences.differing_in(records)
+    outcome = ["outcome"] if {"answer", "soundness"} & {*kinds} else []
     spread = max(scores) - min(scores) if len(scores) > 1 else None
-    return differences.differing_in(records), spread
-
-
-def _difference_of(record: RptsRecord) -> float | None:
-    """RPTS minus guarded score; None if one of them is missing."""
-    if record.rpts is None or record.guarded is None:
-        return None
-    return record.rpts - record.guarded
+    return _Disagreement(kinds, " ".join([*kinds, *outcome]), spread)
 
 
 def cell_parts(text: str) -> tuple[str, str]:
@@ -309,18 +318,11 @@ def bounded(text: str, longest: int = LONGEST) -> str:
     return f"{text[:half]}\n\n[… {left_out:,} characters left out …]\n\n{text[-half:]}"
 
 
-def _grade_text(grade: ShownGrade, scale: str = "") -> str:
-    """A grade in a word or two."""
-    if grade.word:
-        return grade.word
+def _grade_words(grade: ShownGrade, scale: str) -> tuple[str, str]:
+    """The class of a grade, and the grade in a word or two."""
     if grade.value is None:
-        return "failed" if grade.error else "none"
+        return "unscored", grade.word or ("failed" if grade.error else "none")
     if scale:
-        return f"{grade.value:.3f}"
-    return {1.0: "right", 0.0: "wrong"}.get(grade.value, f"{grade.value:.3g}")
-
-
-def _grade_class(grade: ShownGrade, scale: str = "") -> str:
-    if grade.value is None:
-        return "g-unscored"
-    return "g-value" if scale else {1.0: "g-right", 0.0: "g-wrong"}.get(grade.value, "g-partial")
+        return "value", grade.word or f"{grade.value:.3f}"
+    kind = {1.0: "right", 0.0: "wrong"}.get(grade.value, "partial")
+    return kind, grade.word or (f"{grade.value:.3g}" if kind == "partial" else kind)

@@ -1,4 +1,4 @@
-"""Thumbnails of instances' images for a report."""
+"""Thumbnails of instances' images: by name, or from their benchmark's own function."""
 
 from __future__ import annotations
 
@@ -7,17 +7,26 @@ import hashlib
 import io
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Lock
+from types import MappingProxyType
 from typing import NamedTuple
 
+from loguru import logger
 from PIL import Image, ImageFile, ImageOps
 from tqdm import tqdm
 
+from lmms_rpts.host.documents import load_task, named_images, read_image_name
+from lmms_rpts.host.task_index import own_image_folders
+from lmms_rpts.report.entries import View
+from lmms_rpts.tasks.benchmark import images_folder
+from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import FORMATS
+from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
 # 4, the default, takes twice as long as 2 and saves 4% of the bytes.
@@ -86,28 +95,6 @@ def _shrunk(image: Image.Image, longest: int) -> Picture:
     return Picture(out.getvalue(), shown.width, shown.height)
 
 
-def shrink_all(
-    wanted: Iterable[tuple[Path, str]], longest: int, progress: bool = True
-) -> Mapping[tuple[Path, str], Picture]:
-    """Shrink images, named by folder and file name; those that can't be shown are left out.
-
-    Files outside their folder are ignored, since names come from data.
-
-    Args:
-        wanted: folder and name of each image.
-        longest: the longer side of a thumbnail, in pixels.
-        progress: whether a progress bar is shown for many images.
-    """
-    names = sorted(set(wanted))
-    paths = [place_of(folder, name) for folder, name in names]
-    # Pillow releases the GIL while it decodes, resizes and encodes.
-    with ThreadPoolExecutor(_THREADS) as pool:
-        made = pool.map(lambda path: shrink(path, longest) if path else None, paths)
-        disable = not progress or len(names) < _MANY
-        shown = tqdm(made, "Shrinking images", len(names), disable=disable)
-        return {name: each for name, each in zip(names, shown, strict=True) if each is not None}
-
-
 def place_of(folder: Path, name: str) -> Path | None:
     """The file of an image below its folder; None if there is none."""
     # Names come from data and must stay inside; links come from the folder's owner and are followed
@@ -117,3 +104,77 @@ def place_of(folder: Path, name: str) -> Path | None:
         if not named.is_absolute() and not named.drive and ".." not in named.parts:
             return folder / named if (folder / named).is_file() else None
     return None
+
+
+def find_pictures(
+    wanted: Set[tuple[str, str]],
+    images: Path | None,
+    longest_side: int,
+    progress: bool = True,
+    include_path: Path | None = None,
+    recorded: Mapping[str, Path] = MappingProxyType({}),
+) -> dict[tuple[str, str], Picture]:
+    """The pictures of the images that are found, by task and name.
+
+    Args:
+        images: folder of the tasks with an image in it; None: each task has its own folder.
+        include_path: folder with custom tasks.
+        recorded: where the images were in the runs, by task.
+    """
+    tasks: dict[str, list[str]] = {}
+    for task, name in sorted(wanted):
+        tasks.setdefault(task, []).append(name)
+    own = own_image_folders(include_path)
+    places: dict[tuple[str, str], Path] = {}
+    for task, names in tasks.items():
+        # The demo has its own images.
+        is_given = images and task != DEMO_TASK and any(place_of(images, each) for each in names)
+        folder = images if is_given else own.get(task) or images_folder(task, recorded.get(task))
+        if folder is not None:
+            there = {(task, name): place_of(folder, name) for name in names}
+            places |= {image: path for image, path in there.items() if path}
+    # Pillow releases the GIL while it decodes, resizes and encodes.
+    paths = sorted({*places.values()})
+    with ThreadPoolExecutor(_THREADS) as pool:
+        made = pool.map(lambda path: shrink(path, longest_side), paths)
+        disable = not progress or len(paths) < _MANY
+        shown = tqdm(made, "Shrinking images", len(paths), disable=disable)
+        shrunk = dict(zip(paths, shown, strict=True))
+    found = {image: each for image, path in places.items() if (each := shrunk[path])}
+    for task, every in tasks.items():
+        # Images that only a task of lmms-eval has: the task is loaded for them.
+        named = [name for name in every if read_image_name(task, name) is not None]
+        try:
+            loaded = load_task(task, include_path) if named else None
+        except DataError as error:
+            logger.warning("The images of {} are left out: {}", task, error)
+            continue
+        for name, image in named_images(loaded, task, named) if loaded else ():
+            if picture := shrink_image(image, longest_side):
+                found[task, name] = picture
+    return found
+
+
+def own_pictures(
+    views: Iterable[View], images: Path | None, longest: int, recorded: Mapping[str, Path]
+) -> dict[tuple[str, str], Picture]:
+    """The pictures from benchmarks' own functions, by the anchor of the instance.
+
+    Args:
+        images: the folder set by the user; None: the benchmark's own folder.
+        longest: longer side, in pixels.
+        recorded: where the images were in the runs, by task.
+    """
+    found: dict[tuple[str, str], Picture] = {}
+    for view in views:
+        for entry in (each for each in view.entries if "" in each.images):
+            folder = images or images_folder(entry.task, recorded.get(entry.task))
+            try:
+                find = resolve_name(str(view.benchmark.picture))  # type: ignore[union-attr]
+                image = find(entry.instance, folder)
+            except Exception as error:  # a function of another package, called with any file
+                logger.warning("The image of {} is left out: {}", entry.anchor, error)
+                continue
+            if image is not None and (picture := shrink_image(image, longest)):
+                found[entry.anchor, ""] = picture
+    return found

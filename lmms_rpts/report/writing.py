@@ -1,9 +1,8 @@
-"""Writer of a report: one HTML file, or a folder of pages."""
+"""Writer of a report: one HTML file, or a folder with a page and its images."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,11 +10,10 @@ from tqdm import tqdm
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.files import draft_of
-from lmms_rpts.report.entries import GradedView, RptsView
-from lmms_rpts.report.gallery import find_pictures, own_pictures
-from lmms_rpts.report.pages import Pages
-from lmms_rpts.report.pictures import Picture
-from lmms_rpts.report.written_by import may_overwrite
+from lmms_rpts.report.entries import RptsView, View
+from lmms_rpts.report.frame import may_overwrite
+from lmms_rpts.report.pages import render
+from lmms_rpts.report.pictures import Picture, find_pictures, own_pictures
 from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
@@ -23,16 +21,14 @@ from lmms_rpts.tasks.all_runs import AllRuns, grading_of, sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks
 
 LONGEST_SIDE = 480
-LIMIT = 1_000
-"""Default maximum number of instances of a graded benchmark in one file."""
-FOLDER_LIMIT = 5_000
-"""The same for a folder."""
+LIMIT = 5_000
+"""Default maximum number of instances of a graded benchmark."""
 ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
 """Longer side of the stored images: a report in one file has to stay small."""
 
 _MANY = 50
-_PARTS = ("instances", "images")
-"""Folders of a report in a folder, next to ``index.html``."""
+_DRAFT = ".????????.html"
+"""A page that was not written to its end (``draft_of``), as a process that is killed leaves it."""
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: set its folder with --images."
 
@@ -79,7 +75,8 @@ def write_report(
 
     Args:
         runs: as ``read_runs`` and the readers of graded benchmarks return them.
-        output: a file that ends with ``.html`` or ``.htm``; anything else is a folder.
+        output: a file that ends with ``.html`` or ``.htm``; anything else is a folder, with the
+            page ``index.html`` and the images in ``images``.
         title: title of the page; None: the tasks and the runs.
         with_images: False leaves them out.
         images: folder of the images; None: the folders of the tasks.
@@ -89,7 +86,7 @@ def write_report(
         progress: whether long work shows a progress bar.
         validity: validity files of judges, in addition to those named in the runs' results.
         limit: maximum number of instances shown per graded benchmark, wrong and ungraded ones
-            first; 0: all; None: 1,000 in a file, 5,000 in a folder.
+            first; 0: all; None: 5,000.
 
     Raises:
         ReportError: if ``output`` can't be written.
@@ -99,8 +96,7 @@ def write_report(
     if not is_file:
         _check_folder(output)
     kinds = sort_runs(runs)
-    usual = LIMIT if is_file else FOLDER_LIMIT
-    views = _views(kinds, usual if limit is None else limit or None, validity)
+    views = _views(kinds, LIMIT if limit is None else limit or None, validity)
     zoom = max(ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER, longest_side)
     entries = [entry for view in views for entry in view.entries]
     named = {(entry.task, name) for entry in entries for name in entry.images if name}
@@ -109,14 +105,26 @@ def write_report(
         recorded = recorded_images(runs)
         gallery = find_pictures(named, images, zoom, progress, include_path, recorded)
         gallery |= own_pictures(views, images, zoom, recorded)
-    no_image = _NOT_FOUND if with_images else _NOT_WANTED
-    pages = Pages(views, title or _title(kinds), no_image, longest_side, gallery)
-    many = progress and pages.count >= _MANY
+    parts = render(
+        views,
+        title or _title(kinds),
+        no_image=_NOT_FOUND if with_images else _NOT_WANTED,
+        longest_side=longest_side,
+        gallery=gallery,
+        beside=not is_file,
+    )
+    total, few = len(entries) + len(views) + 2, len(entries) < _MANY
+    shown = tqdm(parts, "Writing pages", total, disable=few or not progress)
+    path = output if is_file else output / "index.html"
     try:
-        size = _write_file(pages, output, many) if is_file else _write_folder(pages, output, many)
+        size = 0 if is_file else _write_images(output, {*gallery.values()})
+        # Written atomically: a reload never shows half a page.
+        with draft_of(path) as draft:
+            with draft.open("x", encoding="utf-8", errors="replace", newline="\n") as out:
+                out.writelines(shown)
+            size += draft.stat().st_size
     except OSError as error:
         raise _unwritable(output, error) from None
-    path = output if is_file else output / "index.html"
     notes = [note for view in views if isinstance(view, RptsView) for note in view.validity]
     return Written(
         path,
@@ -125,21 +133,18 @@ def write_report(
         len(gallery),
         len(named) + sum("" in entry.images for entry in entries),
         tuple(dict.fromkeys(said for note in notes for said in note.mismatches)),
-        tuple(_left_out(views, is_file)),
+        tuple(_left_out(views)),
     )
 
 
-def _views(
-    kinds: AllRuns, limit: int | None, validity: Sequence[ValidityFile]
-) -> list[RptsView | GradedView]:
-    views: list[RptsView | GradedView] = []
-    if "rpts" in kinds:
-        views.append(RptsView(kinds["rpts"], validity))
-    anchors = {entry.anchor.lower() for view in views for entry in view.entries}
+def _views(kinds: AllRuns, limit: int | None, validity: Sequence[ValidityFile]) -> list[View]:
+    views: list[View] = []
+    anchors: set[str] = set()
     for name, runs in kinds.items():
-        if name != "rpts":
-            benchmark = benchmarks()[name]
-            views.append(GradedView(benchmark, grading_of(name), runs, limit, anchors))
+        if name == "rpts":
+            views.append(RptsView(runs, validity, anchors))
+        else:
+            views.append(View(benchmarks()[name], grading_of(name), runs, limit, anchors))
     return views
 
 
@@ -156,14 +161,13 @@ def _unwritable(output: Path, error: OSError) -> ReportError:
     return ReportError(f"Cannot write to {error.filename or output}: {error.strerror}")
 
 
-def _left_out(views: Sequence[RptsView | GradedView], is_file: bool) -> Iterator[str]:
-    folder = "; a folder as output takes more" if is_file else ""
+def _left_out(views: Sequence[View]) -> Iterator[str]:
     for view in views:
-        if isinstance(view, GradedView) and len(view.entries) < view.total:
+        if view.benchmark and len(view.entries) < view.total:
             yield (
                 f"{len(view.entries):,} of {view.total:,} {view.grading.questions} of "
                 f"{view.benchmark.title} are shown, those with wrong answers first. --limit N "
-                f"shows more, --limit 0 all{folder}"
+                "shows more, --limit 0 all"
             )
 
 
@@ -174,57 +178,28 @@ def _title(kinds: AllRuns) -> str:
     return f"{', '.join(names)}: {', '.join(labels)}"
 
 
-def _write_file(pages: Pages, output: Path, progress: bool) -> int:
-    # Written atomically: a reload never shows half a page.
-    with draft_of(output) as draft:
-        with draft.open("x", encoding="utf-8", errors="replace", newline="\n") as out:
-            total = pages.count + len(pages.views) + 2
-            out.writelines(tqdm(pages.single(), "Writing pages", total, disable=not progress))
-        return draft.stat().st_size
-
-
-def _write_folder(pages: Pages, output: Path, progress: bool) -> int:
-    _clear(output)
-    for part in _PARTS:
-        (output / part).mkdir(parents=True, exist_ok=True)
-    pictures = {each.file_name: each.content for each in pages.gallery.values()}
-    size = sum((output / "images" / name).write_bytes(each) for name, each in pictures.items())
-    shown = tqdm(pages.instances(), "Writing pages", pages.count, disable=not progress)
-    # The index last: a report that is not written to its end must not have one.
-    for name, page in chain(shown, [("../index.html", pages.index())]):
-        size += (output / "instances" / name).write_bytes(page.encode("utf-8", "replace"))
-    return size
+def _write_images(output: Path, pictures: set[Picture]) -> int:
+    """Write the images of a report in a folder, instead of an earlier one; their size in bytes."""
+    folder = output / "images"
+    folder.mkdir(parents=True, exist_ok=True)
+    # The page last: a report that is not written to its end must not have one.
+    for file in (output / "index.html", *folder.glob("*.webp"), *output.glob(_DRAFT)):
+        file.unlink(missing_ok=True)
+    return sum((folder / each.file_name).write_bytes(each.content) for each in pictures)
 
 
 def _check_folder(output: Path) -> None:
     """Refuse a folder with files that are not of an earlier report."""
+    page, images = output / "index.html", output / "images"
     try:
-        names = {each.name for each in output.iterdir()} if output.exists() else set()
-        if not names:
-            return
-        is_report = (output / "instances").is_dir() and may_overwrite(
-            output / "index.html", "report"
-        )
-        if "index.html" not in names:
-            # Perhaps a report that was not written to its end.
-            kinds = {each.suffix for part in _PARTS for each in (output / part).glob("*")}
-            is_report &= names <= {*_PARTS} and kinds <= {".html", ".webp"}
-        if not is_report:
+        there = [*output.iterdir()] if output.exists() else []
+        names = {each.name for each in there if not each.match(_DRAFT)}
+        kinds = {each.suffix for each in images.iterdir()} if images.is_dir() else set()
+        if images.is_symlink() or not (
+            names <= {page.name, images.name}
+            and kinds <= {".webp"}
+            and may_overwrite(page, "report")
+        ):
             raise ReportError(f"{output} contains other files: use a new folder, or FILE.html")
     except OSError as error:
         raise _unwritable(output, error) from None
-    # The files in the target of a link may belong to something else.
-    for part in _PARTS:
-        if (output / part).is_symlink():
-            raise ReportError(
-                f"{output / part} is a symbolic link, and the files in its target would be "
-                "deleted: remove the link, or use a new folder"
-            )
-
-
-def _clear(output: Path) -> None:
-    """Delete the pages of an earlier report."""
-    # The index first. Another process that writes the same report may have deleted a file.
-    old = [*(output / "instances").glob("*.html"), *(output / "images").glob("*.webp")]
-    for file in (output / "index.html", *old):
-        file.unlink(missing_ok=True)

@@ -17,7 +17,9 @@ from lmms_rpts.base.masking import LONGEST, MASK, is_secret, mask
 
 _LONGEST = 600
 _MOST_TASKS = 40
+# A line of torch.utils.collect_env: "PyTorch version: 2.9.0+cu128".
 _TORCH = re.compile(r"PyTorch version: ([\w.+-]{1,60})")
+# lmms-eval's date "20261126_021600", shown as "2026-11-26 02:16:00".
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})[_T-](\d{2})(\d{2})(\d{2})$", re.ASCII)
 _SCORE = re.compile(r"[/\\]lmms-rpts-\w+[/\\]responses\.jsonl$")
 """Samples of ``lmms-rpts score``, which sets --limit itself so that all responses are scored."""
@@ -49,7 +51,7 @@ def metadata_of(results: Results) -> dict[str, str]:
 def image_places(results: Results) -> dict[str, str]:
     """Where the images of a run were, by task."""
     found = {
-        task: _at(results, "configs", task, "metadata", "images") for task in _configs(results)
+        task: value_at(results, "configs", task, "metadata", "images") for task in _configs(results)
     }
     return {task: place for task, place in found.items() if isinstance(place, str) and place}
 
@@ -81,7 +83,7 @@ def _masked(name: str, value: object, deep: int = 0) -> str:
     return MASK if is_secret(name, text) else mask(text)
 
 
-def _at(value: Any, *names: str) -> Any:
+def value_at(value: Any, *names: str) -> Any:
     """The value at these names; None where one is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -97,7 +99,7 @@ def _fact(*names: str) -> Reader:
     """Reads a string or a number, as masked text; empty for anything else."""
 
     def read(results: Results) -> str:
-        value = _at(results, *names)
+        value = value_at(results, *names)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return ""
         return _masked(names[-1], value).strip()
@@ -109,7 +111,7 @@ _config = partial(_fact, "config")
 
 
 def _arguments(results: Results, name: str = "model_args") -> str:
-    given = _at(results, "config", name)
+    given = value_at(results, "config", name)
     return mask_settings(given) if given and isinstance(given, str | Mapping) else ""
 
 
@@ -158,7 +160,7 @@ def _documents(results: Results) -> str:
 
 def _limit(results: Results) -> str:
     if _config("model")(results) == "replay" and _SCORE.search(
-        str(_at(results, "config", "model_args"))
+        str(value_at(results, "config", "model_args"))
     ):
         return ""
     limit, offset = _config("limit")(results), _config("offset")(results)
@@ -222,7 +224,7 @@ def _usage(source: str) -> Reader:
 
     def read(results: Results) -> str:
         counts = {
-            word: _count(_at(results, "usage", "by_source", source, name))
+            word: _count(value_at(results, "usage", "by_source", source, name))
             for word, name in words.items()
         }
         return ", ".join(f"{n} {word}" for word, n in counts.items() if n not in ("", "0"))
@@ -234,8 +236,8 @@ def _model_tokens(results: Results) -> str:
     """Tokens of API models; for others, the output tokens that lmms-eval counted."""
     if used := _usage("model")(results):
         return used
-    counted = _count(_at(results, "efficiency", "overall", "total_output_tokens"))
-    generated = _count(_at(results, "throughput", "total_gen_tokens"))
+    counted = _count(value_at(results, "efficiency", "overall", "total_output_tokens"))
+    generated = _count(value_at(results, "throughput", "total_gen_tokens"))
     out = next((each for each in (counted, generated) if each not in ("", "0")), "")
     return f"{out} out" if out else ""
 

@@ -21,7 +21,7 @@ from lmms_rpts.runs.run import AnyRun, RunOf, holds_schema
 from lmms_rpts.runs.samples import RunError, read_samples_of
 
 _SAMPLES, _RESULTS = "_samples_", "_results.json"
-_ARGUMENTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
+_CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
 
 # What lmms-eval replaces by "__" in the folder that it makes for a model, as in "lab/model".
@@ -212,8 +212,7 @@ def replayed_model(model_args: str | Mapping[str, Any]) -> str:
         The name that lmms-rpts shows for the run; empty if unknown.
     """
     named = model_name({"config": {"model_args": model_args}}) or ""
-    if isinstance(model_args, str):
-        model_args = dict(part.partition("=")[::2] for part in model_args.split(","))
+    model_args = _arguments(model_args)
     if str(model_args.get("name") or "").strip("./\\ "):
         return named
     samples = Path(str(model_args.get("samples", ""))).expanduser()
@@ -223,17 +222,22 @@ def replayed_model(model_args: str | Mapping[str, Any]) -> str:
     return found.pop() if len(found) == 1 else named
 
 
+def _arguments(given: object) -> Mapping[str, Any]:
+    """The arguments of a model, which lmms-eval records as text or by name."""
+    if isinstance(given, str):
+        return dict(part.partition("=")[::2] for part in given.split(","))
+    return given if isinstance(given, Mapping) else {}
+
+
 def _loaded_from(results: Mapping[str, Any]) -> str | None:
     config = results.get("config")
-    arguments = config.get("model_args") if isinstance(config, dict) else None
-    if isinstance(arguments, str):
-        arguments = dict(part.partition("=")[::2] for part in arguments.split(","))
+    arguments = _arguments(config.get("model_args") if isinstance(config, dict) else None)
     given = {
         name.strip(): value.strip(" \"'")
-        for name, value in (arguments if isinstance(arguments, dict) else {}).items()
+        for name, value in arguments.items()
         if isinstance(value, str)
     }
-    for name in _ARGUMENTS:
+    for name in _CHECKPOINTS:
         # "." is a location, but not a name.
         if given.get(name, "").strip("./\\"):
             return given[name]
@@ -294,6 +298,7 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     lmms-eval made a folder for it and it is not the same in all runs. Runs with the same path, such
     as rounds in one folder, get their judge, if these differ, and a number.
     """
+    # results/t0/lab__m and results/t1/lab__m are "t0" and "t1", not "t0/lab/m" and "t1/lab/m".
     folders, models = ({run.path[at] for run in runs if run.path[0]} for at in (0, 1))
     used = 1 if len(models) == 1 and len(folders) > 1 else 2
     ends = shortest_ends(["/".join(filter(None, run.path[:used])) or run.label for run in runs])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from lmms_rpts.base.escaping import listed
+from lmms_rpts.base.escaping import NONE as NONE
+from lmms_rpts.base.escaping import interval, listed
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import R
@@ -47,24 +48,11 @@ def mean_tokens(rounds: Sequence[Iterable[int | None]]) -> Figure:
     return Figure(means[0], n=len(counts[0])) if len(counts) == 1 else over_rounds(means)
 
 
-NONE = "–"
-"""Text for a missing number."""
-
-
-def figure_parts(figure: Figure) -> tuple[str, str]:
-    """A share and its interval or deviation, as text."""
-    if figure.value is None:
-        return NONE, ""
-    if figure.sd is not None:
-        return f"{figure.value:.3f}", f"± {figure.sd:.3f}"
-    if figure.low is not None and figure.high is not None:
-        return f"{figure.value:.3f}", f"[{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{figure.value:.3f}", ""
-
-
 def figure_text(figure: Figure) -> str:
     """A share with its interval or deviation."""
-    return " ".join(filter(None, figure_parts(figure)))
+    if figure.value is not None and figure.sd is not None:
+        return f"{figure.value:.3f} ± {figure.sd:.3f}"
+    return interval(figure, ".3f", ".2f")
 
 
 def token_text(figure: Figure) -> str:

@@ -83,6 +83,7 @@ def names_schema(line: bytes, schema: str) -> bool:
 
     In samples, a record is JSON within JSON, with a backslash before each quotation mark.
     """
+    # In samples: "filtered_resps": ["{\"schema\": \"lmms_rpts.record\", ...}"].
     mark = rb'schema\\{0,3}"\s{0,9}:\s{0,9}\\{0,3}"' + re.escape(schema.encode())
     return re.search(mark, line) is not None
 

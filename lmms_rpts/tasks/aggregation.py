@@ -75,31 +75,31 @@ def mean(values: Iterable[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-K = TypeVar("K", bound="_Knowing")
+K = TypeVar("K", bound="_Annotated")
 
 
-class _Knowing(float):
+class _Annotated(float):
     """A number with metadata that survives copying and pickling.
 
     lmms-eval's loggers copy all results, and each process sends its values to the first process.
     """
 
-    def __new__(cls: type[K], value: float, **known: Any) -> K:
+    def __new__(cls: type[K], value: float, **attributes: Any) -> K:
         made = super().__new__(cls, value)
-        vars(made).update(known)
+        vars(made).update(attributes)
         return made
 
     def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]:
         return (float(self),), vars(self)
 
 
-class Mean(_Knowing):
+class Mean(_Annotated):
     """A mean with its number of values; lmms-eval passes only the sizes of tasks to groups."""
 
     n: int
 
 
-class Value(_Knowing):
+class Value(_Annotated):
     """A document's value of a metric, with its document.
 
     A group may contain one instance in several languages, and a task several wordings of one
@@ -107,14 +107,14 @@ class Value(_Knowing):
 
     Attributes:
         document: the instance.
-        alike: whether the tasks of a group have equal weight, regardless of their sizes.
+        equal_weights: whether the tasks of a group have equal weight, regardless of their sizes.
     """
 
     document: str
-    alike: bool = False
+    equal_weights: bool = False
 
 
-class StandardError(_Knowing):
+class StandardError(_Annotated):
     """The standard error of a task's mean; ``values``: the averaged values."""
 
     values: tuple[Value, ...]
@@ -165,7 +165,7 @@ def stderr_over_tasks(errors: Sequence[object]) -> float | None:
     values = [value for error in each for value in error.values]
     if not values:
         return math.nan
-    if all(value.alike for value in values):  # a mean of means
+    if all(value.equal_weights for value in values):  # a mean of means
         return math.sqrt(math.fsum(error**2 for error in each)) / len(each)
     return _clustered_error(values)
 

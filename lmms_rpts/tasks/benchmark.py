@@ -331,7 +331,7 @@ def images_folder(task: str, recorded: Path | None = None) -> Path | None:
     return folder
 
 
-def record_places(configs: Mapping[str, dict[str, Any]]) -> None:
+def record_data_folders(configs: Mapping[str, dict[str, Any]]) -> None:
     """Add to the metadata of tasks where their data and images are, for reports in another shell.
 
     Args:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
@@ -175,7 +176,42 @@ def dataset_kwargs(
     return {"data_files": {"test": file}, "features": Features(features)}
 
 
-def download(name: str, files: list[str], fault: str, remedy: str) -> Path:
+@dataclass(frozen=True, slots=True)
+class HubData:
+    """The data of a benchmark: in the folder of its setting ``path``, else a copy from the Hub.
+
+    Attributes:
+        settings: its settings.
+        name: name of the data set on the Hub.
+        wanted: what the setting should name, for messages.
+    """
+
+    settings: type[Any]
+    name: str
+    wanted: str
+
+    def folder(self, *files: str) -> Path:
+        """The folder; files that match these patterns are downloaded if necessary."""
+        found: Path = self.settings.load().path or _downloaded_once(
+            self.name,
+            files,
+            f"{' and '.join(files)} could not be downloaded from {self.name}",
+            f"Set {self.settings.variables('path')[0]} {self.wanted}, or retry with a connection.",
+        )
+        return found
+
+    def present(self) -> Path | None:
+        """The folder, if it is on this machine; nothing is downloaded."""
+        folder: Path | None = self.settings.load().path or downloaded(self.name)
+        return folder if folder is not None and folder.is_dir() else None
+
+
+@cache  # failures are not cached: the next call retries
+def _downloaded_once(*arguments: Any) -> Path:
+    return download(*arguments)
+
+
+def download(name: str, files: tuple[str, ...], fault: str, remedy: str) -> Path:
     """The folder with these files of a data set on the Hub, downloaded if necessary.
 
     Args:
@@ -190,7 +226,7 @@ def download(name: str, files: list[str], fault: str, remedy: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(name, repo_type="dataset", allow_patterns=files))
+        return Path(snapshot_download(name, repo_type="dataset", allow_patterns=list(files)))
     except Exception as error:  # the Hub's client raises many kinds; all mean no data
         reason = f"{type(error).__name__}: {error}"
         raise DataError(f"{fault} ({reason}). {remedy}") from error

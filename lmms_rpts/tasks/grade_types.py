@@ -82,7 +82,7 @@ class Column(NamedTuple):
 
     head: str
     text: Callable[[Figures], str]
-    speaks: Callable[[Figures], bool] = lambda figures: True
+    informative: Callable[[Figures], bool] = lambda figures: True
     best: Callable[[Sequence[Figures]], Collection[str]] = lambda models: ()
     words: str = ""
 
@@ -284,7 +284,7 @@ class Grading:
         by_task: each task is summarized separately.
         same_questions: tasks that ask the same questions in other ways.
         questions: a word for them.
-        places: order of values; other values come after them.
+        order: of values; other values come after them.
         settings: names of settings that must be the same in all runs.
         counts: predicates by name; the records for which one is true are counted.
         more: further metrics and counts of some responses, for a name and value of a breakdown.
@@ -310,7 +310,7 @@ class Grading:
     by_task: bool = False
     same_questions: bool = True
     questions: str = "questions"
-    places: Sequence[str] = ()
+    order: Sequence[str] = ()
     settings: Sequence[str] = ()
     counts: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     more: Callable[[Rounds, str, str | None], tuple[Mapping[str, Figure], Counts]] | None = None

@@ -205,13 +205,13 @@ def _parts(grading: Grading, runs: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
             found.setdefault(record.instance.task, []).append(record)
         for task, responses in found.items():
             parts.setdefault(task, []).append(replace(run, responses=tuple(responses)))
-    return {task: parts[task] for task in sorted(parts, key=lambda task: _place(grading, task))}
+    return {task: parts[task] for task in sorted(parts, key=lambda task: _sort_key(grading, task))}
 
 
-def _place(grading: Grading, value: str | None) -> tuple[object, ...]:
+def _sort_key(grading: Grading, value: str | None) -> tuple[object, ...]:
     """Sort key: values in the order of their benchmark, then others, numbers by size."""
-    places = grading.places
-    known = places.index(value) if value in places else len(places)
+    order = grading.order
+    known = order.index(value) if value in order else len(order)
     text = value or ""
     return (value is None, known, len(text) if text.isdigit() else 0, text)
 
@@ -223,7 +223,7 @@ def _groups(
     values_of: Callable[[Any], Iterable[str | None]],
 ) -> Iterator[Group]:
     found = grouped(subjects, values_of)
-    for value in sorted(found, key=lambda value: _place(grading, value)):
+    for value in sorted(found, key=lambda value: _sort_key(grading, value)):
         there = [subject for subject in subjects if subject in found[value]]
         yield Group(
             value, tuple(_figures(grading, each, found[value][each], by, value) for each in there)

@@ -129,6 +129,14 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     return [as_rgb(image) for image in doc["images"]]
 
 
+def prompt_variant(kwargs: Mapping[str, Any] | None, variants: Sequence[str]) -> str:
+    """The variant in a task's ``lmms_eval_specific_kwargs``; the first one if there is none."""
+    variant = (kwargs or {}).get("variant", variants[0])
+    if variant not in variants:
+        raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(variants)}")
+    return str(variant)
+
+
 _NAMES = {"en": "Image {number}:", "zh": "图片{number}："}
 
 

@@ -103,7 +103,9 @@ def _columns(grading: Grading, names: Sequence[str | Column]) -> list[Column]:
 def _shown(summary: GradeSummary, names: Sequence[str | Column]) -> list[Column]:
     """The informative columns of a table."""
     return [
-        each for each in _columns(summary.grading, names) if any(map(each.speaks, summary.models))
+        each
+        for each in _columns(summary.grading, names)
+        if any(map(each.informative, summary.models))
     ]
 
 

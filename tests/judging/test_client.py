@@ -67,7 +67,7 @@ def ask_each(
 
 # ---- any order of questions, failures, cancellations and restarts
 
-TEXTS = "abcdef"
+TEXTS, PROCESSES = "abcd", st.sampled_from((0, 1))
 FAILURES: dict[str, Exception | str] = {
     "throttled": TransientError("slow down", kind="throttled"),
     "throttled, with a pause": TransientError("slow down", 3.0, kind="throttled"),
@@ -135,16 +135,19 @@ class Clients(RuleBasedStateMachine):
             self.answered.add(text)
         return said or f"Score: 0.{TEXTS.index(text)}"
 
-    @rule(process=st.sampled_from((0, 1)), text=st.sampled_from(TEXTS), urgency=st.integers(0, 2))
-    def ask(self, process: int, text: str, urgency: int) -> None:
-        ask = self.clients[process][0].ask(question(text), urgency)
-        self.asked.append((process, text, self.loop.create_task(ask)))
-
-    @rule(outcome=st.sampled_from(["answers", "answers", "hangs", *FAILURES]))
-    def fail(self, outcome: str) -> None:
+    @rule(
+        asks=st.lists(st.tuples(PROCESSES, st.sampled_from(TEXTS), st.integers(0, 2)), max_size=6),
+        outcome=st.sampled_from(["answers", "answers", "hangs", *FAILURES]),
+        seconds=st.sampled_from((0, 0.1, 1, 5, 40)),
+    )
+    def ask(self, asks: list[tuple[int, str, int]], outcome: str, seconds: float) -> None:
+        """Some questions are asked; calls that end from now on end in this way."""
         self.outcome = outcome
+        for process, text, urgency in asks:
+            ask = self.clients[process][0].ask(question(text), urgency)
+            self.asked.append((process, text, self.loop.create_task(ask)))
+        self.wait(seconds)
 
-    @rule(seconds=st.sampled_from((0, 0.1, 1, 5, 40)))
     def wait(self, seconds: float) -> None:
         self.loop.run_until_complete(asyncio.sleep(seconds))
         waiting = []
@@ -159,12 +162,12 @@ class Clients(RuleBasedStateMachine):
         for process, (_, _, budget, _) in self.clients.items():
             assert budget.calls == self.ended[process]
 
-    @rule(process=st.sampled_from((0, 1)), text=st.sampled_from(TEXTS))
+    @rule(process=PROCESSES, text=st.sampled_from(TEXTS))
     def cancel(self, process: int, text: str) -> None:
         """All askers of a question of one process leave."""
         self._cancel(lambda by, asked: (by, asked) == (process, text))
 
-    @rule(process=st.sampled_from((0, 1)))
+    @rule(process=PROCESSES)
     def restart(self, process: int) -> None:
         self._cancel(lambda by, asked: by == process)
         self.clients[process][-1].close()
@@ -187,8 +190,7 @@ class Clients(RuleBasedStateMachine):
                     self.wait(1)
                     assert not [each for each in self.asked if each[0] == process]
                     self.restart(process)
-                for text in texts:
-                    self.ask(process, text, 0)
+                self.ask([(process, text, 0) for text in texts], "answers", 0)
             for _ in range(20):
                 self.wait(40)
             assert not self.asked, "a request is lost"

@@ -143,10 +143,8 @@ def test_a_bug_in_a_dialogue_stops_the_others_and_the_engine_lives_on() -> None:
     with opened(judge, concurrency=2) as engine:
         with pytest.raises(LookupError, match="a bug in the dialogue"):
             engine.converse([broken(), *(twice(str(number)) for number in range(30))])
-        calls = len(judge.asked)
-        for number in range(5):  # others would be asked meanwhile
-            assert values(engine.run([question(f"next {number}")])) == [0.5]
-    assert len(judge.asked) <= calls + 5 + 2
+        assert len(judge.asked) < 10, "the others went on"
+        assert values(engine.run([question("next")])) == [0.5]
 
 
 @table(

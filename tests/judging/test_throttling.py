@@ -157,6 +157,7 @@ def unsteady(time: float) -> int:
     # fast and slow; pauses of 0.25 s and more matter a lot if an answer takes 5 ms
     (Lottery(0.005, 0.001), 8000, 1.25, 2.6, 0.13),
     (Hard(10.0), 1000, 1250, 1.1, 0.08),
+    parts=3,
 )
 def test_all_is_answered_about_as_fast_as_the_server_allows(
     server: Server, count: int, bound: float, times: float, refused: float

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from lmms_rpts.report.pictures import shrink, shrink_all
+from lmms_rpts.report.pictures import find_pictures, shrink
 from tests.support.tables import table
 
 
@@ -59,7 +59,7 @@ def test_broken_files_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "empty.png").write_bytes(b"")
     (tmp_path / "folder.png").mkdir()
     names = ["a.png", "half.png", "text.png", "empty.png", "folder.png", "absent.png"]
-    found = shrink_all([(tmp_path, name) for name in names], 32)
+    found = find_pictures({("t", name) for name in names}, tmp_path, 32)
     assert [name for _, name in found] == ["a.png"]
 
 
@@ -67,7 +67,9 @@ def test_broken_files_are_left_out(tmp_path: Path) -> None:
 def test_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
     (tmp_path / "images" / "sub").mkdir(parents=True)
     Image.new("RGB", (8, 8)).save(tmp_path / "secret.png")
-    assert not shrink_all([(tmp_path / "images", name.format(tmp_path))], 32)
+    Image.new("RGB", (8, 8)).save(tmp_path / "images" / "a.png")
+    wanted = {("t", name.format(tmp_path)), ("t", "a.png")}
+    assert [*find_pictures(wanted, tmp_path / "images", 32)] == [("t", "a.png")]
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     Image.new("RGB", (8, 8)).save(tmp_path / "blob.png")
     (tmp_path / "images" / "a.png").symlink_to(tmp_path / "blob.png")
-    assert shrink_all([(tmp_path / "images", "a.png")], 32)
+    assert find_pictures({("t", "a.png")}, tmp_path / "images", 32)
 
 
 def test_an_image_of_too_many_pixels_is_left_out(tmp_path: Path) -> None:

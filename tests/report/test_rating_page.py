@@ -13,12 +13,13 @@ from playwright.sync_api import expect
 from typer.testing import CliRunner
 
 from lmms_rpts.analysis.ratings import draw_sample
+from lmms_rpts.base.escaping import marked
 from lmms_rpts.base.fields import Fields
 from lmms_rpts.cli import app
 from lmms_rpts.report.rating import write_rating_page
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from lmms_rpts.validation.special_layouts import rated_chains
-from tests.report.test_hostile import ATTACKS, hostile_record
+from tests.report.hostile import ATTACKS, hostile_record
 from tests.support.browser import Opened, expect_accessible, new_context, open_page, watched
 from tests.support.instances import make_doc, write_folder
 from tests.support.ratings import data_in, file_with, item_with
@@ -61,7 +62,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="module")
 def page_file(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
-    images = run.files[0].parents[1] / "data" / "images"
+    images = (
+        next(each for each in run.files[0].parents if each.name == "run").parent / "data" / "images"
+    )
     return write_rating_page(draw_sample(run), folder / "rate.html", images=images).path
 
 
@@ -97,9 +100,6 @@ def load_over(page: Any, file: Path, answer: Callable[[Any], None]) -> None:
         page.locator("#file").set_input_files(file)
 
 
-# --- the whole workflow
-
-
 def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
     """A saved run, its page, two raters, their agreement, and the labelled chains."""
     page_file = tmp_path / "rate.html"
@@ -111,9 +111,7 @@ def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
     ratings = json.loads(ann.read_text("utf-8"))
     assert [each["score"] for each in ratings["items"]] == [0, 1, 0.5, 0.25, 0.75, None, 1, 1]
     told = CliRunner().invoke(
-        app,
-        ["agreement", str(SAVED / "lucky"), "--human", str(ann), "--human", str(bob)],
-        env={"COLUMNS": "200"},
+        app, ["agreement", str(SAVED / "lucky"), str(ann), str(bob)], env={"COLUMNS": "200"}
     )
     assert told.exit_code == 0, told.output
     assert "Agreement between the 2 raters on 6 shared steps" in told.output
@@ -152,11 +150,16 @@ def _rated_by(browser: Any, page_file: Path, rater: str, keys: str, folder: Path
     return file
 
 
-# --- keys
+def afresh(page: Any) -> None:
+    """Goes on without any ratings."""
+    page.evaluate("localStorage.clear(); window.onbeforeunload = null")
+    page.goto(page.url)
+    expect_counts(page, 1, 0, 0, 6, 6)
 
 
-def test_scores_move_on(opened: Opened) -> None:
+def test_rating(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
+    # Scores go on to the next step.
     expect_counts(page, 1, 0, 0, 6, 6)
     press(page, "1 3 s")
     expect_counts(page, 4, 2, 1, 3, 6)
@@ -174,10 +177,8 @@ def test_scores_move_on(opened: Opened) -> None:
     expect(page.locator("#told")).to_contain_text("This was the last step; 2 steps are unrated")
     press(page, "n 5 n 5 n")
     expect(page.locator("#told")).to_contain_text("All steps are done")
-
-
-def test_undo_takes_back_one_change_after_the_other(opened: Opened) -> None:
-    page = opened.page
+    # Undo takes back one change after the other.
+    afresh(page)
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
     press(page, "1 s 4 k 0 u")
     expect_counts(page, 3, 2, 1, 3, 6)
@@ -185,10 +186,8 @@ def test_undo_takes_back_one_change_after_the_other(opened: Opened) -> None:
     expect_counts(page, 1, 0, 0, 6, 6)
     press(page, "u")
     expect(page.locator("#told")).to_have_text("Nothing to undo.")
-
-
-def test_keys_in_a_comment_do_not_score(opened: Opened) -> None:
-    page = opened.page
+    # Keys in a comment do not score.
+    afresh(page)
     press(page, "c")
     page.keyboard.type("125 suspicious? no")
     expect_counts(page, 1, 0, 0, 6, 6)
@@ -201,10 +200,8 @@ def test_keys_in_a_comment_do_not_score(opened: Opened) -> None:
     page.get_by_label("Your name").focus()
     page.keyboard.type("15 s")
     expect_counts(page, 1, 0, 0, 6, 6)
-
-
-def test_shortcuts_of_the_browser_and_held_keys_do_nothing(opened: Opened) -> None:
-    page = opened.page
+    # Shortcuts of the browser and held keys do nothing.
+    afresh(page)
     for options in ("ctrlKey: true", "altKey: true", "metaKey: true", "repeat: true"):
         page.evaluate(
             "document.body.dispatchEvent(new KeyboardEvent('keydown',"
@@ -217,10 +214,8 @@ def test_shortcuts_of_the_browser_and_held_keys_do_nothing(opened: Opened) -> No
         " {key: '&', code: 'Digit1', bubbles: true}))"
     )
     expect_counts(page, 2, 1, 0, 5, 6)
-
-
-def test_buttons_do_the_same(opened: Opened) -> None:
-    page = opened.page
+    # Buttons do the same as keys.
+    afresh(page)
     page.locator("#scale button").nth(4).click()
     page.get_by_role("button", name="Skip").click()
     page.get_by_role("button", name="Previous").click()
@@ -232,10 +227,8 @@ def test_buttons_do_the_same(opened: Opened) -> None:
     page.locator(".chain button").first.click()
     expect_counts(page, 1, 1, 1, 4, 6)
     expect(page.locator("#question-title")).to_be_focused()
-
-
-def test_help_and_start_over(opened: Opened) -> None:
-    page = opened.page
+    # Help, and starting over.
+    afresh(page)
     press(page, "?")
     expect(page.get_by_role("dialog")).to_be_visible()
     press(page, "1 Escape")
@@ -250,10 +243,8 @@ def test_help_and_start_over(opened: Opened) -> None:
     expect_counts(page, 1, 0, 0, 6, 6)
     press(page, "u")
     expect_counts(page, 3, 2, 0, 4, 6)
-
-
-def test_the_question_is_the_judges(opened: Opened) -> None:
-    page = opened.page
+    # The question is the judge's.
+    afresh(page)
     question = page.locator("#question")
     expect(question.locator("h2")).to_have_text("Conclusion 0: is it in the image?")
     expect(question.locator(".claim")).to_have_text("The clock shows nine.")
@@ -264,44 +255,42 @@ def test_the_question_is_the_judges(opened: Opened) -> None:
     expect(question.locator(".claim")).to_have_text("The shop is closed.")
     expect(question.locator(".claim")).to_have_attribute("lang", "en")
     expect(page.locator(".chain li[aria-current]")).to_contain_text("Conclusion 1")
+    # A file needs the rater's name.
+    afresh(page)
+    press(page, "5")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#told")).to_contain_text("Enter your name first")
+    expect(page.get_by_label("Your name")).to_be_focused()
+    page.keyboard.type(" ../Zoë 李/ ")
+    assert saved_by(page, tmp_path).name == "ratings-Zoë-李.json"
 
 
-# --- storing, saving and loading
-
-
-def test_another_file_of_the_sample_finds_what_was_done(
-    browser: Any, run: Run, page_file: Path, tmp_path: Path
-) -> None:
+def test_stored_ratings(browser: Any, run: Run, page_file: Path, tmp_path: Path) -> None:
     same = write_rating_page(draw_sample(run), tmp_path / "again.html", longest_side=40).path
     other = write_rating_page(draw_sample(run, 2), tmp_path / "other.html").path
-    page = open_page(browser, page_file).page
+    found = open_page(browser, page_file)
+    page = found.page
+    # Another file of the same sample finds what was done.
     press(page, "1 2")
     page.goto(same.as_uri())
     expect_counts(page, 3, 2, 0, 4, 6)
     page.goto(other.as_uri())
     expect_counts(page, 1, 0, 0, 2, 2)
-    page.context.close()
-
-
-def test_two_windows_do_not_undo_each_other(browser: Any, page_file: Path) -> None:
-    page = open_page(browser, page_file).page
+    # Two windows do not undo each other.
+    page.goto(page_file.as_uri())
     second = page.context.new_page()
     second.goto(page_file.as_uri())
-    press(page, "1 2")
-    expect_counts(second, 1, 2, 0, 4, 6)
-    press(second, "j j 3")
-    expect_counts(page, 3, 3, 0, 3, 6)
-    page.context.close()
-
-
-@pytest.mark.parametrize("state", ["", "[]", "null", '{"ratings": 7}', '{"ratings": [[0, null]]}'])
-def test_broken_local_storage_is_ignored(browser: Any, page_file: Path, state: str) -> None:
-    found = open_page(browser, page_file)
-    page = found.page
+    press(page, "3")
+    expect_counts(second, 3, 3, 0, 3, 6)
+    press(second, "j 3")
+    expect_counts(page, 4, 4, 0, 2, 6)
+    second.close()
+    # Broken states are ignored.
     key = f"lmms-rpts-ratings-{data_in(page_file.read_text('utf-8'))['sample']}"
-    page.evaluate("([key, state]) => localStorage.setItem(key, state)", [key, state])
-    page.reload()
-    expect_counts(page, 1, 0, 0, 6, 6)
+    for state in ("", "[]", "null", '{"ratings": 7}', '{"ratings": [[0, null]]}'):
+        page.evaluate("([key, state]) => localStorage.setItem(key, state)", [key, state])
+        page.reload()
+        expect_counts(page, 1, 0, 0, 6, 6)
     assert found.complaints == []
     page.context.close()
 
@@ -327,16 +316,6 @@ def test_missing_local_storage_is_reported(browser: Any, page_file: Path, tmp_pa
         page.close(run_before_unload=True)
     assert asked == ["beforeunload"]
     context.close()
-
-
-def test_a_name_is_needed(opened: Opened, tmp_path: Path) -> None:
-    page = opened.page
-    press(page, "5")
-    page.get_by_role("button", name="Save").click()
-    expect(page.locator("#told")).to_contain_text("Enter your name first")
-    expect(page.get_by_label("Your name")).to_be_focused()
-    page.keyboard.type(" ../Zoë 李/ ")
-    assert saved_by(page, tmp_path).name == "ratings-Zoë-李.json"
 
 
 def test_a_saved_file_goes_on_elsewhere(browser: Any, page_file: Path, tmp_path: Path) -> None:
@@ -409,9 +388,6 @@ def test_files_that_do_not_fit_change_nothing(opened: Opened, page_file: Path) -
     expect(page.locator("#told")).to_have_text("Loaded 1 steps of <b>Eve</b>.")
 
 
-# --- contents of the page
-
-
 def test_the_page_hides_scores_and_gold_data(run: Run, page_file: Path) -> None:
     source = page_file.read_text("utf-8")
     for name, secret in SECRETS.items():
@@ -435,16 +411,13 @@ def test_facts_of_an_image_stand_there_only_as_premises(tmp_path: Path) -> None:
     assert response["steps"][0]["premises"] == ["Nine o'clock."]
 
 
-def test_missing_images_are_told(browser: Any, run: Run, tmp_path: Path) -> None:
+def test_missing_images_and_scripts_are_reported(browser: Any, run: Run, tmp_path: Path) -> None:
     written = write_rating_page(draw_sample(run), tmp_path / "rate.html", images=tmp_path)
     assert (written.images, written.images_wanted) == (0, 3)
     page = open_page(browser, written.path).page
     expect(page.locator("#question")).to_contain_text("This image is missing from the page")
     page.context.close()
-
-
-def test_without_scripts_it_says_so(browser: Any, page_file: Path) -> None:
-    page = open_page(browser, page_file, java_script_enabled=False).page
+    page = open_page(browser, written.path, java_script_enabled=False).page
     expect(page.get_by_text("This page needs JavaScript")).to_be_visible()
     page.context.close()
 
@@ -458,21 +431,19 @@ def test_hostile_texts_show_as_text(browser: Any, tmp_path: Path) -> None:
         records[at] = record
     run = read_run(write_run(tmp_path / "run", records))
     written = write_rating_page(draw_sample(run, 1_000), tmp_path / "rate.html")
-    for size in ({"width": 1280, "height": 900}, {"width": 400, "height": 800}):
-        found = open_page(browser, written.path, viewport=size)
-        page = found.page
-        seen = set()
-        for _ in range(2 * len(attacks)):
-            press(page, "j")
-            claim = page.locator("#question .claim").text_content()
-            seen.add(claim.replace("\x00", "").replace("\ufffd", ""))
-            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-        assert seen >= {each.replace("\x00", "") for each in attacks}
-        assert page.evaluate("window.hacked") is None
-        assert page.locator("script").count() == 3
-        assert page.locator("iframe, object, embed, main img").count() == 0
-        assert found.complaints == []
-        page.context.close()
+    found = open_page(browser, written.path, viewport={"width": 400, "height": 800})
+    page = found.page
+    seen = set()
+    for _ in range(2 * len(attacks)):
+        press(page, "j")
+        seen.add(page.locator("#question .claim").text_content())
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert seen >= {marked(each) for each in attacks}
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("script").count() == 3
+    assert page.locator("iframe, object, embed, main img").count() == 0
+    assert found.complaints == []
+    page.context.close()
 
 
 def test_lone_surrogates(tmp_path: Path) -> None:
@@ -486,8 +457,7 @@ def test_lone_surrogates(tmp_path: Path) -> None:
     assert response["steps"][1]["conclusion"] == "? \u202e x"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (400, "light")])
 def test_no_accessibility_violations(
     browser: Any, page_file: Path, scheme: str, width: int
 ) -> None:

@@ -79,7 +79,7 @@ def test_frames_have_columns_for_what_is_missing(run: Run) -> None:
     frame = responses_frame([run])
     assert frame["rpts_guarded"].isna().all()
     assert frame["rpts"].notna().all()
-    assert frame["steps"].dtype == "int64"
+    assert frame["steps"].dtype == "Int64"
 
 
 @pytest.mark.slow

@@ -114,7 +114,7 @@ def expect_listed(page: Any, *names: str) -> None:
     """The table of instances shows these rows, in this order."""
     from playwright.sync_api import expect
 
-    expect(page.locator("#table tbody tr:visible th a")).to_have_text(list(names))
+    expect(page.locator("table.rpts tbody tr:visible th a")).to_have_text(list(names))
 
 
 def expect_only_text(found: Opened, text: str, times: int, inside: str = "article.open") -> None:

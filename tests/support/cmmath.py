@@ -120,16 +120,3 @@ def changed(problems: Iterable[Mapping[str, Any]], identity: str, **changes: Any
         else dict(problem)
         for problem in problems
     ]
-
-
-def write_responses(
-    path: Path, responses: Mapping[str, str | list[str]], task: str = "cmmath"
-) -> Path:
-    """Writes responses by problem id, in the format of the model ``replay``."""
-    lines = [
-        json.dumps({"task": task, "id": identity, "response": response}, ensure_ascii=False)
-        for identity, said in responses.items()
-        for response in ([said] if isinstance(said, str) else said)
-    ]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path

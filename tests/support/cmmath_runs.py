@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.runs import model_folder
+from tests.support.runs import write_graded_run
 
 JUDGE = "openai:oracle"
 
@@ -39,7 +38,7 @@ def make_cmmath_record(
     score = judged if asked else by_rule
     reason = "there is no response" if rule is None else failed
     reason = reason or f"the rules leave it undecided: {why}"
-    told = mistake is not None or mistake_error is not None
+    explained = mistake is not None or mistake_error is not None
     return {
         "schema": "lmms_rpts.cmmath",
         "schema_version": 1,
@@ -56,7 +55,9 @@ def make_cmmath_record(
         "answer_type": answer_type,
         "answer": answer,
         "source": "response",
-        "mistake": {"kind": mistake, "reply": "so it is", "error": mistake_error} if told else None,
+        "mistake": {"kind": mistake, "reply": "so it is", "error": mistake_error}
+        if explained
+        else None,
         "instance": {
             "id": "1",
             "question": "如图，求面积．",
@@ -71,8 +72,8 @@ def make_cmmath_record(
         | instance,
         "settings": {
             "grader": "both" if asked else "rule",
-            "mistakes": told,
-            "judge": JUDGE if asked or told else None,
+            "mistakes": explained,
+            "judge": JUDGE if asked or explained else None,
             "prompt_version": "1",
             "rules_version": "5",
         }
@@ -81,43 +82,7 @@ def make_cmmath_record(
 
 
 def write_cmmath_run(
-    folder: Path,
-    records: Mapping[str, Sequence[Any]],
-    *,
-    model_args: str = "pretrained=lab/model-a",
-    date: str = "20260102_030405",
-    tokens: int | None = None,
+    folder: Path, records: Mapping[str, Sequence[Any]], **options: Any
 ) -> list[Path]:
-    """Writes records by task (each a record, or a list of several responses) as lmms-eval does.
-
-    The problems have the ids "1", "2", ... in each task.
-
-    Returns:
-        The samples files; the results file is in the same folder.
-    """
-    folder = model_folder(folder, model_args)
-    files = []
-    for task, found in records.items():
-        files.append(folder / f"{date}_samples_{task}.jsonl")
-        rows = [_row(at, each, tokens) for at, each in enumerate(found)]
-        files[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    config = {"model": "qwen2_5_vl", "model_args": model_args}
-    results = {"results": {}, "model_source": "qwen2_5_vl", "config": config}
-    (folder / f"{date}_results.json").write_text(json.dumps(results), encoding="utf-8")
-    return files
-
-
-def _row(doc_id: int, found: Any, tokens: int | None) -> dict[str, Any]:
-    listed = found if isinstance(found, list) else [found]
-    placed = [each | {"instance": each["instance"] | {"id": f"{doc_id + 1}"}} for each in listed]
-    written = [json.dumps(each, ensure_ascii=False) for each in placed]
-    return {
-        "doc_id": doc_id,
-        "target": placed[0]["instance"]["reference"],
-        "resps": [each["answer"] for each in placed],
-        "filtered_resps": written if isinstance(found, list) else written[0],
-        "token_counts": [None if tokens is None else {"output_tokens": tokens}],
-        "doc_hash": "0" * 64,
-        "accuracy": placed[0]["score"],
-        "input": "如图 ...",
-    }
+    """Writes records by task, as ``write_graded_run``; the ids are "1", "2", ... in each task."""
+    return write_graded_run(folder, records, lambda task, at: {"id": f"{at + 1}"}, **options)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lmms_rpts.judging.prompts import Prompts
-from tests.support.runs import model_folder
+from tests.support.runs import write_graded_run
 
 
 def make_rome_record(
@@ -76,44 +75,13 @@ def make_rome_record(
 
 
 def write_rome_run(
-    folder: Path,
-    records: Mapping[str, Sequence[Any]],
-    *,
-    model_args: str = "pretrained=lab/model-a",
-    date: str = "20260102_030405",
-    tokens: int | None = None,
+    folder: Path, records: Mapping[str, Sequence[Any]], **options: Any
 ) -> list[Path]:
-    """Writes records by subtask (each a record, or a list of several responses) as lmms-eval does.
+    """Writes records by subtask, as ``write_graded_run``; the ids are numbered."""
 
-    The questions have numbered ids, and the subtask of their key.
+    def place(task: str, at: int) -> dict[str, str]:
+        subtask = task.removeprefix("rome_")
+        return {"id": f"question_{subtask}_{at}", "subtask": subtask}
 
-    Returns:
-        The samples files; the results file is in the same folder.
-    """
-    folder = model_folder(folder, model_args)
-    files = []
-    for subtask, found in records.items():
-        files.append(folder / f"{date}_samples_rome_{subtask}.jsonl")
-        rows = [_row(subtask, at, each, tokens) for at, each in enumerate(found)]
-        files[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    config = {"model": "qwen2_5_vl", "model_args": model_args}
-    results = {"results": {}, "model_source": "qwen2_5_vl", "config": config}
-    (folder / f"{date}_results.json").write_text(json.dumps(results), encoding="utf-8")
-    return files
-
-
-def _row(subtask: str, doc_id: int, found: Any, tokens: int | None) -> dict[str, Any]:
-    listed = found if isinstance(found, list) else [found]
-    place = {"id": f"question_{subtask}_{doc_id}", "subtask": subtask}
-    placed = [each | {"instance": each["instance"] | place} for each in listed]
-    written = [json.dumps(each, ensure_ascii=False) for each in placed]
-    return {
-        "doc_id": doc_id,
-        "target": placed[0]["instance"]["reference"],
-        "resps": [each["answer"] for each in placed],
-        "filtered_resps": written if isinstance(found, list) else written[0],
-        "token_counts": [None if tokens is None else {"output_tokens": tokens}],
-        "doc_hash": "0" * 64,
-        "accuracy": placed[0]["score"],
-        "input": "Which square ...",
-    }
+    by_task = {f"rome_{subtask}": found for subtask, found in records.items()}
+    return write_graded_run(folder, by_task, place, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +140,48 @@ def write_run(
     }
     results.write_text(json.dumps(known), encoding="utf-8")
     return samples
+
+
+def write_graded_run(
+    folder: Path,
+    records: Mapping[str, Sequence[Any]],
+    place: Callable[[str, int], Mapping[str, Any]],
+    *,
+    model_args: str = "pretrained=lab/model-a",
+    date: str = "20260102_030405",
+    tokens: int | None = None,
+) -> list[Path]:
+    """Writes graded records by task (each a record, or a list of several responses), as above.
+
+    Args:
+        place: what replaces fields of an instance, by its task and number.
+
+    Returns:
+        The samples files; the results file is in the same folder.
+    """
+    folder = model_folder(folder, model_args)
+    files = []
+    for task, listed in records.items():
+        files.append(folder / f"{date}_samples_{task}.jsonl")
+        with files[-1].open("w", encoding="utf-8") as out:
+            for doc_id, found in enumerate(listed):
+                placed = [
+                    each | {"instance": each["instance"] | dict(place(task, doc_id))}
+                    for each in (found if isinstance(found, list) else [found])
+                ]
+                written = [json.dumps(each, ensure_ascii=False) for each in placed]
+                row = {
+                    "doc_id": doc_id,
+                    "target": placed[0]["instance"]["reference"],
+                    "resps": [each["answer"] for each in placed],
+                    "filtered_resps": written if isinstance(found, list) else written[0],
+                    "token_counts": [None if tokens is None else {"output_tokens": tokens}],
+                    "doc_hash": "0" * 64,
+                    "accuracy": placed[0]["score"],
+                    "input": placed[0]["instance"]["question"],
+                }
+                out.write(json.dumps(row) + "\n")
+    config = {"model": "qwen2_5_vl", "model_args": model_args}
+    results = {"results": {}, "model_source": "qwen2_5_vl", "config": config}
+    (folder / f"{date}_results.json").write_text(json.dumps(results), encoding="utf-8")
+    return files

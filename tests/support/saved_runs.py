@@ -67,9 +67,11 @@ def cases(folder: Path) -> dict[str, Case]:
     }
     rome_said = rome.write_responses(folder / "rome.jsonl", answers)
     tasks = ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps", "cmmath_rpts")
-    lines: list[str] = []
-    for task in tasks:
-        lines += cmmath.write_responses(folder / "said", _SOLUTIONS, task).read_text().splitlines()
+    lines = [
+        json.dumps({"task": task, "id": identity, "response": said}, ensure_ascii=False)
+        for task in tasks
+        for identity, said in _SOLUTIONS.items()
+    ]
     cmmath_said = folder / "cmmath.jsonl"
     cmmath_said.write_text("\n".join(lines), encoding="utf-8")
     of_rpts = (("summarize.csv",), ("export.csv",), ("sweep.json",))

@@ -150,10 +150,10 @@ def test_which_grade_counts_and_what_the_judge_is_asked(
         "rules_version": RULES_VERSION,
     }
     if errors and score == 0:
-        told = record["mistake"]
-        assert (told["kind"], told["reply"]) == (mistake, kind if requests else None)
+        entry = record["mistake"]
+        assert (entry["kind"], entry["reply"]) == (mistake, kind if requests else None)
         named = "one of perception, reasoning, calculation and reject" if mistake is None else ""
-        assert named in (told["error"] or "")
+        assert named in (entry["error"] or "")
     else:
         assert record["mistake"] is None
     compared = [shown(body) for body in server.requests if not asks_for_mistake(body)]

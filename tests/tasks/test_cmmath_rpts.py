@@ -100,8 +100,8 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Judged]:
             docs = [doc or document()]
             resps: Any = CmmathTransformFilter(mode="auto").apply([list(responses)], docs)
             resps = ScoreFilter(evidence="facts").apply(resps, docs)
-            (told,) = AggregateFilter().apply(resps, docs)
-            listed = [told] if isinstance(told, str) else told
+            (written,) = AggregateFilter().apply(resps, docs)
+            listed = [written] if isinstance(written, str) else written
             return [json.loads(each) for each in listed], list(server.requests)
 
         yield run

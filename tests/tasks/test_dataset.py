@@ -124,7 +124,9 @@ def test_only_our_tasks_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_the_address_follows_rpts_path(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     assert data.kwargs_zh == {"data_files": {"test": str(folder / "texts_zh.json")}}
     monkeypatch.delenv("RPTS_PATH")
-    monkeypatch.setattr(data, "download", lambda name, files, *said: Path(name, *files))
+    monkeypatch.setattr(
+        "lmms_rpts.tasks.data.download", lambda name, files, *said: Path(name, *files)
+    )
     hub = "nimingshuaishi/RPTS-Eval/texts_zh.json/texts_zh.json"
     assert data.kwargs_zh == {"data_files": {"test": hub}}
 

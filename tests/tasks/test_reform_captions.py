@@ -73,10 +73,6 @@ def test_tokenised_scores_agree(java: None) -> None:
 
 @pytest.mark.slow
 def test_meteor_agrees(java: None) -> None:
-    """One case of each kind: METEOR takes long to start."""
-    case = next(case for case in recorded() if METEOR in case["expected"])
-    expected = pytest.approx(case["expected"][METEOR], abs=1e-6)
-    assert meteor_score(pairs(case["results"])) == expected
     file = reference("reform_eval", "MSCOCO_Generation_generation.json")
     rows = pairs(json.loads(file.read_text(encoding="utf-8")))
     assert meteor_score(rows) == pytest.approx(0.24802535565774977, abs=1e-6)

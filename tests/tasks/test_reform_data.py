@@ -17,7 +17,7 @@ from lmms_rpts.base.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval.data import read_samples, root_of
-from lmms_rpts.tasks.reform_eval.dataset import load_samples
+from lmms_rpts.tasks.reform_eval.dataset import examine, load_samples
 from lmms_rpts.tasks.reform_eval.images import with_boxes
 from lmms_rpts.tasks.reform_eval.sets import BUILT, DIMENSIONS, data_sets, groups
 from tests.support.environment import configure
@@ -177,6 +177,25 @@ def test_a_part_of_the_sets_is_reported_with_those_that_are_there(folder: Path) 
     with pytest.raises(DataError, match="Whoops is missing") as raised:
         check_tasks(["reform_reasoning"])
     assert "run --tasks reform_gqa for the others" in str(raised.value)
+
+
+def test_the_doctor_counts_the_sets_and_lists_faults(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (check,) = examine()
+    assert (check.state, check.said.partition(",")[0]) == ("ok", f"{len(SETS)} of 61 sets")
+    assert "missing: Flowers102, CIFAR10" in check.said
+    content = content_of("gqa")
+    content["data"][1] |= {"image_id": cut_image("PNG"), "answer": "a sheep"}
+    write_set(folder, data_sets()["gqa"], content)
+    (check,) = examine()
+    assert check.state == "problem"
+    assert "gqa_testdev_10p.json: record 1: 'answer' should be one of the options" in check.said
+    assert "Get the file again" in (check.remedy or "")
+    monkeypatch.setenv("REFORM_PATH", str(folder / "huggingface_data" / "GQA"))
+    assert "none of the 61 sets is there" in examine()[0].said
+    monkeypatch.delenv("REFORM_PATH")
+    assert examine() == []
 
 
 def test_the_folder_may_be_named_on_several_levels(

@@ -359,9 +359,9 @@ def test_dimensions_average_their_sets_and_models_are_ranked() -> None:
     spatial = next(each for each in summary.models if each.task == "reform_vsr")
     assert scores["g"]["spatial"].low == pytest.approx(100 * (spatial.metrics["accuracy"].low or 0))
     assert average_ranks(scores) == {"g": 1.25, "b": 1.75}
-    told = summary.to_dict()["dimensions"]["generation"]
-    assert told["average_ranks"] == {"g": 1.25, "b": 1.75}
-    assert told["dimensions"]["g"]["reasoning"]["value"] == 100.0
+    numbers = summary.to_dict()["dimensions"]["generation"]
+    assert numbers["average_ranks"] == {"g": 1.25, "b": 1.75}
+    assert numbers["dimensions"]["g"]["reasoning"]["value"] == 100.0
     assert average_ranks({"g": scores["g"]}) == {}
     assert summary.warnings == ()
 

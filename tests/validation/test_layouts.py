@@ -103,7 +103,7 @@ def test_changed_rows(row: str) -> None:
     ("reasoneval", ("model_output_step_format", 1), ["x" * 200_000, "y"], "characters"),
     *(
         ("visualprocessbench", ("response",), each, "a text without a valid value")
-        for each in ("9" * 5000, "(" * 100_000, "1+" * 50_000 + "1")
+        for each in ("9" * 5000, "(" * 100_000, "1+" * 10_000 + "1")
     ),
 )
 def test_long_values_are_refused(name: str, path: tuple[Any, ...], value: Any, said: str) -> None:

@@ -35,6 +35,7 @@ from lmms_rpts.tasks.benchmark import (
 )
 from lmms_rpts.tasks.data import Check, problem
 
+# OPENAI_API_KEY, AWS_ACCESS_KEY_ID, HF_TOKEN: their values never appear in a check.
 _SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
 _VALIDATE = "lmms-rpts validate --judge {} -o validity.json"
 _LONGEST = 60

@@ -73,11 +73,6 @@
   report.changed = (list, push) => { current = list; write(push); };
   report.starting.push(() => {
     const { id, query } = parsed(location.hash);
-    if (report.single) {
-      window.addEventListener("hashchange", () => report.go(parsed(location.hash).id));
-      report.go(id);
-      return;
-    }
     here = id;
     current = listOf(id) || current;
     for (const each of lists) each.apply(new URLSearchParams(each === current ? query || "" : ""));

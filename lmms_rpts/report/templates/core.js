@@ -1,16 +1,15 @@
 "use strict";
 // Shared by the report's scripts. All files are in one script element, this one first.
 //
-// The instances of a one-file report are in <noscript> elements: browsers without scripts show
-// them, and others keep them as plain text until they are opened, so that a large report opens
-// fast. Scripts that change the content of an instance listen for the event "report:made", which each
+// The instances are in <noscript> elements: browsers without scripts show them, and others keep
+// them as plain text until they are opened, so that a large report opens fast. Scripts that change the content of an instance listen for the event "report:made", which each
 // article sends once, and for "report:open", which it sends whenever it is shown.
 const report = (() => {
   const tables = Array.from(document.querySelectorAll("table.instances"));
   const rows = tables.flatMap((table) => Array.from(table.tBodies[0].rows));
   const rowOf = new Map(rows.map((row) => [row.dataset.entry, row]));
   const sources = new Map(Array.from(document.querySelectorAll("noscript[data-entry]"), (each) => [each.dataset.entry, each]));
-  const articles = new Map(Array.from(document.querySelectorAll("article.instance"), (each) => [each.id, each]));
+  const articles = new Map();
   const texts = new Map();
   const entities = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&#34;": "\"", "&#39;": "'" };
 
@@ -21,8 +20,8 @@ const report = (() => {
   }
   function textOf(id) {
     if (!texts.has(id)) {
-      const source = sources.get(id), article = articles.get(id);
-      texts.set(id, source ? plain(source.textContent) : article ? plain(article.outerHTML) : "");
+      const source = sources.get(id);
+      texts.set(id, source ? plain(source.textContent) : "");
     }
     return texts.get(id);
   }
@@ -61,10 +60,8 @@ const report = (() => {
     title: document.title,
     tables,
     rowOf: (id) => rowOf.get(id),
-    ids: () => new Set([...sources.keys(), ...articles.keys()]),
-    single: articles.size === 1 && !tables.length ? articles.values().next().value : null,
     // The rows of a table that pass the filters, in the current order.
-    visible: (table) => (table ? Array.from(table.tBodies[0].rows).filter((row) => !row.hidden) : []),
+    chosen: (table) => (table ? Array.from(table.tBodies[0].rows).filter((row) => !row.dataset.out) : []),
     open: null,
     starting: [],
     textOf, articleOf, find, element, typing,

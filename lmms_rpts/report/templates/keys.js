@@ -53,10 +53,11 @@
       report.tables.filter(inWindow).pop() || report.tables[0];
   }
   function select(by) {
-    const rows = report.visible(tableInView());
+    const table = tableInView(), rows = report.chosen(table);
     const at = rows.findIndex((row) => row.contains(document.activeElement));
     const row = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))];
     if (!row) return;
+    if (row.hidden) report.lists.find((each) => each.place.contains(table)).more();
     row.querySelector("a").focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
   }
@@ -65,7 +66,6 @@
   const scrolls = (event) => Boolean(event.target.closest && event.target.closest(".tree-scroll, .scroll, pre"));
   const back = () => { if (report.open) report.open.querySelector(".back").click(); };
   function search() {
-    if (report.single) { back(); return; }
     const row = report.open && report.rowOf(report.open.id), table = row ? row.closest("table") : tableInView();
     const field = table && table.closest(".list").querySelector("input[type=search]");
     if (report.open) back();
@@ -82,12 +82,10 @@
   document.addEventListener("keydown", (event) => {
     if (report.typing(event) || document.querySelector("dialog[open]")) return;
     if (event.key === "Escape") { back(); return; }
-    if (active && Object.hasOwn(keys, event.key) && (report.ids().size || report.tables.length)) keys[event.key](event);
+    if (active && Object.hasOwn(keys, event.key)) keys[event.key](event);
   });
-  if (report.ids().size || report.tables.length) {
-    const button = element("button", { type: "button", id: "help", textContent: "Shortcuts" });
-    button.setAttribute("aria-haspopup", "dialog");
-    button.addEventListener("click", showHelp);
-    document.getElementById("theme").before(button);
-  }
+  const button = element("button", { type: "button", id: "help", textContent: "Shortcuts" });
+  button.setAttribute("aria-haspopup", "dialog");
+  button.addEventListener("click", showHelp);
+  document.getElementById("theme").before(button);
 })();

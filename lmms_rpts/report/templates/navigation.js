@@ -4,9 +4,8 @@
   let marked = null;
 
   function neighbours(article) {
-    if (report.single) return;
     const own = report.rowOf(article.id);
-    const order = report.visible(own && own.closest("table")).map((row) => row.dataset.entry);
+    const order = report.chosen(own && own.closest("table")).map((row) => row.dataset.entry);
     const at = order.indexOf(article.id);
     const lead = (selector, id) => {
       const link = article.querySelector(selector);
@@ -46,10 +45,6 @@
   report.go = (id) => {
     const target = report.find(id);
     mark(null);
-    if (report.single) {
-      if (target && target !== report.single && report.single.contains(target)) { target.scrollIntoView(); mark(target); }
-      return;
-    }
     if (report.open && target && target.id === "main") { report.open.querySelector("h1").focus(); return; }
     const article = (target && target.closest("article.instance")) || null;
     const before = report.open;
@@ -59,10 +54,4 @@
     if (article) show(article, target, before);
     else close(target, before);
   };
-  report.starting.unshift(() => {
-    if (!report.single) return;
-    report.open = report.single;
-    root.classList.add("one");
-    for (const name of ["report:made", "report:open"]) report.single.dispatchEvent(new CustomEvent(name, { bubbles: true }));
-  });
 })();

@@ -36,8 +36,14 @@
     made.append(...children);
     return made;
   }
+  // As in base/escaping.py: control characters, and controls of the writing direction.
+  const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+  const marked = (text) => text.replace(hidden, (each) => {
+    const code = each.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
+  });
   const textOf = (text, language, more) =>
-    element("p", { class: `text ${more || ""}`.trim(), lang: language, dir: "auto" }, text || "(empty)");
+    element("p", { class: `text ${more || ""}`.trim(), lang: language, dir: "auto" }, marked(text) || "(empty)");
   const part = (title, ...children) => element("div", { class: "part" }, element("h3", null, title), ...children);
   function figure(at, number) {
     const picture = data.images[at][number];
@@ -65,7 +71,7 @@
       if (!step.images.length) parts.push(element("p", { class: "no-image" }, "The image is missing."));
     } else {
       parts.push(part("Situation", textOf(response.context, language)));
-      const listed = step.premises.map((each) => element("li", { lang: language, dir: "auto", class: "text" }, each));
+      const listed = step.premises.map((each) => element("li", { lang: language, dir: "auto", class: "text" }, marked(each)));
       parts.push(part("Premises", listed.length ? element("ol", null, ...listed) : element("p", { class: "faint" }, "(none: it must follow from the situation)")), claim);
     }
     const comment = element("textarea", { id: "comment", maxlength: longestComment, dir: "auto" });

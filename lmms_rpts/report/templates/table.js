@@ -11,8 +11,9 @@
     const sorted = { header: null, down: false };
     function sortBy(header, down) {
       for (const other of headers) other.setAttribute("aria-sort", "none");
+      const before = sorted.header;
       Object.assign(sorted, { header, down });
-      if (!header) { body.append(...rows); return; }
+      if (!header) { if (before) body.append(...rows); return; }
       header.setAttribute("aria-sort", down ? "descending" : "ascending");
       const keyed = rows.map((row, at) => ({ row, at, key: valueOf(row, header.cellIndex) }));
       const numbers = keyed.every((each) => each.key === "" || !Number.isNaN(Number(each.key)));
@@ -25,21 +26,16 @@
   }
 
   // --- filters; the data attributes of each select define what it compares
-  function valuesOf(row, select) {
-    const { by, dimension } = select.dataset;
-    if (by) return JSON.parse(row.dataset.by)[by] || [];
-    return dimension === "ability" ? JSON.parse(row.dataset.ability) : [row.dataset[dimension]];
-  }
-  // Data of several runs: "right+flagged - wrong". All filters by run look at the same one.
+  // All filters by run look at the same one: "runs" has an object with lists of values for each.
   function hasInRun(row, select, run) {
-    const values = row.dataset[select.dataset.perRun].split(" ").map((each) => each.split("+"));
-    return run === "" ? values.some((each) => each.includes(select.value)) : values[Number(run)].includes(select.value);
+    const runs = JSON.parse(row.dataset.runs), has = (each) => (each[select.name] || []).includes(select.value);
+    return run === "" ? runs.some(has) : has(runs[Number(run)]);
   }
   function fitsSelect(row, select, run) {
     if (!select.value || select.name === "model") return true;
-    if (select.dataset.perRun) return hasInRun(row, select, run);
-    if (select.dataset.any) return row.dataset[select.dataset.any].split(" ").includes(select.value);
-    return valuesOf(row, select).includes(select.value.slice(1));
+    if ("perRun" in select.dataset) return hasInRun(row, select, run);
+    if ("any" in select.dataset) return row.dataset[select.name].split(" ").includes(select.value);
+    return (JSON.parse(row.dataset.by)[select.dataset.by] || []).includes(select.value.slice(1));
   }
 
   function prepare(table) {
@@ -47,9 +43,15 @@
     const form = list.place.querySelector("form.controls"), rows = Array.from(table.tBodies[0].rows);
     const fields = Array.from(form.elements).filter((each) => each.name);
     const { headers, sorted, sortBy } = sorter(table, rows);
+    const step = 500;
+    let most = step;
     for (const header of headers) {
       const button = report.element("button", { type: "button", textContent: header.textContent });
-      button.addEventListener("click", () => { sortBy(header, header.getAttribute("aria-sort") === "ascending"); changed(list, true); });
+      button.addEventListener("click", () => {
+        sortBy(header, header.getAttribute("aria-sort") === "ascending");
+        show();
+        changed(list, true);
+      });
       header.replaceChildren(button);
       header.setAttribute("aria-sort", "none");
     }
@@ -59,14 +61,25 @@
     function choose() {
       const words = valueIn("q").toLowerCase().split(/\s+/).filter(Boolean), run = valueIn("model");
       const selects = fields.filter((each) => each.tagName === "SELECT");
-      let count = 0;
       for (const row of rows) {
-        row.hidden = !(selects.every((each) => fitsSelect(row, each, run)) && hasWords(row, words));
-        count += !row.hidden;
+        const fits = selects.every((each) => fitsSelect(row, each, run)) && hasWords(row, words);
+        if (fits) delete row.dataset.out; else row.dataset.out = "true";
       }
-      list.place.querySelector(".shown").textContent = `${count} of ${rows.length} shown`;
-      list.place.querySelector(".nothing").hidden = count > 0;
+      most = step;
+      show();
     }
+    // A table of thousands of rows takes seconds to lay out: only the first are shown.
+    function show() {
+      const fitting = report.chosen(table), count = Math.min(most, fitting.length);
+      for (const row of rows) if (row.dataset.out) row.hidden = true;
+      fitting.forEach((row, at) => { row.hidden = at >= count; });
+      const of = `${fitting.length} of ${rows.length}`;
+      list.place.querySelector(".shown").textContent = count < fitting.length ? `${of} chosen, the first ${count} shown` : `${of} shown`;
+      list.place.querySelector(".nothing").hidden = count > 0;
+      list.place.querySelector(".more").hidden = count === fitting.length;
+    }
+    list.more = () => { most += step; show(); };
+    list.place.querySelector(".more button").addEventListener("click", list.more);
     // Changes of the form are delayed: a word is typed letter by letter.
     let waiting = null;
     list.settle = () => {
@@ -86,7 +99,7 @@
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       list.settle();
-      const row = report.visible(table)[0];
+      const row = report.chosen(table)[0];
       if (row) row.querySelector("a").focus();
     });
     form.addEventListener("reset", () => soon(true, 0));

@@ -17,7 +17,7 @@ import yaml
 from PIL import Image
 
 from lmms_rpts.tasks.cmmath.notation import blanks, readable
-from lmms_rpts.tasks.images import as_rgb
+from lmms_rpts.tasks.images import as_rgb, prompt_variant
 
 Doc = Mapping[str, Any]
 Kwargs = Mapping[str, Any] | None
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"\d{1,7}")
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> str:
     """The prompt for wrappers that take the images separately from the text."""
-    variant = _variant(lmms_eval_specific_kwargs)
+    variant = prompt_variant(lmms_eval_specific_kwargs, VARIANTS)
     total = len(doc["img_path"])
     if variant == TEXT_ONLY or total < 2:
         return _text(doc, variant)
@@ -50,7 +50,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> str:
 
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> list[Any]:
     """The images, in their order; none if the task shows none."""
-    if _variant(lmms_eval_specific_kwargs) == TEXT_ONLY:
+    if prompt_variant(lmms_eval_specific_kwargs, VARIANTS) == TEXT_ONLY:
         # lmms-eval's wrapper llava_hf fails without an image.
         blank = (lmms_eval_specific_kwargs or {}).get("picture") == "blank"
         return [Image.new("RGB", (_BLANK, _BLANK), "white")] if blank else []
@@ -59,7 +59,7 @@ def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> list[An
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> list[dict[str, Any]]:
     """The prompt for chat wrappers: the images first, each after its number if several."""
-    variant = _variant(lmms_eval_specific_kwargs)
+    variant = prompt_variant(lmms_eval_specific_kwargs, VARIANTS)
     images = doc_to_visual(doc, lmms_eval_specific_kwargs)
     content: list[dict[str, Any]] = []
     for number, image in enumerate(images, start=1):
@@ -93,13 +93,6 @@ def recognised(ocr: str) -> list[str]:
             said += f" ({left}, {top})-({right}, {bottom})"
         lines.append(said)
     return list(dict.fromkeys(filter(None, lines)))
-
-
-def _variant(kwargs: Kwargs) -> str:
-    variant = (kwargs or {}).get("variant", "default")
-    if variant not in VARIANTS:
-        raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
-    return str(variant)
 
 
 def _worded(what: str, variant: str) -> Any:

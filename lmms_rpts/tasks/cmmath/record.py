@@ -435,7 +435,7 @@ GRADING = Grading(
     first="task",
     by_task=True,
     questions="problems",
-    places=("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps"),
+    order=("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps"),
     settings=("grader", "model", "prompt_version", "rules_version"),
     counts={
         "undecided": lambda record: bool(record.undecided),

@@ -127,7 +127,7 @@ def _hub_files(name: str, inside: str) -> tuple[Path, list[Path]]:
     tables = ("*.parquet", "*.jsonl", "*.json", "*.csv", "*.tsv")
     folder = download(
         name,
-        [f"{inside}*"] if inside else list(tables),
+        (f"{inside}*",) if inside else tables,
         f"The data set hf:{name} could not be downloaded",
         "Check its name, and log in (hf auth login) if it is not public; offline, only data sets "
         "in the local cache can be used",
@@ -281,7 +281,7 @@ def collect_images(
     given = [_items(row.fields.get("images")) for row in rows]
     names = [each for items in given for each in items if isinstance(each, str)]
     if table.hub and not folder and any(len(each) < _LONGEST_REFERENCE for each in names):
-        download(table.hub, list(_PICTURES), f"The images of hf:{table.hub}", "Set --images.")
+        download(table.hub, _PICTURES, f"The images of hf:{table.hub}", "Set --images.")
     of_ids = {str(row.fields.get("id")): items for row, items in zip(rows, given, strict=True)}
     files: dict[Path, Path | None] = {}
     made, named = [], []

@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.tasks.images import ImagePrompt, doc_to_visual
+from lmms_rpts.tasks.images import ImagePrompt, doc_to_visual, prompt_variant
 
 __all__ = ["VARIANTS", "doc_to_messages", "doc_to_text", "doc_to_visual"]
 
@@ -92,9 +92,7 @@ def marks_of(options: Sequence[str]) -> list[str]:
 
 def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
     """The lines of the prompt; a number stands for the image of that number."""
-    variant = (kwargs or {}).get("variant", VARIANTS[0])
-    if variant not in VARIANTS:
-        raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
+    variant = prompt_variant(kwargs, VARIANTS)
     wording, agree = _WORDINGS[doc["language"]], doc["form"] == "agree"
     if doc["background"].strip():
         yield wording["background"].format(doc["background"])

@@ -255,25 +255,16 @@ def _boxes(value: Any, field: str) -> tuple[Box, ...]:
 
 _OPTIONS = {"itm": ("no", "yes"), "snli_ve": ("yes", "not sure", "no")}
 _YES_NO = ("yes", "no")
-_ASKED = {
-    "claim": (
-        "What is the truthfulness of this claim? Claim: {claim} Text Evidence: {text_evidence}"
-    ),
-    "context": "{question} Context: {context}",
-    "rationale": "{question} Rationale: {rationale}",
-    "explanation": "{question} Answer: {answer}",
-}
-"""Questions with their context, by variant: names of fields in braces."""
 _STRIPPED = ("claim", "text_evidence", "context")
-_FILLINGS = {**dict.fromkeys(_OPTIONS, "anno"), "wikihow": "method"}
-"""The field that fills the instruction, by variant."""
+"""Fields that are stripped when they become part of a question, as in the published code."""
 
 
 @cache
 def _layouts() -> Mapping[tuple[str, str], Mapping[str, str]]:
     """The names of the fields by layout and variant (``layouts.csv``); without any: not in it.
 
-    ``image|img`` is the first of these that is present. Without an id, the index is the id.
+    ``image|img`` is the first of these that is present; ``{question} Context: {context}`` is a text
+    with fields in braces. ``filling`` fills the instruction. Without an id, the index is the id.
     ``right`` is the index of the right option; in the layout ``vqa``, and where the wrong options
     are drawn, its text.
     """
@@ -303,29 +294,17 @@ class _File:
             across, down = image.size
             wanted = f"inside the image of {across} x {down} pixels"
             raise RowError(names["boxes"], f"should be {wanted}, not {shown(boxes[0])}")
-        filled = _FILLINGS.get(chosen.variant)
         yield Sample(
             name,
             image,
-            self._question(fields, _present(names["question"], fields)),
-            filling=fields.read(filled, spoken) if filled else None,
+            _question(fields, names["question"]),
+            filling=fields.read(names["filling"], spoken) if names["filling"] else None,
             options=options,
             right=right,
             answers=fields.read(names["answers"], spoken_list) if names["answers"] else (),
             boxes=boxes,
             instructions=self.shared.get("instructs", ()),
         )
-
-    def _question(self, fields: Fields, name: str) -> tuple[str, ...]:
-        """The phrasings of the question, with its context."""
-        asked = fields.read(name, spoken_list) if name else ()
-        form = _ASKED.get(self.chosen.variant)
-        if form is None:
-            return asked
-        parts = {each: fields.read(each, spoken) for _, each, *_ in Formatter().parse(form) if each}
-        # As published: other parts keep the white space around them.
-        parts |= {each: parts[each].strip() for each in _STRIPPED if each in parts}
-        return (form.format(**parts),)
 
     def _options(
         self, fields: Fields, names: Mapping[str, str], name: str | int
@@ -387,6 +366,15 @@ class _File:
                 history=history,
             )
             history = (*history, here)
+
+
+def _question(fields: Fields, asked: str) -> tuple[str, ...]:
+    """The phrasings of a question, by the name of its field or a text with fields in braces."""
+    names = [name for _, name, *_ in Formatter().parse(asked) if name]
+    if not names:
+        return fields.read(_present(asked, fields), spoken_list) if asked else ()
+    parts = {name: fields.read(name, spoken) for name in names}
+    return (asked.format(**parts | {n: parts[n].strip() for n in _STRIPPED if n in parts}),)
 
 
 def _present(names: str, fields: Fields) -> str:

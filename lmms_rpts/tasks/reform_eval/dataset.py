@@ -12,11 +12,10 @@ from PIL import Image
 from lmms_rpts.tasks.data import (
     Check,
     DataError,
-    data_fault,
     digest,
     download,
     downloaded,
-    problem,
+    examined,
     raise_faults,
     store,
 )
@@ -51,11 +50,10 @@ def _read(chosen: DataSet, root: Path, seed: int, stamps: tuple[tuple[int, int],
     return read_samples(chosen, root, seed)
 
 
-@lru_cache(maxsize=64)  # failures are not cached: the next call retries
 def _downloaded(names: tuple[str, ...]) -> Path:
     folder = download(
         HUB_DATASET,
-        [f"{HUB_FOLDER}/{name}" for name in names],
+        tuple(f"{HUB_FOLDER}/{name}" for name in names),
         f"{names[0]} could not be downloaded from {HUB_DATASET}",
         "Set REFORM_PATH to a folder with the publishers' files, or retry with a connection.",
     )
@@ -162,40 +160,28 @@ def _check_files(sets: Mapping[str, DataSet], settings: ReformSettings) -> None:
 
 
 def examine() -> list[Check]:
-    """Check which of the 61 sets are complete in REFORM_PATH; no checks if it is not set."""
-    settings, name = ReformSettings.load(), "ReForm-Eval"
-    if settings.path is None:
-        return []
-    try:
-        load_instructions(settings.instructions)
-        _check_files({}, settings)
-    except DataError as error:
-        return [data_fault(name, error)]
-    root, checks, count = root_of(settings.path), [], 0
-    sets = data_sets().values()
-    there = [each for each in sets if not _missing(each, root)]
-    if not there:
-        return [problem(name, f"none of the 61 sets is in {root}", "set REFORM_PATH to the data")]
-    for each in there:
+    """Check which of the 61 sets are complete in REFORM_PATH; no check if it is not set."""
+    path = ReformSettings.load().path
+    return [] if path is None else [examined("ReForm-Eval", partial(_describe, path))]
+
+
+def _describe(path: Path) -> str:
+    settings, root = ReformSettings.load(), root_of(path)
+    load_instructions(settings.instructions)
+    _check_files({}, settings)
+    there = {each.title: each for each in data_sets().values() if not _missing(each, root)}
+    faults, count = [] if there else ["none of the 61 sets is there"], 0
+    for each in there.values():
         found = load_samples(each, settings)
-        images = ((sample.id, fault_of_image(sample.image.open)) for sample in found.samples)
-        faults = [
-            *found.faults,
-            *(
-                f"{each.file}: cannot read the image of {sample!r}: {fault}"
-                for sample, fault in images
-                if fault
-            ),
-        ]
-        if faults:
-            checks.append(problem(f"{name}, {each.title}", faults[0], _remedy(settings)))
-        else:
-            count += len(found.samples)
-    whole = len(there) - len(checks)
-    said = f"{whole} of {len(sets)} sets, {count:,} samples, all images, in {root}"
-    if lacking := [each.title for each in sets if each not in there]:
-        said += f"\nmissing: {', '.join(lacking)}"
-    return [*checks, Check(name, "ok", said)] if whole else checks
+        faults += found.faults
+        for sample in found.samples:
+            if fault := fault_of_image(sample.image.open):
+                faults.append(f"{each.file}: cannot read the image of {sample.id!r}: {fault}")
+        count += len(found.samples)
+    raise_faults(root, faults, _remedy(settings))
+    said = f"{len(there)} of {len(data_sets())} sets, {count:,} samples, all images, in {root}"
+    lacking = [each.title for each in data_sets().values() if each.title not in there]
+    return f"{said}\nmissing: {', '.join(lacking)}" if lacking else said
 
 
 CHECKS: dict[str, Callable[[], None]] = {

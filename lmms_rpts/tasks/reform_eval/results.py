@@ -58,7 +58,7 @@ def process(form: str, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[s
 
 
 def _value(value: float | None, document: str) -> Value | None:
-    return None if value is None else Value(value, document=document, alike=True)
+    return None if value is None else Value(value, document=document, equal_weights=True)
 
 
 Answers = tuple[str, Sequence[str], bool]

@@ -347,45 +347,30 @@ def _question(record: ReformRecord) -> ShownQuestion:
 
 
 def _answer(record: ReformRecord) -> ShownAnswer:
-    instance, caption = record.instance, record.instance.kind == "caption"
-    strict = _grade("strict rules", record.strict, instance)
-    score = record.score if caption else _value(record.published)
-    published = _grade("published rules", record.published, instance, score, record.reason)
+    instance, correct = record.instance, record.strict.correct
+    choice = instance.kind == "choice"
+    published = ShownGrade(
+        grader="published rules",
+        value=record.score,
+        counts=True,
+        found=_option(record.published, instance) if choice else None,
+        reason=record.published.rule,
+        error=record.reason,
+    )
+    strict = ShownGrade(
+        grader="strict rules",
+        value=None if correct is None else float(correct),
+        found=_option(record.strict, instance) if choice else None,
+        reason=record.strict.rule,
+    )
     by_option = {"negative log-likelihood": record.losses, "per token": record.means}
     return ShownAnswer(
-        final=_final(record),
-        grades=(published,) if caption else (published, strict),
+        final=_option(record.strict, instance) if choice else record.prediction,
+        grades=(published,) if instance.kind == "caption" else (published, strict),
         variant=f"wording {instance.duplicate + 1}",
         chosen=record.published.chosen,
         by_option={name: values for name, values in by_option.items() if values},
     )
-
-
-def _final(record: ReformRecord) -> str:
-    if record.instance.kind == "choice":
-        return _option(record.strict, record.instance) or ""
-    return record.prediction
-
-
-def _grade(
-    grader: str,
-    grade: ReformGrade,
-    instance: ReformInstance,
-    score: float | None = None,
-    error: str | None = None,
-) -> ShownGrade:
-    return ShownGrade(
-        grader=grader,
-        value=_value(grade) if score is None else score,
-        counts=grader == "published rules",
-        found=_option(grade, instance) if instance.kind == "choice" else None,
-        reason=grade.rule,
-        error=error,
-    )
-
-
-def _value(grade: ReformGrade) -> float | None:
-    return None if grade.correct is None else float(grade.correct)
 
 
 def _option(grade: ReformGrade, instance: ReformInstance) -> str:
@@ -446,7 +431,7 @@ GRADING = Grading(
     by_task=True,
     same_questions=False,
     questions="samples",
-    places=tuple(name for name, task in TASKS.items() if task.history == "gold"),
+    order=tuple(name for name, task in TASKS.items() if task.history == "gold"),
     settings=(
         *("instructions", "instructions_sha256", "times_asked", "wording", "order", "marks"),
         *("in_context", "length", "reduction", "seed"),

@@ -91,8 +91,9 @@ def check_arguments(evaluator: object, given: object) -> None:
         try:
             adapter.validate_python(given[name]) if name in given else None
         except ValidationError:
-            told = f"should be {wanted}, not {shown(given[name])}"
-            raise ValueError(f"{evaluator}: {name!r} {told}") from None
+            raise ValueError(
+                f"{evaluator}: {name!r} should be {wanted}, not {shown(given[name])}"
+            ) from None
     for name in given:
         if name not in known:
             raise ValueError(

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict
-from functools import cache, partial
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,10 +26,9 @@ from lmms_rpts.base.settings import load_settings
 from lmms_rpts.tasks.data import (
     Check,
     DataError,
+    HubData,
     dataset_kwargs,
     digest,
-    download,
-    downloaded,
     examined,
     shows_images,
     store,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
 HUB_DATASET = "BAAI/ROME"
 HUB_FILE = "data/test.json"
+_DATA = HubData(RomeSettings, HUB_DATASET, "to a local folder with its annotations and images")
 MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
 """A reference to an image in a question, numbered from 1."""
 
@@ -140,7 +140,7 @@ def load_annotations() -> Questions[Question]:
     """
     local = RomeSettings.load().path
     if local is None:
-        folder = _download(shows_images())
+        folder = _DATA.folder("data/**" if shows_images() else HUB_FILE)
         remedy = (
             f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry, or "
             "set ROME_PATH to a local folder."
@@ -248,25 +248,13 @@ def attach_images(dataset: Dataset) -> Dataset:
     """
     if not shows_images():
         return dataset
-    folder = RomeSettings.load().path or _download(True)
+    folder = _DATA.folder("data/**")
     return add_image_column(dataset, folder, folder)
 
 
 def images_folder(task: str) -> Path | None:
     """The folder of the images on this machine; None if there is none. Downloads nothing."""
-    folder = RomeSettings.load().path or downloaded(HUB_DATASET)
-    return folder if folder is not None and folder.is_dir() else None
-
-
-@cache  # failures are not cached: the next call retries
-def _download(images: bool) -> Path:
-    return download(
-        HUB_DATASET,
-        ["data/**" if images else HUB_FILE],
-        f"ROME could not be downloaded from {HUB_DATASET}",
-        "Set ROME_PATH to a local folder with its annotations and images, or retry with a "
-        "connection.",
-    )
+    return _DATA.present()
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
@@ -352,8 +340,8 @@ def _describe() -> str:
     there = tuple(_by_subtask(found))
     check_rome(*there or SUBTASKS)
     missing = ", ".join(each for each in SUBTASKS if each not in there)
-    told = f"; no questions of: {missing}" if missing else ""
-    return f"{len(found.questions):,} questions, all images, in {found.place}{told}"
+    without = f"; no questions of: {missing}" if missing else ""
+    return f"{len(found.questions):,} questions, all images, in {found.place}{without}"
 
 
 CHECKS: dict[str, Callable[[], None]] = {

@@ -299,7 +299,7 @@ GRADING = Grading(
         name: by_field(f"instance.{name}") for name in (*_INSTANCE, "evaluator", "language")
     },
     first="subtask",
-    places=SUBTASKS,
+    order=SUBTASKS,
     settings=("grader", "model", "prompt_version"),
     counts={
         "judged": lambda record: record.llm is not None,

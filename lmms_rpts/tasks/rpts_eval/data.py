@@ -29,7 +29,7 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.data import (
     Check,
     DataError,
-    download,
+    HubData,
     downloaded,
     examined,
     problem,
@@ -55,6 +55,7 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
 """The languages of each task and group."""
 
 _SET = "to a folder with texts_en.json, texts_zh.json and images/"
+_DATA = HubData(RptsSettings, HUB_DATASET, _SET)
 _FIELDS: dict[str, FieldCheck] = {
     "id": (lambda value: isinstance(value, int | str), "a number or a text"),
     "ability": TEXTS,
@@ -66,16 +67,6 @@ _COLUMNS = (*_FIELDS, "language", "relation")
 
 def _texts(language: str) -> str:
     return f"texts_{language}.json"
-
-
-def _folder(*files: str) -> Path:
-    """RPTS_PATH, else the folder with these files from the Hub, downloaded if necessary."""
-    return RptsSettings.load().path or download(
-        HUB_DATASET,
-        list(files),
-        f"{' and '.join(files)} could not be downloaded from {HUB_DATASET}",
-        f"Set RPTS_PATH {_SET}, or retry with a connection.",
-    )
 
 
 # --- checks --------------------------------------------------------------------------------------
@@ -91,7 +82,7 @@ def check_rpts_eval(language: str, folder: Path | None = None) -> None:
         DataError: the message says what is missing or wrong, and the remedy.
     """
     local = RptsSettings.load().path
-    folder = folder or _folder(_texts(language), f"{IMAGES}/**")
+    folder = folder or _DATA.folder(_texts(language), f"{IMAGES}/**")
     texts = folder / _texts(language)
     remedy = f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry."
     if local is not None:
@@ -235,7 +226,7 @@ def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
         return {task: read_records(DEMO / "instances.json")}
     languages, found = LANGUAGES[task], {}
     for each in languages:
-        path = _folder(_texts(each)) / _texts(each)
+        path = _DATA.folder(_texts(each)) / _texts(each)
         if not path.is_file():
             raise DataError(
                 f"There is no {path}. Set RPTS_PATH to a folder with {path.name}, or unset it to "
@@ -250,7 +241,7 @@ def images_folder(task: str) -> Path | None:
     """The folder of a task's images on this machine; None if there is none. Downloads nothing."""
     if task == DEMO_TASK:
         return DEMO / IMAGES
-    folder = RptsSettings.load().path or downloaded(HUB_DATASET)
+    folder = _DATA.present()
     return folder / IMAGES if folder is not None and (folder / IMAGES).is_dir() else None
 
 
@@ -260,7 +251,7 @@ def attach_images(dataset: Dataset, language: str | None) -> Dataset:
     An image is decoded only when its document is accessed. ``language``: None for the demo, whose
     instances name theirs.
     """
-    folder = DEMO if language is None else _folder(_texts(language), f"{IMAGES}/**")
+    folder = DEMO if language is None else _DATA.folder(_texts(language), f"{IMAGES}/**")
     given: dict[str, list[Any]] = {
         name: [None] * len(dataset) for name in _COLUMNS if name not in dataset.column_names
     }
@@ -298,7 +289,7 @@ def _metadata(default_judge: str | None) -> Mapping[str, Any]:
 def __getattr__(name: str) -> Any:
     which = name.partition("_")[2]
     if name in ("kwargs_en", "kwargs_zh"):
-        return {"data_files": {"test": str(_folder(_texts(which)) / _texts(which))}}
+        return {"data_files": {"test": str(_DATA.folder(_texts(which)) / _texts(which))}}
     if name == "kwargs_demo":
         return {"data_files": {"test": str(DEMO / "instances.json")}}
     if name in ("metadata", "metadata_demo"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lmms_rpts.tasks.images import ImagePrompt, doc_to_visual
+from lmms_rpts.tasks.images import ImagePrompt, doc_to_visual, prompt_variant
 
 __all__ = ["VARIANTS", "doc_to_messages", "doc_to_text", "doc_to_visual"]
 
@@ -56,16 +56,13 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
 
 def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
     """The lines of the prompt; a number stands for the image of that number."""
-    variant = (kwargs or {}).get("variant", "default")
-    if variant not in VARIANTS:
-        raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(VARIANTS)}")
     wording = _WORDINGS[doc["language"]]
     yield wording["context"].format(doc["context"])
     yield from range(len(doc["visual_clue"]))
     for number, clue in enumerate(doc["textual_clue"]):
         yield wording["text"].format(number, clue)
     yield wording["statement"].format(doc["statement"])
-    yield wording[variant]
+    yield wording[prompt_variant(kwargs, VARIANTS)]
 
 
 PROMPT = ImagePrompt(

@@ -1,0 +1,76 @@
+"""Texts that attack a page, and records that hold them in every field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.guarded import with_root
+from tests.support.instances import make_doc
+from tests.support.rome_runs import make_rome_record
+from tests.support.runs import make_record
+
+ATTACKS = [
+    "<script>window.hacked=1</script>",
+    "\"><img src=x onerror='window.hacked=1'>",
+    "' onmouseover='window.hacked=1' x='",
+    "</script><script>window.hacked=1</script>",
+    "</style><svg onload=window.hacked=1>",
+    "--><iframe src='https://example.org/'></iframe><!--",
+    "{{ 7*7 }}{% raw %}${window.hacked=1}",
+    "javascript:window.hacked=1",
+    "&lt;b&gt; &amp;amp; &#39;",
+    "W" * 4000,
+    "ابجد שלום \u202e\u202d reversed \u2066",
+    "🦊👩\u200d👩\u200d👧 e\u0301\u0301\u0301\u0301",
+    "line\u2028sep\u2029para\x0b\x0c tab\t end",
+    "<main id=\"main\"></main></article><article class='instance' id='evil'>",
+    "nul\x00bell\x07esc\x1b[31mred",
+]
+
+
+def hostile_record(text: str, number: int) -> dict[str, Any]:
+    doc = make_doc(
+        id=f"{text} {number}",
+        ability=[text, "OCR"],
+        relation=text,
+        statement=text,
+        context=text,
+        textual_clue=[text, text],
+        visual_clue=[text, "../../etc/passwd"],
+        reasoning=[f"Image0 -> {text}", f"Conclusion0 + Text0 -> {text}", text],
+        answer=text,
+    )
+    opinion = {"judge": text, "sample": 0, "score": 0.1, "text": text, "error": None}
+    root = {"evidence": [text], "reply": text, "error": text, "opinions": [opinion]}
+    record = with_root(make_record([0.0, 0.2], doc=doc, judge="lexical"), 0.1, spread=0.1, **root)
+    for step in record["steps"]:
+        step["conclusion"] = step["note"] = text
+        for question in step["questions"]:
+            question |= {"evidence": [text], "reply": text, "error": text}
+            opinion = {"judge": text, "sample": 0, "score": None, "text": None, "error": text}
+            question |= {"opinions": [opinion, opinion], "spread": 0.1}
+    record["settings"] |= {"judge": text, "prompt_version": text}
+    record["transform"] |= {"reply": text, "problems": [text], "style": text}
+    record["reason"] = record["answer"]["error"] = text
+    record["invalid_references"] = [{"step": 0, "kind": "text", "index": 9, "reason": text}]
+    return record
+
+
+def hostile_rome_record(text: str) -> dict[str, Any]:
+    record = make_rome_record(
+        1.0,
+        0.0,
+        llm=0.0,
+        consistent=False,
+        answer=text,
+        question=text,
+        reference=text,
+        evaluator=text,
+        evaluator_kwargs={text: [text]},
+        language=text,
+        image_type=text,
+        images=[text, "../../etc/passwd"],
+    )
+    record["grades"]["llm"]["reply"] = record["consistency"]["reply"] = text
+    record["settings"] |= {"judge": text, "prompt_version": text}
+    return record
