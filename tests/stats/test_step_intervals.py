@@ -196,7 +196,7 @@ def test_pairs_are_compared_more_closely_than_strangers() -> None:
 
 
 def test_copies_under_the_same_question_do_not_make_a_difference_surer() -> None:
-    six = [judged("+-", 0.9, 0.6, question=f"q{at}") for at in range(6)]
+    six = [judged("+-", 0.9, 0.5, question=f"q{at}") for at in range(6)]
     found = []
     for copies in (1, 3):
         steps = steps_of(six * copies)
@@ -205,7 +205,8 @@ def test_copies_under_the_same_question_do_not_make_a_difference_surer() -> None
     # All six questions favour one judge: 2 of the 64 swaps are as extreme.
     assert found[0]["sensitivity"] == found[0]["acc_err"] == 2 / 64
     assert found[1] == found[0]
-    steps = steps_of([judged("+-", 0.9, 0.1, question=f"q{at}") for at in range(6)])
+    sides = [("+", 0.9), ("-", 0.1)] * 3
+    steps = steps_of([judged(*side, question=f"q{at}") for at, side in enumerate(sides)])
     worse = paired_differences(steps, replace(steps, score=0.5 + 0.75 * (steps.score - 0.5)))
     assert worse.p["brier"] == 2 / 64
 
