@@ -373,7 +373,7 @@ class _PublishedForm(Form):
     def passed_on(self, sample: Sample) -> dict[str, Any]:
         """The fields that the loader passes on; no prompt and no grade needs them."""
         names = dict(_PASSED_ON.get(self.chosen.variant, {}))
-        if "bbox" in sample.row or self.chosen.boxes:
+        if self.chosen.layout in ("detection", "ocr") and "bbox" in sample.row:
             names["bbox"] = "bbox"
         return {name: sample.row.get(field) for name, field in names.items()}
 
@@ -383,6 +383,7 @@ _PASSED_ON = {
     "rationale": {"rationale": "rationale"},
     "explanation": {"rationale": "rationale", "rationale_options": "rationale_options"},
     "itm": {"anno": "anno"},
+    "refcoco": {"bbox": "region"},
     "wikihow": {"task": "method", "title": "title"},
 }
 """Fields of the published samples, and their names in the files, by variant."""
