@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate
-from operator import mul
 
 from lmms_rpts.reasoning.tree import ReasoningTree
 
@@ -25,7 +23,7 @@ def rpts_score(
 
     Source: Wang and Zhang, RPTS, arXiv 2511.06899. The sums are over the unrolled tree below the
     last step: a conclusion that is used twice counts twice. The time is linear in the number of
-    steps, though the unrolled tree may have more than 10**300 nodes.
+    steps, for trees of any size, without overflow.
 
     Args:
         tree: the tree of the repaired chain.
@@ -73,8 +71,37 @@ def step_weights(
 
 
 def _weights(tree: ReasoningTree, decay: float, focus_height: int) -> dict[int, float]:
-    """The weights of the steps that the root depends on."""
-    distances = [abs(focus_height - height) for height in tree.heights]
-    powers = list(accumulate([decay] * max(distances, default=0), mul, initial=1.0))
-    used = ((at, uses) for at, uses in enumerate(tree.uses) if uses)
-    return {at: uses * powers[distances[at]] for at, uses in used}
+    """The weights of used steps, scaled by a common power of 2; empty if all are 0."""
+    used = [at for at, uses in enumerate(tree.uses) if uses]
+    if not used:
+        return {}
+    distances = {at: abs(focus_height - tree.heights[at]) for at in used}
+    powers = _powers(decay, max(distances.values()))
+    # Uses and powers span thousands of orders of magnitude, so weights are mantissa * 2**exponent.
+    weights = []
+    for at in used:
+        mantissa, exponent = _binary(tree.uses[at])
+        power, shift = powers[distances[at]]
+        weights.append((mantissa * power, exponent + shift))
+    heaviest = max((exponent for mantissa, exponent in weights if mantissa), default=None)
+    if heaviest is None:
+        return {}
+    scaled = (math.ldexp(mantissa, exponent - heaviest) for mantissa, exponent in weights)
+    return dict(zip(used, scaled, strict=True))
+
+
+def _powers(decay: float, highest: int) -> list[tuple[float, int]]:
+    """decay**k as (mantissa, binary exponent) for k = 0 ... highest."""
+    power, exponent = 1.0, 0
+    powers = []
+    for _ in range(highest + 1):
+        powers.append((power, exponent))
+        power, shift = math.frexp(power * decay)
+        exponent += shift
+    return powers
+
+
+def _binary(number: int) -> tuple[float, int]:
+    """A positive integer as (mantissa, binary exponent), to the precision of a float."""
+    exponent = max(0, number.bit_length() - 64)
+    return float(number >> exponent), exponent

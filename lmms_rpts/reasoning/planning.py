@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from itertools import chain as chain_of
+from typing import Any, overload
 
 from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Step
 from lmms_rpts.reasoning.parsing import parse_chain
@@ -40,8 +42,42 @@ class InferenceQuery:
     context: str
     premises: tuple[str, ...]
     conclusion: str
-    fallback_premises: tuple[str, ...]
+    fallback_premises: Sequence[str]
     images: tuple[int, ...] = ()
+
+
+class _Joined(Sequence[str]):
+    """The distinct texts of several sequences, joined on access.
+
+    Storing the earlier conclusions of every step would take quadratic time and memory.
+    """
+
+    def __init__(self, *parts: Sequence[str], last: int) -> None:
+        self._parts, self._last = parts, last
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        *whole, cut = self._parts
+        return _distinct([*chain_of(*whole), *cut[: self._last]])
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        return self._texts[at]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._texts == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._texts)
+
+    def __repr__(self) -> str:
+        return repr(self._texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +187,7 @@ def _plan_inference(
         elif clue.index < at:
             premises.append(conclusions[clue.index])
     own = _distinct(premises)
-    fallback = _distinct([*own, *clues, *conclusions[:at]])
+    fallback = _Joined(own, clues, conclusions, last=at)
     return InferenceQuery(context, own, step.conclusion, fallback)
 
 
