@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.tasks import data as tasks_data
 from lmms_rpts.tasks.benchmark import record_data_folders
-from lmms_rpts.tasks.rpts_eval import data as rpts_eval
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder
 from tests.support.lmms import TASKS_DIR, run
@@ -73,7 +73,7 @@ def test_data_of_the_hub_are_recorded_with_their_revision(
 ) -> None:
     copy = tmp_path / "datasets--nimingshuaishi--RPTS-Eval" / "snapshots" / "c0ffee"
     (copy / "images").mkdir(parents=True)
-    monkeypatch.setattr(rpts_eval, "downloaded", lambda name: copy)
+    monkeypatch.setattr(tasks_data, "downloaded", lambda name: copy)
     monkeypatch.delenv("RPTS_PATH", raising=False)
     configs: dict[str, Any] = {"rpts_eval_en": {"metadata": {"version": 1.0}}, "mme": {}}
     record_data_folders(configs)

@@ -185,7 +185,7 @@ def protect_inputs(
 
     ``page_of``: the command that writes pages to ``outputs``; it may overwrite only its own.
     """
-    from lmms_rpts.report.frame import may_overwrite
+    from lmms_rpts.base.files import may_overwrite
     from lmms_rpts.runs.reading import results_beside
 
     samples = [file for run in inputs for file in run.files]

@@ -5,11 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import os
-import re
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -24,11 +21,6 @@ _EARLY = Markup('document.documentElement.classList.add("js");')
 """Runs before the first paint, so that parts which scripts hide do not flash."""
 
 _LABEL = 61
-
-_HEAD = 4096
-_GENERATOR = re.compile(
-    rb'<meta name="generator" content="lmms-rpts [^" ]{1,100}(?: ([a-z]{1,20}))?">'
-)
 
 STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css")
 _SCRIPTS = (
@@ -152,18 +144,3 @@ def _breakable(name: str) -> Markup:
 def _content(text: str) -> Markup:
     """Text for the content of an element; quotation marks stay, since JSON has many."""
     return Markup(html.escape(text, quote=False))  # noqa: S704 - escaped
-
-
-def may_overwrite(page: Path, command: str) -> bool:
-    """Whether a command may overwrite a file: there is none, it is empty, or it is its own page.
-
-    Pages of version 0.1 do not name their command; each command may overwrite them.
-    """
-    if not os.path.isfile(page):  # False also for a name that is too long
-        return True
-    with page.open("rb") as content:
-        start = content.read(_HEAD)
-    if not start:
-        return True
-    found = _GENERATOR.search(start)
-    return found is not None and found[1] in (None, command.encode("ascii"))

@@ -9,9 +9,8 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.files import draft_of
+from lmms_rpts.base.files import draft_of, may_overwrite
 from lmms_rpts.report.entries import RptsView, View
-from lmms_rpts.report.frame import may_overwrite
 from lmms_rpts.report.pages import render
 from lmms_rpts.report.pictures import Picture, find_pictures, own_pictures
 from lmms_rpts.runs.reading import recorded_images

@@ -13,8 +13,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from lmms_rpts.base.files import may_overwrite
 from lmms_rpts.cli import app
-from lmms_rpts.report.frame import may_overwrite
 from tests.support.environment import VARIABLES
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run

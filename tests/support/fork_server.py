@@ -228,6 +228,7 @@ def _supervise(client: socket.socket) -> NoReturn:
         if not signals:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)  # else it stays a zombie, which others take for a running process
             os._exit(0)
 
 
