@@ -15,7 +15,6 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING, summarize
 
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 Dimension = Literal["task", "language", "relation", "ability"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)

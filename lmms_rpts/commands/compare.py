@@ -152,7 +152,7 @@ def _read(
     if None in runs:
         fail(f"The runs have no task {task} in common")
     chosen = [run for run in runs if run is not None]
-    a, b = parts_of(chosen[0], by, grading) if by else name_runs(chosen)
+    a, b = parts_of(chosen[0], by, grading) if by is not None else name_runs(chosen)
     return grading, a, b
 
 

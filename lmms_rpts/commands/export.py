@@ -31,10 +31,10 @@ def export(
 
     format_of(output)
     there = read_all_runs(runs)
-    found = there.every
+    found = there.every if by_response else there.get("rpts", ())
     if not by_response and "rpts" not in there:
         fail("These runs have no reasoning steps: use --responses for one row per response")
-    protect_inputs(found, [output])
+    protect_inputs(there.every, [output])
     frame = responses_frame(found) if by_response else steps_frame(found)
     size = write_frame(frame, output)
     responses = sum(len(run.responses) for run in found)

@@ -23,7 +23,9 @@ def either(name: str) -> str:
     """The alternatives of a list of phrases, for a pattern without regard to case."""
     listed = VOCABULARY["phrases"][name]
     words, text = ("|".join(listed[part].split()) for part in ("words", "text"))
-    return rf"(?:(?<![A-Za-z])(?:{words})(?![A-Za-z])|{text})"
+    # "Format2: the answer is B" names no condition, "3not" denies nothing that counts.
+    edge = "A-Za-z0-9_" if listed.get("apart") else "A-Za-z"
+    return rf"(?:(?<![{edge}])(?:{words})(?![{edge}])|{text})"
 
 
 def phrases(name: str) -> re.Pattern[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,10 @@ ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
 """Longer side of the stored images: a report in one file has to stay small."""
 
 _MANY = 50
-_DRAFT = ".????????.html"
+_DRAFT = "." + 8 * "[0-9a-f]" + ".html"
+_STALE = 600.0
+"""Seconds after which a draft is left by a report that was killed."""
+_DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # written by file managers
 """A page that was not written to its end (``draft_of``), as a process that is killed leaves it."""
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: set its folder with --images."
@@ -182,8 +186,11 @@ def _write_images(output: Path, pictures: set[Picture]) -> int:
     folder = output / "images"
     folder.mkdir(parents=True, exist_ok=True)
     # The page last: a report that is not written to its end must not have one.
-    for file in (output / "index.html", *folder.glob("*.webp"), *output.glob(_DRAFT)):
+    for file in (output / "index.html", *folder.glob("*.webp")):
         file.unlink(missing_ok=True)
+    for draft in output.glob(_DRAFT):  # a fresh one may belong to a report that is being written
+        if time.time() - draft.stat().st_mtime > _STALE:
+            draft.unlink(missing_ok=True)
     return sum((folder / each.file_name).write_bytes(each.content) for each in pictures)
 
 
@@ -192,7 +199,7 @@ def _check_folder(output: Path) -> None:
     page, images = output / "index.html", output / "images"
     try:
         there = [*output.iterdir()] if output.exists() else []
-        names = {each.name for each in there if not each.match(_DRAFT)}
+        names = {each.name for each in there if not each.match(_DRAFT)} - _DESKTOP
         kinds = {each.suffix for each in images.iterdir()} if images.is_dir() else set()
         if images.is_symlink() or not (
             names <= {page.name, images.name}

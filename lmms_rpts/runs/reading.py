@@ -137,7 +137,7 @@ def _read_run(record: type[R], files: Sequence[Path], label: str | None, whole: 
     read = {file: read_samples_of(record, file, pass_over=whole) for file in files}
     ours = {file: found for file, found in read.items() if found is not None}
     results = read_results(files[0]) if ours else {}
-    folder, checkpoint = files[0].resolve().parent, _loaded_from(results)
+    folder, checkpoint = files[0].absolute().parent, _loaded_from(results)
     model = label or model_name(results) or _cleaned(folder.name) or "model"
     responses = _sorted(each for found in ours.values() for each in found)
     source = _cleaned(checkpoint or folder.as_posix())

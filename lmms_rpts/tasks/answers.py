@@ -7,7 +7,7 @@ its filter (`AnswerFilter`) and its summary (a copy of `GRADING`); docs/benchmar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from lmms_rpts.filters.documents import ANYTHING, LANGUAGE, NAMES, TEXT, TEXTS, 
 from lmms_rpts.filters.grading import Given, GradingFilter
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.grading import grade
+from lmms_rpts.grading.grader import Kind
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, Metrics, by_name
@@ -116,6 +117,8 @@ class AnswerFilter(GradingFilter):
 
         A hedged or doubled answer is never right; where the rules are not sure, there is no score.
         """
+        if doc["form"] not in get_args(Kind):
+            return Graded(None, rule=f"answers of the form {doc['form']} need a grade of their own")
         found = grade(
             answer,
             doc["answer"],
@@ -145,19 +148,13 @@ class AnswerFilter(GradingFilter):
 def _question(record: AnswerRecord) -> ShownQuestion:
     asked = record.instance
     marks = marks_of(asked.options)
-    right = next(
-        (
-            at
-            for at, pair in enumerate(zip(marks, asked.options, strict=True))
-            if asked.answer in pair
-        ),
-        None,
-    )
+    pairs = enumerate(zip(marks, asked.options, strict=True))
+    right = [at for at, pair in pairs if asked.answer in pair]
     return ShownQuestion(
         text=asked.question,
         options=asked.options,
         marks=marks,
-        right=right,
+        right=right[0] if len(right) == 1 else None,
         gold=tuple(filter(None, (asked.answer, *asked.references))),
         language=asked.language,
         images=asked.images,

@@ -236,7 +236,8 @@ def _figures(
     responses = [record for records in rounds for record in records]
     instances = {each.instance.key: each.instance for each in rounds[0]}
     clusters = numbered([each.cluster for each in instances.values()])
-    metrics = {
+    # A metric of lmms-eval's table alone (METEOR) has no value here.
+    metrics = dict.fromkeys(grading.metrics, Figure(None)) | {
         name: figure_over(rounds, each.of, each.kind, clusters)
         for name, each in grading.response_metrics.items()
     }

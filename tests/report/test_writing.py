@@ -171,6 +171,10 @@ def test_a_killed_report(run: Path, tmp_path: Path) -> None:
         assert done.returncode == -signal.SIGKILL
     assert file.read_bytes() == before
     assert not (folder / "index.html").exists()
+    (draft,) = folder.glob(".*.html")
+    assert write(run, folder).exit_code == 0
+    assert draft.exists(), "it may belong to another process"
+    os.utime(draft, (0, 0))
     again = write(run, folder)
     assert again.exit_code == 0, again.output
     assert sorted(path.name for path in folder.iterdir()) == ["images", "index.html"]

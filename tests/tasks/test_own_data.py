@@ -194,6 +194,11 @@ def test_answers_that_nobody_could_grade(
     ("answer: no", "or !function FILE.FUNCTION, not False"),
     ("images: pictures", "answer is missing"),
     ("anwser: text", "'anwser' is unknown: did you mean 'answer'?; answer is missing"),
+    ("answer: text\nvariant: answer", "variant: answer asks for no reasoning, so it needs filter:"),
+    (
+        "answer: text\nvariant: answer\nfilter: rpts_transform",
+        "filter: rpts_transform does not grade own data",
+    ),
     ("answer: text\ncolour: red", "'colour' is unknown; known keys: data, answer, images"),
     (
         "answer: text\nvariant: default",

@@ -71,7 +71,8 @@ def _leaves(text: str) -> list[Point] | None:
 
 
 def _path(opened: Iterable[tuple[str, int]], name: str) -> Point:
-    return (*(parent for parent, _ in opened if parent), name)
+    # Real points have 5 levels; a tree is built by recursion.
+    return (*(parent for parent, _ in opened if parent), name)[:50]
 
 
 # --- points mastered -----------------------------------------------------------------------------

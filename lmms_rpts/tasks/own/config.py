@@ -95,6 +95,8 @@ def read_keys(given: Any, place: str) -> Keys:
         )
     except ValidationError as error:
         faults += all_faults(error)
+    if not faults and keys.variant == "answer" and keys.filter is None:
+        faults = ["variant: answer asks for no reasoning, so it needs filter:, a grader of answers"]
     if faults:
         raise DataError(f"{place} {'; '.join(faults)}")
     return keys
@@ -124,6 +126,11 @@ def _scored(keys: Keys, source: Source) -> dict[str, Any]:
     """The filters and metrics: those of RPTS, or of the filter that grades answers."""
     if keys.filter is not None:
         grader = filter_class(keys.filter)
+        if not hasattr(grader, "RECORD") or not hasattr(grader, "METRICS"):
+            raise DataError(
+                f"{KEY}: filter: {keys.filter} does not grade own data: name a filter with RECORD "
+                "and METRICS (docs/benchmarks.md)"
+            )
         return {
             "filter_list": [{"name": "none", "filter": [{"function": keys.filter}]}],
             "process_results": partial(record_metrics, grader.RECORD, grader.METRICS),
