@@ -177,7 +177,8 @@ def compare_runs(
     else:
         raise RunError(
             f"{a.label!r} ({', '.join(a.tasks)}) and {b.label!r} ({', '.join(b.tasks)}) share no "
-            "document or instance: compare runs of the same tasks and documents"
+            "document or instance, so nothing can be paired: compare runs of the same tasks and "
+            "documents, or show the means of the parts of a run with summarize --by"
         )
     pairs = {each: (ours[each], theirs[each]) for each in shared}
     first, second = (

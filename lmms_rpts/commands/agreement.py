@@ -66,7 +66,7 @@ def _compared(run: str, others: Sequence[str], files: Sequence[Path]) -> Agreeme
     try:
         second = read_run(others[0])
     except RunError:
-        if rated[0].suffix.lower() != ".json":
+        if rated[0].suffix.lower() != ".json" or not rated[0].exists():
             raise
         fail(
             f"{others[0]} contains neither human scores nor a run: pass a rating sheet (.csv), a "
