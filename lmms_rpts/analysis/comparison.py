@@ -170,7 +170,7 @@ def compare_runs(
     # rpts_eval_en and rpts_eval_zh share no document, but each document has a translation.
     paired: Literal["documents", "instances"] = "documents"
     for key in _keys(grading):
-        ours, theirs = (_by_key(run, key) for run in (a, b))
+        ours, theirs = (run.grouped(key) for run in (a, b))
         if shared := sorted(set(ours) & set(theirs)):
             break
         paired = "instances"
@@ -235,13 +235,6 @@ def _keys(grading: Grading) -> list[Callable[[Any], Key]]:
     if grading.by_task and grading.same_questions:
         keys.append(lambda instance: ("", str(instance.id)))
     return keys
-
-
-def _by_key(run: RunOf[R], key: Callable[[Any], Key]) -> dict[Key, list[R]]:
-    found: dict[Key, list[R]] = {}
-    for record in run.responses:
-        found.setdefault(key(record.instance), []).append(record)
-    return found
 
 
 def _values(records: Iterable[Any], metrics: Metrics) -> Floats:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 from lmms_rpts.base.escaping import count, shorten
 from lmms_rpts.base.notebook import html_of
 from lmms_rpts.runs.record import R
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,13 @@ class RunOf(Generic[R]):
 
     def documents(self) -> dict[tuple[str, int], list[R]]:
         """The responses by task and document."""
-        found: dict[tuple[str, int], list[R]] = {}
+        return self.grouped(attrgetter("key"))
+
+    def grouped(self, key: Callable[[Any], K]) -> dict[K, list[R]]:
+        """The responses by a property of their instances."""
+        found: dict[K, list[R]] = {}
         for response in self.responses:
-            found.setdefault(response.instance.key, []).append(response)
+            found.setdefault(key(response.instance), []).append(response)
         return found
 
 

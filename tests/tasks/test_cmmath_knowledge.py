@@ -130,12 +130,6 @@ def test_strictly_more_than_the_threshold_whatever_the_sum(n: int, data: st.Data
         assert ssr(mastery(items), threshold) == float(exceeds)
 
 
-def test_a_point_of_any_depth_has_a_tree() -> None:
-    deep = "a(" * 5_000 + "b" + ")" * 5_000
-    (root,) = knowledge_tree([(knowledge_points(deep), 1.0)])
-    assert len(list(root)) == 50
-
-
 def test_the_tree_by_hand() -> None:
     found = chain.from_iterable(knowledge_tree(ITEMS))
     assert [("/".join(n.path), n.problems, n.scored, n.accuracy, n.point) for n in found] == [

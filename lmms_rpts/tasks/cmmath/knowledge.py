@@ -71,8 +71,7 @@ def _leaves(text: str) -> list[Point] | None:
 
 
 def _path(opened: Iterable[tuple[str, int]], name: str) -> Point:
-    # Real points have 5 levels; a tree is built by recursion.
-    return (*(parent for parent, _ in opened if parent), name)[:50]
+    return (*(parent for parent, _ in opened if parent), name)
 
 
 # --- points mastered -----------------------------------------------------------------------------
