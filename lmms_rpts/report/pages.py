@@ -269,9 +269,10 @@ def _choices(view: View) -> list[Choice]:
 
 def _words_by_run(view: View, entry: Entry) -> str:
     """The values of the answers of each run by filter, as JSON."""
+    choices = _choices(view)
     found: list[dict[str, list[str]]] = [{} for _ in entry.by_run]
     for answer in entry.answers:
-        for each in _choices(view):
+        for each in choices:
             own = found[answer.run].setdefault(each.name, [])
             own += [value for value in each.values(answer) if value not in own]
     return json.dumps(found, separators=(",", ":"))

@@ -28,10 +28,10 @@ ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
 
 _MANY = 50
 _DRAFT = "." + 8 * "[0-9a-f]" + ".html"
+"""A page that was not written to its end (``draft_of``), as a process that is killed leaves it."""
 _STALE = 600.0
 """Seconds after which a draft is left by a report that was killed."""
 _DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # written by file managers
-"""A page that was not written to its end (``draft_of``), as a process that is killed leaves it."""
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: set its folder with --images."
 
