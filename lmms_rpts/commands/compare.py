@@ -79,7 +79,7 @@ def compare(
 
       lmms-rpts compare results/thinking results/direct
 
-      lmms-rpts compare results/small --by language
+      lmms-rpts compare results/rpts_eval --by language
     """
     from lmms_rpts.analysis.comparison import compare_runs
     from lmms_rpts.analysis.validity import validity_lines, validity_notes

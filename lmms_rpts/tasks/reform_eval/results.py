@@ -97,6 +97,13 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
     return _scores(rows, ReformSettings.load().java).get(name, math.nan)
 
 
+_OF_SET = {
+    "cider": "CIDEr",
+    "bleu_4": "BLEU-4",
+    **dict.fromkeys(("cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor"), ""),
+}
+"""The headings of the metrics of a whole set of captions."""
+
 METRICS = by_name(
     Metric(
         "score",
@@ -132,20 +139,12 @@ METRICS = by_name(
     Metric("rouge_l", head="ROUGE-L", words="of captions", interval=False),
     *(
         Metric(name, aggregation=partial(of_set, name), head=head, interval=False)
-        for name, head in (
-            ("cider", "CIDEr"),
-            ("bleu_4", "BLEU-4"),
-            ("cider_ptb", ""),
-            ("rouge_l_ptb", ""),
-            ("bleu_4_ptb", ""),
-            ("meteor", ""),
-        )
+        for name, head in _OF_SET.items()
     ),
 )
 """All metrics; those without a function are defined only for a set of answers."""
 
 _CHOICE = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
-_OF_SET = ("cider", "bleu_4", "cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor")
 _NAMES: Mapping[str, Sequence[str]] = {
     "choice": _CHOICE,
     "online": _CHOICE,
