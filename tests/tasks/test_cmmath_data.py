@@ -17,8 +17,9 @@ from loguru import logger
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.cmmath import data as dataset
-from lmms_rpts.tasks.cmmath.data import Problem, form_of, read_file
+from lmms_rpts.tasks.cmmath.data import DATA, Problem, form_of
 from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.questions import Questions
 from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
 from tests.support.environment import VARIABLES, configure
 from tests.support.lmms import TASKS_DIR
@@ -170,15 +171,15 @@ def test_no_data(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
 
 
 def test_the_file_itself_and_other_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = dataset.load_problems().questions
+    expected = DATA.load().questions
     assert [each.id for each in expected] == ["90001", "90002", "90003", "90004"]
     monkeypatch.setenv("CMMATH_PATH", str(folder / "cmmath.json"))
-    assert dataset.load_problems().questions == expected
+    assert DATA.load().questions == expected
     (folder / "cmmath.json").rename(folder / "part.json")
     monkeypatch.setenv("CMMATH_PATH", str(folder))
     assert f"CMMATH_PATH={str(folder)!r} is not a folder with cmmath.json. Set" in error_of()
     monkeypatch.setenv("CMMATH_PATH", str(folder / "part.json"))
-    assert dataset.load_problems().questions == expected
+    assert DATA.load().questions == expected
 
 
 # --- what else is required -----------------------------------------------------------------------
@@ -212,10 +213,16 @@ def test_problems_without_an_answer_are_counted_once(folder: Path, logged: list[
 # --- parsed fields -------------------------------------------------------------------------------
 
 
+def read(path: Path) -> Questions[Problem]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CMMATH_PATH", str(path))
+        return DATA.load()
+
+
 def only(tmp_path: Path, **fields: Any) -> Problem:
-    read = read_file(write(tmp_path / "one.json", [make_problem(**fields)]))
-    assert read.faults == ()
-    (problem,) = read.questions
+    found = read(write(tmp_path / "one.json", [make_problem(**fields)]))
+    assert found.faults == ()
+    (problem,) = found.questions
     return problem
 
 
@@ -224,7 +231,7 @@ def test_the_fields_of_a_document_and_what_may_be_absent(tmp_path: Path) -> None
     names = ("analysis", "ocr", "grade_id", "grade_group", "knowledge_point", "skill", "metadata")
     bare = only(tmp_path, **dict.fromkeys(names))
     absent = changed([make_problem(**dict.fromkeys(names))], FIRST)
-    assert read_file(write(tmp_path / "bare.json", [*absent])).questions == (bare,)
+    assert read(write(tmp_path / "bare.json", [*absent])).questions == (bare,)
     found = json.loads(json.dumps(asdict(bare)))
     assert found == make_doc(category=None, **dict.fromkeys(names[:-1])) | {
         "analysis": "",
@@ -291,10 +298,10 @@ def test_every_text_has_a_form(question: str, answer: str) -> None:
 
 def test_the_published_sample() -> None:
     """42 problems; counted manually: one has no answer, four have parts but are called choices."""
-    read = read_file(reference("cmmath", "sample.json"))
-    assert read.faults == ()
-    assert (len(read.questions), read.left_out) == (41, 1)
-    forms = {each.id: each.form for each in read.questions}
+    found = read(reference("cmmath", "sample.json"))
+    assert found.faults == ()
+    assert (len(found.questions), found.left_out) == (41, 1)
+    forms = {each.id: each.form for each in found.questions}
     assert [name for name, form in forms.items() if form == "parts"] == [
         *("23074", "21705", "16294", "24098")
     ]
@@ -313,7 +320,7 @@ def load() -> Any:
 
 def test_documents_survive_the_json_builder(folder: Path) -> None:
     docs = dataset.attach_images(load())
-    expected = [json.loads(json.dumps(asdict(each))) for each in dataset.load_problems().questions]
+    expected = [json.loads(json.dumps(asdict(each))) for each in DATA.load().questions]
     for doc, wanted in zip(docs, expected, strict=True):
         images = doc.pop("images")
         assert [image.getpixel((0, 0))[0] for image in images] == list(range(len(images)))

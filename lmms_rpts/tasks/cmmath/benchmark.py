@@ -75,7 +75,7 @@ BENCHMARK = Benchmark(
     request_kinds=REQUEST_KINDS,
     scored={"cmmath_rpts": ()},
     documents=f"{_HERE}.reasoning:read_documents",
-    images=f"{_HERE}.reasoning:images_folder",
+    images=f"{_HERE}.data:images_folder",
     unforeseeable="its reference solutions are not written in steps, so the number of steps "
     "of a response is unknown",
 )
