@@ -520,3 +520,11 @@ def test_hostile_texts_stay_texts(command: Command, tmp_path: Path) -> None:
         assert len({line.replace("\\|", "").count("|") for line in found}) == 1
     with file.open(encoding="utf-8", newline="") as opened:
         assert HOSTILE in [each["group"] for each in csv.DictReader(opened)]
+
+
+def test_missing_captions_are_counted(tmp_path: Path) -> None:
+    shown = [record(caption=text) for text in ("一个圆。", "", "")]
+    write_cmmath_run(tmp_path, {"cmmath": [record()] * 3, "cmmath_caption": shown})
+    summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
+    (said,) = summary.warnings
+    assert said.endswith("for 2 of 3 responses to cmmath_caption, there was no caption")

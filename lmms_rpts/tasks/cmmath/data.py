@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import lru_cache, partial
 from itertools import chain
@@ -20,12 +20,16 @@ from loguru import logger
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from lmms_rpts.base.rows import Row
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.base.schema import Text, wrong
 from lmms_rpts.base.settings import load_settings
+from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.runs.responses import SAMPLES, ResponsesError, responses_of
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.data import Check, DataError
+from lmms_rpts.tasks.cmmath.prompts import recognised
+from lmms_rpts.tasks.data import Check, DataError, digest
 from lmms_rpts.tasks.questions import (
     IMAGES,
     Identity,
@@ -41,6 +45,18 @@ if TYPE_CHECKING:
 
 REPOSITORY = "https://github.com/zzli2022/CMMaTH"
 FILE = "cmmath.json"
+
+DESCRIBE = "cmmath_describe"
+_CAPTIONS = (
+    "Caption the images with a model that sees: lmms-eval --tasks cmmath_describe --log_samples "
+    "--output_path FOLDER, then set CMMATH_CAPTIONS=FOLDER; or a file with id and caption per line."
+)
+IMAGE_TEXTS = {
+    "ocr": ("text in its field 'ocr'", f"Use data that have it, as those of {REPOSITORY}."),
+    "caption": ("a caption", _CAPTIONS),
+}
+"""What may be shown in place of the images: what it is, and where to get it."""
+_IDS = ("id", "problem_id", "target")  # lmms-eval saves as the target what cmmath_describe names
 
 Form = Literal["choice", "parts", "blank", "open"]
 
@@ -212,15 +228,79 @@ def leave_out_images(dataset: Dataset) -> Dataset:
     return dataset
 
 
+def image_texts(kind: str, rows: Iterable[tuple[str, str]]) -> list[str]:
+    """The text shown in place of the images of each problem; empty if there is none.
+
+    Args:
+        kind: a key of ``IMAGE_TEXTS``.
+        rows: id and ``ocr`` of each problem.
+
+    Raises:
+        DataError: if captions cannot be read, or if no problem has a text.
+    """
+    known = read_captions() if kind == "caption" else {}
+    found = [recognised(ocr) if kind == "ocr" else known.get(name, "") for name, ocr in rows]
+    if found and not any(found):
+        what, remedy = IMAGE_TEXTS[kind]
+        raise DataError(f"cmmath_{kind}: none of the {len(found)} problems has {what}. {remedy}")
+    return found
+
+
+def read_captions() -> dict[str, str]:
+    """Captions by the ids of problems, without a model's thinking; empty ones are left out.
+
+    They are in the samples of a run of ``cmmath_describe``, or in rows of ``id`` and ``caption``,
+    at CMMATH_CAPTIONS; else in the field ``caption`` of the problems.
+    """
+    path = CmmathSettings.load().captions
+    captions: dict[str, str] = {}
+    try:
+        for file in [source().place] if path is None else row_files(path, [".jsonl"]):
+            if file.stem.partition(SAMPLES)[2] not in ("", DESCRIBE):
+                continue
+            for row in read_rows(file):
+                fields = row.fields
+                name = next((fields[each] for each in _IDS if each in fields), row.key)
+                caption = fields.get("caption")
+                if {"resps", "filtered_resps", "response"} & fields.keys():
+                    caption = responses_of(fields, row.where)[0].text
+                if path and (row.fault or name == ""):
+                    raise row.error(row.fault or f"has no id ({', '.join(_IDS)})", _CAPTIONS)
+                if not isinstance(caption, str | None):
+                    raise row.error(f"caption should be a string, not {caption!r:.60}", _CAPTIONS)
+                said = split_thinking(storable(caption or ""))[0].strip()
+                if said and captions.setdefault(str(name), said) != said:
+                    raise row.error(f"a second caption of problem {str(name)!r:.60}", _CAPTIONS)
+    except (ReadError, ResponsesError) as error:
+        raise DataError(f"CMMATH_CAPTIONS: {error}") from None
+    return captions
+
+
+def add_captions(dataset: Dataset) -> Dataset:
+    """The documents with their captions, for tasks that show these in place of the images."""
+    texts = image_texts("caption", zip(dataset["id"], dataset["ocr"], strict=True))
+    return dataset.add_column("caption", texts)
+
+
+def described(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
+    """The metric of ``cmmath_describe``: whether the response has a caption."""
+    return {"described": float(bool(split_thinking(str(results[0]))[0].strip()))}
+
+
 def __getattr__(name: str) -> Any:
     if name == "kwargs":
         return DATA.kwargs(DATA.load().questions)
-    if name != "metadata":
+    word, _, kind = name.partition("_")
+    if word != "metadata" or kind not in ("", *IMAGE_TEXTS):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     cmmath = CmmathSettings.load()
     judge = load_settings().judge if cmmath.asks_judge else None
     grading = {"grader": cmmath.grader, "mistakes": cmmath.errors, "judge": judge}
-    return problems_metadata() | grading
+    if not kind:
+        return problems_metadata() | grading
+    texts = image_texts(kind, [(each.id, each.ocr) for each in DATA.load().questions])
+    shown = {"without_text": texts.count(""), "texts_sha256": digest([{"texts": texts}])}
+    return problems_metadata() | grading | shown
 
 
 def problems_metadata() -> dict[str, Any]:
@@ -232,12 +312,19 @@ def problems_metadata() -> dict[str, Any]:
 # --- checks before a run -------------------------------------------------------------------------
 
 
-def check_cmmath(images: bool = True) -> None:
-    """Check settings, problems and, if the task shows them, images."""
+def check_cmmath(images: bool = True, text: str = "") -> None:
+    """Check settings, problems and what the task shows: images, or the text in their place."""
     from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 
     CmmathGradeFilter()  # filters check their settings when created
-    check_problems(images)
+    read = check_problems(images)
+    if text:
+        texts = image_texts(text, [(each.id, each.ocr) for each in read.questions])
+        if missing := texts.count(""):
+            say_once(
+                f"cmmath_{text}: {missing} of {len(texts)} problems do not have "
+                f"{IMAGE_TEXTS[text][0]}; the model is told so"
+            )
 
 
 def check_rpts() -> None:
@@ -293,6 +380,10 @@ CHECKS: dict[str, Callable[[], object]] = {
     **dict.fromkeys(
         ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_steps", "cmmath_all"), check_cmmath
     ),
-    "cmmath_ocr": partial(check_cmmath, images=False),
+    "cmmath_text": partial(check_cmmath, images=False),
+    "cmmath_ocr": partial(check_cmmath, images=False, text="ocr"),
+    "cmmath_caption": partial(check_cmmath, images=False, text="caption"),
+    "cmmath_inputs": partial(check_cmmath, text="caption"),
+    "cmmath_describe": check_problems,
     "cmmath_rpts": check_rpts,
 }
