@@ -28,6 +28,7 @@ from lmms_rpts.tasks.cmmath.knowledge import (
     knowledge_points,
     mastery,
     ssr,
+    ssr_curve,
     tree_of,
     tree_sheets,
 )
@@ -35,6 +36,7 @@ from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.grade_types import (
     Column,
     Counts,
+    CurveFigure,
     Display,
     Figures,
     Grading,
@@ -500,6 +502,15 @@ GRADING = Grading(
                 "answers on which rules and judge disagree",
                 lambda record: record.disputed,
             ),
+        )
+    },
+    curves={
+        "ssr": CurveFigure(
+            "SSR: share of knowledge points mastered",
+            "threshold: accuracy above",
+            "knowledge points with a score",
+            THRESHOLDS,
+            ssr_curve,
         )
     },
     tree=tree_of,
