@@ -217,7 +217,7 @@ class Settings(Table):
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
-    batch_size: int = setting(8, "batch size of an `hf:` judge", ge=1)
+    batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
     evidence: Literal["facts", "image", "both"] | None = setting(
         None, "evidence for claims about images", True
     )
