@@ -13,7 +13,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 
-_SAMPLES = "_samples_"
+SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
 _DEEPEST = 3
 """Lists in each other: options, responses to one, a likelihood and whether it is the largest."""
@@ -126,7 +126,7 @@ def read_responses(
     try:
         # Samples of lmms-eval name their task in the file name alone: DATE_samples_TASK.jsonl.
         found = [file for path in paths for file in _files(Path(path))]
-        files = {file: file.stem.partition(_SAMPLES)[2] or None for file in found}
+        files = {file: file.stem.partition(SAMPLES)[2] or None for file in found}
         for file, task in files.items():
             if only is not None and task is not None and task not in only:
                 saved.passed_over.add(task)
@@ -215,7 +215,7 @@ class _Reader:
         if not task and kind == "doc_id":
             raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read, recorded = (task, str(entry[kind])), _responses(entry, place), _recorded(entry)
+        key, read, recorded = (task, str(entry[kind])), responses_of(entry, place), _recorded(entry)
         known = self.documents.get(document := (kind, *key))
         if known is None:
             self.documents[document] = _Document(file, recorded)
@@ -248,7 +248,12 @@ def _recorded(entry: Mapping[str, Any]) -> bool:
     return False
 
 
-def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
+def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
+    """The responses in the fields of a row; ``place`` is for messages.
+
+    Raises:
+        ResponsesError: if there are none.
+    """
     if "response" in entry:
         found = entry["response"]
     elif "resps" in entry:

@@ -80,6 +80,7 @@ class CmmathGradeFilter(GradingFilter):
         "category": OPTIONAL_TEXT,
         "grade_id": OPTIONAL_WHOLE,
         "grade_group": OPTIONAL_WHOLE,
+        "caption": OPTIONAL_TEXT,
     }
     ORDER = "use cmmath_grade alone"
     RECORD = CmmathRecord
