@@ -70,6 +70,15 @@ def validate(
             help="Premises of a step: those that the data set gives, if any, or all earlier steps.",
         ),
     ] = "given",
+    images: Annotated[
+        Literal["shown", "hidden", "both"] | None,
+        typer.Option(
+            "--images",
+            help="Show the judge the images of the questions, or compare it with and without them. "
+            "Default: shown if the judge has vision and the images are there. Without --data: of "
+            "the drawings in this package.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show the requests and their estimated cost.")
     ] = False,
@@ -101,6 +110,8 @@ def validate(
       lmms-rpts validate --judge openai:gpt-4o-mini
 
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
+
+      lmms-rpts validate --judge openai:gpt-4o-mini --images both
     """
     from lmms_rpts.base.rows import ReadError
     from lmms_rpts.commands.validity_tables import compared_output, known_sets
@@ -110,7 +121,7 @@ def validate(
     from lmms_rpts.validation.figures import compare_judges
     from lmms_rpts.validation.layouts import LAYOUTS
     from lmms_rpts.validation.loading import load_sets
-    from lmms_rpts.validation.own_steps import own_set
+    from lmms_rpts.validation.own_steps import drawn_set, own_set
 
     written = check_suffixes(output, _SUFFIXES if compare else (*_SUFFIXES, *_PAGES))
     pages = [each for each in written if each.suffix.lower() in _PAGES]
@@ -126,7 +137,8 @@ def validate(
         return
     try:
         with Console(stderr=True).status("Reading labelled steps ..."):
-            sets = load_sets(map(_named, data)) if data else [own_set()]
+            own = drawn_set if images else own_set
+            sets = load_sets(map(_named, data)) if data else [own()]
     except ReadError as error:
         complain(error)
         raise typer.Exit(_UNUSABLE) from None
@@ -143,6 +155,7 @@ def validate(
         limit=(LIMIT if data else None) if limit is None else limit or None,
         seed=seed,
         premises=premises,
+        images=images,
         usable=not dry_run,
     )
     _announce(plan)
@@ -183,6 +196,7 @@ def _announce(plan: Plan) -> None:
             f"{loaded.name}{layout}: {len(each.chains):,} of {len(loaded.chains):,} chains, "
             f"{len(each.questions):,} labelled steps",
             *["with the premises of the data set"] * (each.premises == "given"),
+            *[f"with the images of {each.seen:,} chains"] * bool(each.seen),
             *["without their images"] * each.blind,
             *uncounted(loaded),
         ]

@@ -79,6 +79,7 @@ class Layout:
         id: returns the id of the chain; None: file and number.
         question: returns the id of the question; None: its images and its text.
         images: field with the names of its images: a text, a list or an object.
+        folders: where the publishers have these images, relative to the folder of the file.
         left_out_if: why a row has nothing to judge, and whether this holds.
         located: whether the labels say where the first error is, or that there is none.
         chain: returns the chain of a row, where the fields above can't describe it.
@@ -96,6 +97,7 @@ class Layout:
     id: Callable[[Fields], str | None] | None = None
     question: Callable[[Fields], str | None] | None = None
     images: str = ""
+    folders: tuple[str, ...] = ("", "images")
     left_out_if: tuple[str, Callable[[Fields], bool]] | None = None
     located: Callable[[Labels], bool] = lambda labels: True
     chain: Callable[[Fields], LabelledChain] | None = None
@@ -443,6 +445,7 @@ LAYOUTS: tuple[Layout, ...] = (
         stratum="category",
         id=_named("category", "id"),
         images="image",
+        folders=("../meta_data/Image", "Image", ""),
         left_out_if=(
             "the task is not to find wrong steps",
             lambda row: row.read("category", filled) not in _VLRMBENCH_TASKS,

@@ -12,6 +12,7 @@ from pathlib import Path
 from lmms_rpts.base.escaping import listed, storable, visible
 from lmms_rpts.base.fields import Fields, LeftOut, RowError
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
+from lmms_rpts.tasks.images import outside_fault
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import LAYOUTS, Layout, find_layout
 
@@ -137,11 +138,10 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
     broken = [row for row in rows if row.fault]
     skipped["(row)"] = len(broken)
     examples += [f"{row.file.name}, {row.place}: {row.fault}" for row in broken]
+    usable = [row for row in rows if not row.fault]
     # Names of files and keys become ids and strata, but may be invalid Unicode.
     fields: Sequence[Fields] = [
-        Fields(row.fields, storable(row.file.stem), row.number, storable(row.key))
-        for row in rows
-        if not row.fault
+        Fields(row.fields, storable(row.file.stem), row.number, storable(row.key)) for row in usable
     ]
     remark, whole = "", found.layout.whole
     if whole is not None:
@@ -149,9 +149,11 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
             chains, remark = whole(fields)
         except RowError as error:
             raise ReadError(f"{path}: {visible(str(error))}") from None
-    for each in () if whole else fields:
+    for row, each in () if whole else zip(usable, fields, strict=True):
         try:
-            chains.append(found.layout.read(each))
+            chain = found.layout.read(each)
+            folders = [row.file.parent / folder for folder in found.layout.folders]
+            chains.append(replace(chain, files=find_images(chain.images, folders)))
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except RowError as error:
@@ -176,6 +178,25 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
     return replace(
         found, chains=distinct, skipped=dict(+skipped), left_out=dict(+left_out), remark=remark
     )
+
+
+def find_images(names: Iterable[str], folders: Sequence[Path]) -> tuple[Path, ...]:
+    """The files of images, each in the first folder that has it; empty if one is missing.
+
+    The names come with the data, so files outside of the folders are not used.
+    """
+    found = [
+        next(
+            (
+                path
+                for folder in folders
+                if os.path.isfile(path := folder / name) and not outside_fault(path, folder)
+            ),
+            None,
+        )
+        for name in names
+    ]
+    return () if None in found else tuple(path for path in found if path)
 
 
 def _distinct(chains: Iterable[LabelledChain]) -> Iterator[LabelledChain]:
