@@ -500,6 +500,37 @@ VISUAL = {
             "process_evaluation": [[step, str(int(sound)), "", ""]],
         },
     ),
+    "mpbench": (
+        "step_correctness.json",
+        "image",
+        lambda at, step, sound: {
+            "question": f"What colour is picture {at}?",
+            "image": f"{at}.png",
+            "steps": [step],
+            "error_steps": [] if sound else [1],
+        },
+    ),
+    "mpbench_answers": (
+        "answer_aggregation.json",
+        "image",
+        lambda at, step, sound: {
+            "question": f"What colour is picture {at}?",
+            "image": f"{at}.png",
+            "solutions": [RED, BLUE],
+            "correct": [at % 2 == 0, at % 2 == 1],
+        },
+    ),
+    "mpbench_search": (
+        "reasoning_process_search.json",
+        "image",
+        lambda at, step, sound: {
+            "question": f"What colour is picture {at}?",
+            "image": f"{at}.png",
+            "steps": ["I look at the picture."],
+            "candidates": [RED, BLUE],
+            "correct": [at % 2 == 0, at % 2 == 1],
+        },
+    ),
 }
 """File, folder of the images and a row, as the publishers of each set with images have them."""
 
@@ -531,14 +562,19 @@ def test_images_are_found_where_the_publishers_put_them(
     assert (found.layout, found.n_chains, found.seen, found.blind) == (name, 12, 12, False)
     assert found.left_out == {"an image is missing": 1}
     assert values(found)["auc"] == 1
-    assert [each.name for body in server.requests for each in images_of(body)] == ["Image 0:"] * 12
+    steps = len(each) if (each := rows[0].get("correct")) else 1
+    shown = [each.name for body in server.requests for each in images_of(body)]
+    assert shown == ["Image 0:"] * 12 * steps
+    assert {each: of.value for each, of in found.own_metrics.items() if each == "best of N"} == (
+        {"best of N": 1} if steps == 2 else {}
+    )
     for arguments in (["--images", "hidden"], ["--judge", "lexical"]):
         done = command("--judge", "openai:m", "--data", data, *arguments, "-o", out)
         assert done.exit_code == 0, done.output
         found = figures(out)
         assert (found.blind, found.seen, found.n_chains, found.left_out) == (True, 0, 13, {})
         assert "without their images" in done.output
-    assert server.calls == 12 + 13
+    assert server.calls == (12 + 13) * steps
 
 
 def test_images_that_cannot_be_shown_are_an_error_only_if_they_were_asked_for(
@@ -592,3 +628,106 @@ def test_a_request_is_the_one_of_a_run(language: str) -> None:
         assert question.request.key == request.key
         compared += 1
     assert compared > 8
+
+
+# --- graders of answers
+
+SEVEN, WORDS = "1+6等于几？ $$\\underline{}$$", "说明理由"
+LABELLED = [
+    *[(f"{at}. {SEVEN}", "7", "答案是7", "Yes") for at in range(12)],
+    *[(f"{at}. {SEVEN}", "7", "答案是8", "No") for at in range(10)],
+    *[(f"{at}. {SEVEN}", "7", "答案是8", "Yes") for at in range(10, 14)],  # wrong labels
+    *[(f"{at}. {WORDS}", "两点之间线段最短", "直线最短", "Yes") for at in range(6)],  # undecided
+]
+
+
+def write_answers(path: Path, *names: str) -> Path:
+    names = names or ("question", "reference", "response", "label")
+    return write_rows(path, [dict(zip(names, row, strict=True)) for row in LABELLED])
+
+
+def grading(body: Body) -> ServerReply | str:
+    """A grader that accepts 7, all texts and one 8; it refuses one problem."""
+    asked = text_of(body)
+    if f"5. {WORDS}" in asked:
+        return ServerReply("not that one", status=400)
+    accepted = any(each in asked for each in ("答案是7", WORDS, "13. 1+6"))
+    return f"It says so.\n{'<Yes>' if accepted else '<No>'}"
+
+
+def test_graders_of_answers_are_compared_with_labels(
+    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+) -> None:
+    server = served(grading)
+    out, data = tmp_path / "a.json", write_answers(tmp_path / "own.json")
+    arguments = ["--answers", f"mine={data}", "--judge", "openai:m"]
+    assert "32 of 32 responses\nAbout 32 calls" in command(*arguments, "--dry-run").output
+    assert server.calls == 0
+    done = command(*arguments, "-o", out, "-o", tmp_path / "a.csv")
+    assert done.exit_code == 0, done.output
+    assert server.calls == 32
+    found = json.loads(out.read_text())
+    rows = {(row["grader"], row["answers"], row["metric"]): row for row in found["figures"]}
+    # Right accepted and rejected, wrong accepted and rejected, undecided; worked by hand.
+    for grader, hit, missed, alarm, passed, undecided in (
+        ("rules", 12, 4, 0, 10, 6),
+        ("judge", 18, 3, 0, 10, 1),
+        ("rules, then judge", 17, 4, 0, 10, 1),
+    ):
+        n = hit + missed + alarm + passed
+        expected = {
+            "agreement": (hit + passed) / n,
+            "sensitivity": hit / (hit + missed),
+            "specificity": passed / (alarm + passed),
+            "undecided": undecided / 32,
+        }
+        for name, value in expected.items():
+            row = rows[grader, "all", name]
+            assert row["value"] == pytest.approx(value), (grader, name)
+            assert row["low"] <= value <= row["high"], (grader, name)
+    assert rows["rules", "all", "kappa"]["value"] == pytest.approx(0.69767, abs=1e-5)
+    assert {(row["answers"], row["right"], row["wrong"]) for row in found["figures"]} == {
+        ("all", 22, 10),
+        ("number", 16, 10),
+        ("statement", 6, 0),
+    }
+    assert rows["rules", "statement", "undecided"]["value"] == 1
+    assert rows["rules", "statement", "agreement"]["value"] is None
+    assert rows["judge", "number", "sensitivity"]["value"] == pytest.approx(13 / 16)
+    failed = [each for each in found["answers"] if each["judge"] is None]
+    assert [(each["rules"], each["right"]) for each in failed] == [(None, True)]
+    assert "not that one" in failed[0]["reply"]
+    assert "rules, then judge openai:m" in done.output
+    header, *lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert header == "grader,answers,right,wrong,metric,value,low,high"
+    assert len(lines) == len(found["figures"]) == 3 * 3 * 5
+
+
+def test_fields_with_other_names_are_renamed(command: Command, tmp_path: Path) -> None:
+    data = write_answers(tmp_path / "own.json", "ask", "gold", "said", "ok")
+    options = ["question=ask", "reference=gold", "response=said", "label=ok"]
+    renamed = [part for each in options for part in ("--field", each)]
+    assert command("--answers", data).exit_code == 2
+    done = command("--answers", data, *renamed)
+    assert done.exit_code == 0, done.output
+    assert "Graded by rules alone" in done.output
+    assert command("--answers", data, "--field", "question").exit_code == 1
+
+
+@table(
+    "arguments, status, said",
+    (["--answers", "{answers}", "--images", "both"], 1, "--answers cannot be combined with"),
+    (["--answers", "{answers}", "--data", "{steps}"], 1, "--answers cannot be combined with"),
+    (["--answers", "{steps}"], 2, "has the layout processbench: use --data"),
+    (["--data", "{answers}"], 2, "has the layout answers: use --answers"),
+    (["--answers", "{answers}", "--judge", "lexical"], 1, "'lexical' cannot grade answers"),
+    (["--answers", "{answers}", "-o", "v.html"], 1, "use a file name that ends in"),
+    (["--answers", "{answers}", "-o", "{answers}"], 1, "one of the input files"),
+)
+def test_answers_are_no_steps(
+    arguments: list[str], status: int, said: str, command: Command, data: Path, tmp_path: Path
+) -> None:
+    files = {"answers": write_answers(tmp_path / "own.json"), "steps": data}
+    done = command(*(each.format(**files) for each in arguments))
+    assert done.exit_code == status, done.output
+    assert said in done.output

@@ -12,6 +12,7 @@ from lmms_rpts.base.escaping import (
     count,
     cut_middle,
     figure,
+    interval,
     listed,
     printable,
     shorten,
@@ -20,11 +21,13 @@ from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.runs.validity import BUILT_IN, DRAWN, Interval, ValidatedSet, Validity
 from lmms_rpts.validation import terms
+from lmms_rpts.validation.answers import ALL, RULES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lmms_rpts.stats.intervals import Estimate
+    from lmms_rpts.validation.answers import AnswerValidity
     from lmms_rpts.validation.figures import JudgeComparison, SetComparison
     from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
@@ -256,6 +259,56 @@ def _clearer(auc: Interval | Estimate | None, words: tuple[str, str, str]) -> st
     clear = auc.low is not None and auc.high is not None and not auc.low <= 0 <= auc.high
     said = words[auc.value < 0] if clear else words[2]
     return f"AUC differs by {auc.value:+.3f}: {said}"
+
+
+# --- graders of answers
+
+_GRADED = ("agreement", "sensitivity", "specificity", "kappa", "undecided")
+_ANSWERS_NOTE = (
+    "Agreement: share of the answers graded as labelled. Sensitivity: share of the right answers "
+    "graded as right. Specificity: share of the wrong answers graded as wrong. Kappa: agreement "
+    "beyond chance (Cohen). All over the answers that were graded; undecided: the share that was "
+    "not, as rules abstain if they are not sure. [95% intervals] over questions."
+)
+
+
+def answers_output(found: AnswerValidity) -> Output:
+    """The agreement of each grader with the labels, for all answers and by their type."""
+    import pandas as pd
+
+    plan, loaded = found.plan, found.plan.sets[0].loaded
+    title = f"{loaded.name}: {len(found.answers):,} labelled responses"
+    blocks: list[Block] = [Line(title, "title"), *map(Line, uncounted(loaded))]
+    rows = []
+    for grader, groups in found.figures.items():
+        cells = []
+        for kind, figures in groups.items():
+            labels = [each["right"] for each in found.answers if kind in (ALL, each["type"])]
+            counts = {"right": labels.count(True), "wrong": labels.count(False)}
+            values = [interval(figures[name], ".2f") for name in _GRADED]
+            cells.append((kind.replace("_", " "), *map(str, counts.values()), *values))
+            rows += [
+                {"grader": grader, "answers": kind, **counts, "metric": name, "value": each.value}
+                | {"low": each.low, "high": each.high}
+                for name, each in figures.items()
+            ]
+        by = f" {plan.judge} (prompts {plan.prompt_version})" * (grader != RULES)
+        heads = ("answers", "right", "wrong", *_GRADED)
+        blocks += [Line(f"{grader}{by}", "title"), Sheet("", heads, 1, [cells[:1], cells[1:]])]
+    calls, read, said = found.usage
+    usage = f"Usage: {calls:,} calls; {read:,} input tokens, {said:,} output tokens."
+    blocks += [*[Line(usage)] * bool(plan.judge), Line(_ANSWERS_NOTE)]
+    return Output(
+        blocks,
+        lambda: pd.DataFrame(rows),
+        lambda: {
+            "format": "lmms-rpts-answer-validity",
+            **{name: getattr(plan, name) for name in ("judge", "prompt_version", "seed", "limit")},
+            **{name: getattr(loaded, name) for name in ("name", "sha256", "left_out", "skipped")},
+            "figures": rows,
+            "answers": found.answers,
+        },
+    )
 
 
 # --- the known data sets

@@ -49,12 +49,26 @@ class LoadedSet:
     remark: str = ""
 
 
-def load_sets(data: Iterable[tuple[str | None, Path]]) -> list[LoadedSet]:
-    """Read several sets, each with a name of its own; raises as ``load_set``."""
+def load_sets(
+    data: Iterable[tuple[str | None, Path]],
+    fields: Mapping[str, str] | None = None,
+    answers: bool = False,
+) -> list[LoadedSet]:
+    """Read several sets, each with a name of its own; raises as ``load_set``.
+
+    Args:
+        fields: as for ``load_set``.
+        answers: whether the labels are to be those of answers, not of steps.
+    """
     known = {layout.name for layout in LAYOUTS}
     sets: list[LoadedSet] = []
     for name, path in data:
-        found = load_set(path, name)
+        found = load_set(path, name, fields)
+        if found.layout.answers is not answers:
+            raise ReadError(
+                f"{path} has the layout {found.layout.name}: "
+                f"use {'--data' if answers else '--answers'}"
+            )
         if name in known and name != found.layout.name:
             raise ReadError(
                 f"{path} has the layout {found.layout.name}, not {name}: choose another name"
@@ -68,13 +82,16 @@ def load_sets(data: Iterable[tuple[str | None, Path]]) -> list[LoadedSet]:
     return sets
 
 
-def load_set(path: Path, name: str | None = None) -> LoadedSet:
+def load_set(
+    path: Path, name: str | None = None, fields: Mapping[str, str] | None = None
+) -> LoadedSet:
     """Read a file, or all JSON and Parquet files of a folder and its subfolders.
 
     Args:
         path: a file or a folder.
         name: name of the set; None: the name of its layout. If a folder holds several sets, the
             name of a layout selects one.
+        fields: names of fields in the files that are not those of the layout, and the latter.
 
     Raises:
         ReadError: no set is found, several are, or more than 1% of the rows are invalid.
@@ -93,6 +110,11 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
             if file == path:
                 raise
             rows = []
+        if fields:
+            rows = [
+                replace(row, fields={fields.get(key, key): row.fields[key] for key in row.fields})
+                for row in rows
+            ]
         if file.suffix.lower() == ".parquet":  # the reader leaves out nulls: "no error"
             every = dict.fromkeys(name for row in rows for name in row.fields)
             rows = [replace(row, fields={**every, **row.fields}) for row in rows]
