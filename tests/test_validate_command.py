@@ -416,6 +416,7 @@ def sent_drawings() -> dict[str, SentImage]:
     }
 
 
+SHOWN = ("shown", "hidden")
 MISREAD = "15% of the pupils ride a bike."
 
 
@@ -427,6 +428,12 @@ def test_drawings_show_what_seeing_is_worth(
     command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
 ) -> None:
     server = served(seeing(by_drawing))
+    tokens = [
+        int(re.findall(r"([\d,]+) input tokens", command(*each).output)[0].replace(",", ""))
+        for each in (("--images", way, "--judge", "openai:m", "--dry-run") for way in SHOWN)
+    ]
+    assert tokens[0] > 1.5 * tokens[1], "images cost tokens"
+    assert server.calls == 0
     outputs = [tmp_path / f"v.{kind}" for kind in ("json", "html", "csv", "md")]
     chosen = [part for path in outputs for part in ("-o", path)]
     done = command("--judge", "openai:m", "--images", "both", *chosen)
