@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lmms_rpts.runs.metrics import Metric, by_name
+from lmms_rpts.runs.record import field_of
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
@@ -65,6 +66,24 @@ def _diagnosed(read: Callable[[Diagnosis], float | None]) -> Callable[[RptsRecor
 
     return value
 
+
+THINKING = "thinking"
+THINKING_METRICS = by_name(
+    Metric(
+        "thinking_answer_consistency",
+        lambda record: field_of(record, "consistency.consistent"),
+        head="consistency",
+        words="share of answers that agree with the thinking",
+    ),
+    Metric(
+        "pretended_tools",
+        lambda record: field_of(record, "pretended_tools.pretended"),
+        higher_is_better=False,
+        head="pretended tools",
+        words="share of thinkings that pretend to use tools or to search",
+    ),
+)
+"""Metrics of the questions about thinking, for all benchmarks that ask them."""
 
 PUBLISHED, GUARDED, DIAGNOSTIC = "as published", "guarded", "diagnostics of the chains"
 """The groups of the metrics."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,67 @@ _TAG = re.compile(
     r"|(?P<close></(?:think|thinking|thought)>|\[/THINK\]|◁/think▷)",
     re.IGNORECASE,
 )
+# A paragraph of thinking may be its only one, of any length.
+_SENTENCE = re.compile(r".{1,1000}(?:[.!?](?=\s)|[。！？]|\Z)\s*|.{1,1000}", re.DOTALL)
+_LEFT_OUT = "[...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a long text.
+
+    Attributes:
+        text: the passages in their order, with a mark where some are left out.
+        left_out: number of characters that are left out; 0: it is the whole text.
+        passages: number of passages that are kept.
+        of: number of passages of the text.
+    """
+
+    text: str
+    left_out: int = 0
+    passages: int = 1
+    of: int = 1
+
+
+def excerpt(text: str, most: int, wanted: Callable[[str], object]) -> Excerpt:
+    """The passages that matter most of a text, in time linear in its length.
+
+    Passages are lines; longer lines are divided into sentences. Of a long text, the last third of
+    the excerpt is its end; before that come the passages that are ``wanted``, the last ones first,
+    then others.
+
+    Args:
+        text: any text.
+        most: maximum number of characters of the passages.
+        wanted: whether a passage matters.
+    """
+    if len(text) <= most:
+        return Excerpt(text)
+    passages = list(_passages(text))
+    latest = range(len(passages) - 1, -1, -1)
+    kept: set[int] = set()
+    room = most // 3
+    for chosen in (latest, [at for at in latest if wanted(passages[at])], latest):
+        for at in chosen:
+            if at not in kept and len(passages[at]) <= room:
+                kept.add(at)
+                room -= len(passages[at]) + len(_LEFT_OUT) + 1
+            elif at not in kept and chosen is latest:
+                break  # the end, and what fills the rest, have no gaps
+        room = most - sum(len(passages[at]) + len(_LEFT_OUT) + 1 for at in kept)
+    parts = []
+    for at, passage in enumerate(passages):
+        if at in kept:
+            parts.append(passage)
+        elif parts[-1:] != [f"{_LEFT_OUT}\n"]:
+            parts.append(f"{_LEFT_OUT}\n")
+    left_out = sum(len(passage) for at, passage in enumerate(passages) if at not in kept)
+    return Excerpt("".join(parts), left_out, len(kept), len(passages))
+
+
+def _passages(text: str) -> Iterator[str]:
+    for line in text.splitlines(keepends=True):
+        yield from [line] if len(line) <= 1000 else _SENTENCE.findall(line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,6 +287,7 @@ def __getattr__(name: str) -> Any:
         "data_sha256": digest(questions),
         "grader": rome.grader,
         "consistency": rome.consistency,
+        **({"pretended_tools": True} if rome.pretended_tools else {}),
         "judge": settings.judge if rome.asks_judge(subtask) else None,
     }
 
@@ -304,7 +305,7 @@ def check_rome(*subtasks: str) -> None:
 
     rome = RomeSettings.load()
     if any(map(rome.asks_judge, subtasks)):
-        needed_judge(load_settings(), rome, "consistency")
+        needed_judge(load_settings(), rome, rome.questions)
     RomeAnswerFilter()  # filters check their settings when created
     found = load_annotations()
     there = _by_subtask(found)
