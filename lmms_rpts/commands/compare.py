@@ -93,8 +93,9 @@ def compare(
         found = compare_runs(a, b, grading=grading)
         judges = validity_notes([a, b], known) if grading is GRADING else []
     differences = {each.metric: _figures(each) for each in found.metrics}
-    groups = list(grading.groups.values())
-    sections = [[differences[name] for name in names] for names in groups or [list(differences)]]
+    groups = [[name for name in names if name in differences] for names in grading.groups.values()]
+    groups = list(filter(None, groups)) or [list(differences)]
+    sections = [[differences[name] for name in names] for names in groups]
     warnings = list(_warnings(a, b, found, grading, by is not None))
     notes = {"validity": [asdict(note) for note in judges]} if judges else {}
     Output(
@@ -208,9 +209,9 @@ def _figures(metric: MetricDifference) -> list[str]:
 def _explained(comparison: Comparison, grading: Grading) -> str:
     tested = sum(metric.p is not None for metric in comparison.metrics)
     lower = [
-        f"{name}: lower is better."
-        for name, each in grading.response_metrics.items()
-        if each.higher_is_better is False
+        f"{each.metric}: lower is better."
+        for each in comparison.metrics
+        if grading.metrics[each.metric].higher_is_better is False
     ]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from lmms_rpts.filters.grading import report_failed
 from lmms_rpts.filters.metrics import THINKING_METRICS
 from lmms_rpts.judging import Dialogue
 from lmms_rpts.judging.parsers import parse_consistency, parse_pretended
@@ -21,10 +20,6 @@ THINKING_SHOWN = 15_000
 """Number of characters of a thinking that a judge sees; prompts cut longer texts themselves."""
 
 _METRICS = dict(zip(QUESTIONS, THINKING_METRICS, strict=True))
-_FAILED = {
-    "consistency": "answers could not be compared with their thinking",
-    "pretended_tools": "thinkings could not be searched for pretended tools",
-}
 # "Let me zoom in on the sign", "I ran a reverse image search", 我用谷歌搜索了一下
 _TOOL = re.compile(
     r"search|googl|\bbing\b|brows|look(?:ed|ing|s)?\s(?:\w+\s){0,3}up\b|\bweb|internet|online"
@@ -57,12 +52,13 @@ def ask_about_thinking(
     found: dict[str, Any] = {"consistency": None, "pretended_tools": None}
     thinking = asking["thinking"].strip()
     if "consistency" in asked and thinking and asking["answer"].strip():
-        fields = {**asking, "thinking": thinking[-CONCLUSION_SHOWN:]}
+        fields: dict[str, Any] = {**asking, "thinking": thinking[-CONCLUSION_SHOWN:]}
         verdict = yield prompts.request("consistency", language, parse=parse_consistency, **fields)
         found["consistency"] = Consistency(
             consistent=None if verdict.error else verdict.value == "consistent",
             reply=verdict.text,
             error=verdict.error,
+            prompt_version=prompts.version("consistency"),
         )
     if "pretended_tools" in asked and thinking:
         seen = tool_passages(thinking)
@@ -77,13 +73,6 @@ def ask_about_thinking(
             left_out=seen.left_out,
         )
     return found
-
-
-def report_thinking(records: Iterable[Any]) -> None:
-    """Log how many questions about the thinking were left without an answer, and why."""
-    records = list(records)
-    for name, what in _FAILED.items():
-        report_failed((getattr(record, name) for record in records), what)
 
 
 def unasked_metrics(asked: Collection[str]) -> frozenset[str]:

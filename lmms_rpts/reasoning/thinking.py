@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
-from lmms_rpts.reasoning.extraction import holds_reasoning
+from lmms_rpts.reasoning.blocks import cited
+from lmms_rpts.reasoning.extraction import THEREFORE, holds_reasoning
 
 ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
 
@@ -89,11 +90,13 @@ class JudgedText:
         source: ``response`` (no thinking tags), ``after_thinking`` (the text outside the tags),
             ``thinking`` (the text outside the tags has no reasoning) or ``unclosed_thinking``.
         spoken: the text outside the tags; the final answer is searched here first.
+        cut: what is left out of ``text``; empty: nothing.
     """
 
     text: str
     source: ReasoningSource
     spoken: str
+    cut: str = ""
 
 
 def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> JudgedText:
@@ -115,6 +118,24 @@ def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> Jud
     if holds_reasoning(spoken, is_answer) or not thought.strip():
         return JudgedText(spoken, "after_thinking", spoken)
     return JudgedText(thought, "thinking", spoken)
+
+
+def select_thinking(response: str, most: int) -> JudgedText | None:
+    """The thinking of a response as the text to judge; None if there is none.
+
+    Of a long thinking, the passages that cite evidence or draw a conclusion, and its end.
+
+    Args:
+        response: the response of a model.
+        most: maximum number of characters.
+    """
+    spoken, thought, closed = split_thinking(response)
+    if thought is None or not thought.strip():
+        return None
+    seen = excerpt(thought, most, lambda part: THEREFORE.match(part) or cited(part))
+    cut = f"{seen.passages:,} of {seen.of:,} passages; {seen.left_out:,} characters are left out"
+    source: ReasoningSource = "thinking" if closed else "unclosed_thinking"
+    return JudgedText(seen.text, source, spoken, cut if seen.left_out else "")
 
 
 def split_thinking(response: str) -> tuple[str, str | None, bool]:

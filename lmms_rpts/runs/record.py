@@ -36,6 +36,11 @@ def field_of(record: Any, path: str) -> Any:
     return record
 
 
+def is_none(value: object) -> bool:
+    """Whether a field without a value is omitted, as ``exclude_if``."""
+    return value is None
+
+
 class Asked(Model):
     """The question: a document of a task, with ``task`` and ``doc_id`` from the samples.
 
@@ -73,7 +78,7 @@ class Consistency(Model):
     prompt_version: Text | None = Field(
         default=None,
         description="version of the prompt; omitted where `settings` have it",
-        exclude_if=lambda version: version is None,
+        exclude_if=is_none,
     )
 
 

@@ -233,7 +233,7 @@ def _used(usage: object) -> dict[str, Any] | None:
     if not isinstance(usage, dict):
         return None
     read, said, total = (usage.get(f"{name}_tokens") for name in ("prompt", "completion", "total"))
-    if all(type(each) is int for each in (read, said, total)):
+    if isinstance(read, int) and isinstance(said, int) and isinstance(total, int):
         said = max(said, total - read)  # some servers count thinking in the total alone
     details = usage.get("completion_tokens_details")
     thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
@@ -255,8 +255,8 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
         single file with one response to each question and no model.
     """
     files = [each for path in paths for each in sorted(path.rglob("*.parquet")) or _files(path)]
-    first = [_prediction(row) for file in files for row in islice(read_rows(file), 1)]
-    if not first or None in first:
+    first = [_prediction(row) or {} for file in files for row in islice(read_rows(file), 1)]
+    if not first or not all(first):
         return {}
     if len(files) == 1 and "model" not in first[0] and len(first[0]["response"]) == 1:
         return {}

@@ -47,11 +47,6 @@ class RomeSettings(Table):
         """Whether a judge is asked about a subtask's responses."""
         return bool(self.questions) or self.grader_of(subtask) == "llm"
 
-    @property
-    def questions(self) -> tuple[str, ...]:
-        """The questions to a judge about the thinking."""
-        return tuple(each for each in ("consistency", "pretended_tools") if getattr(self, each))
-
 
 BENCHMARK = Benchmark(
     name="rome",

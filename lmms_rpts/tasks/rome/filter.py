@@ -23,9 +23,10 @@ from lmms_rpts.filters.grading import (
     grade_of,
     known_grade,
     needed_judge,
+    report_thinking,
 )
 from lmms_rpts.filters.responses import Doc
-from lmms_rpts.filters.thinking import ask_about_thinking, report_thinking, unasked_metrics
+from lmms_rpts.filters.thinking import ask_about_thinking, unasked_metrics
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
 from lmms_rpts.judging.parsers import parse_grade
 from lmms_rpts.runs.record import JudgeGrade
@@ -113,7 +114,7 @@ class RomeAnswerFilter(GradingFilter):
     def report(self, records: Sequence[RomeRecord]) -> None:
         """Log how many questions were left without an answer, and why."""
         super().report(records)
-        report_thinking(records)
+        report_thinking(map(vars, records))
 
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """The judge's replies on the answer and on the thinking, if asked."""
@@ -133,6 +134,9 @@ class RomeAnswerFilter(GradingFilter):
         more = yield from ask_about_thinking(
             self.rome.questions, self.prompts, doc["language"], asking
         )
+        if more["consistency"]:  # `settings` have the version of its prompt, and of the grader's
+            without = more["consistency"].model_copy(update={"prompt_version": None})
+            more["consistency"] = without
         return grade, more
 
     def fields(

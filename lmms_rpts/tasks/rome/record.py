@@ -15,7 +15,7 @@ from lmms_rpts.base.schema import Described, FieldError, Model, Several, Share, 
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, Consistency, JudgeGrade, PretendedTools, Record
+from lmms_rpts.runs.record import Asked, Consistency, JudgeGrade, PretendedTools, Record, is_none
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.aggregation import group_metric_list, metric_list, record_metrics
 from lmms_rpts.tasks.grade_types import (
@@ -132,7 +132,7 @@ class RomeRecord(Record):
         default=None,
         description="whether the thinking pretends to use tools; omitted if this was not asked, "
         "or if there is no thinking",
-        exclude_if=lambda entry: entry is None,
+        exclude_if=is_none,
     )
     instance: RomeInstance = Field(description="the question, without its images")
     settings: RomeGrading = Field(description="how the answer was graded")
