@@ -362,9 +362,15 @@ class Grading:
     @property
     def groups(self) -> Mapping[str, Sequence[str]]:
         """The names of the metrics by the title of their group."""
+        return self.groups_in([])
+
+    def groups_in(self, figures: Iterable[Any]) -> Mapping[str, Sequence[str]]:
+        """The same without optional metrics of which none of these ``metrics`` has a value."""
+        figures = list(figures)
         found: dict[str, list[str]] = {}
         for name, each in self.metrics.items():
-            if each.group:
+            there = any(one.metrics[name].value is not None for one in figures)
+            if each.group and (there or not each.optional or not figures):
                 found.setdefault(each.group, []).append(name)
         return found
 
