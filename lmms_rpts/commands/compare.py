@@ -242,10 +242,11 @@ def _figures(metric: MetricDifference) -> list[str]:
 
 def _explained(found: Sequence[Comparison], grading: Grading) -> str:
     tested = sum(metric.p is not None for each in found for metric in each.metrics)
+    shown = dict.fromkeys(metric.metric for each in found for metric in each.metrics)
     lower = [
-        f"{each.metric}: lower is better."
-        for each in comparison.metrics
-        if grading.metrics[each.metric].higher_is_better is False
+        f"{name}: lower is better."
+        for name in shown
+        if grading.metrics[name].higher_is_better is False
     ]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "
