@@ -76,7 +76,9 @@ def render(
             the instance and an empty name.
         beside: whether the images are files beside the page, in ``images``.
     """
-    frame = Frame((*STYLES, "graded.css") if any(view.name for view in views) else STYLES)
+    frame = Frame(
+        (*STYLES, "graded.css") if any(view.name or view.beside for view in views) else STYLES
+    )
     frame.environment.globals.update(
         _names(),
         no_image=no_image,
