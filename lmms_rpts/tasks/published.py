@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean, shorten
 from lmms_rpts.base.schema import FieldError, Model, all_faults, wrong
 from lmms_rpts.base.sheet import Sheet
-from lmms_rpts.runs.rounds import NONE, Figure, figure_text
+from lmms_rpts.runs.rounds import Figure, figure_text
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -38,27 +38,35 @@ _CELL = re.compile(r"(\d+(?:\.\d+)?)(?: ± (\d+(?:\.\d+)?))?")
 """A printed figure, and its standard deviation over rounds: ``44.7 ± 5.0``."""
 
 
-def _figures(value: object) -> list[tuple[str, dict[str, Figure]]]:
-    """The rows of a table in CSV: models, and their printed figures by column."""
+class Row(NamedTuple):
+    """The figures of one model by column; ``source`` is empty if they were measured here."""
+
+    model: str
+    figures: Mapping[str, Figure]
+    protocol: str = ""
+    source: str = ""
+
+
+def _rows(value: object) -> list[Row]:
+    """A table in CSV."""
     if not isinstance(value, str):
         raise wrong("a table in CSV", value)
     found = []
-    for row in csv.DictReader(value.splitlines(), skipinitialspace=True):
-        model, figures = row.pop("model", None), {}
-        if not model or None in row or None in row.values():
-            raise FieldError(f"the row {row} needs a model and one cell for each column")
-        for column, cell in row.items():
-            read = _CELL.fullmatch(cell.strip())
-            if not read and cell.strip() not in ("", "-"):
-                raise FieldError(f"{model}, {column}: should be 44.7 or 44.7 ± 5.0, not {cell!r}")
-            if read:
+    for cells in csv.DictReader(value.splitlines(), skipinitialspace=True):
+        model, figures = cells.pop("model", None), {}
+        if not model or None in cells or None in cells.values():
+            raise FieldError(f"the row {cells} needs a model and one cell for each column")
+        for column, cell in cells.items():
+            if read := _CELL.fullmatch(cell.strip()):
                 figures[column] = Figure(float(read[1]), float(read[2]) if read[2] else None)
-        found.append((model, figures))
+            elif cell.strip() not in ("", "-"):
+                raise FieldError(f"{model}, {column}: should be 44.7 or 44.7 ± 5.0, not {cell!r}")
+        found.append(Row(model, figures))
     return found
 
 
 class Table(Model):
-    """Figures from one source that were measured in one way, as printed.
+    """Figures from one source that were measured in one way.
 
     Attributes:
         source: paper or page, with the number of the table.
@@ -73,22 +81,14 @@ class Table(Model):
     date: str
     protocol: str
     here: str
-    figures: Annotated[list[tuple[str, dict[str, Any]]], BeforeValidator(_figures)]
-
-    @property
-    def said(self) -> str:
-        """Source, date and protocol."""
-        return (
-            f"{self.protocol}: {NOT_MEASURED}, from {self.source}, {self.date}. Here: {self.here}"
-        )
+    figures: Annotated[list[Any], BeforeValidator(_rows)]
 
 
 class Published(Model):
     """The published figures of a benchmark.
 
     Attributes:
-        per: the printed value that is a share of 1: 100 for percent. Only metrics of the benchmark
-            are divided by it.
+        per: the printed value that is a share of 1: 100 for percent.
         by: the breakdown whose values are in the names of columns.
         tasks: groups of tasks whose own figures belong in one row; empty: all tasks of a run.
         tables: the tables, of different sources or protocols.
@@ -99,14 +99,21 @@ class Published(Model):
     tasks: tuple[tuple[str, ...], ...] = ()
     tables: tuple[Table, ...]
 
+    def rows_of(self, table: Table) -> list[Row]:
+        """The rows of a table, with shares."""
 
-class Row(NamedTuple):
-    """The figures of one model by column; ``source`` is empty if they were measured here."""
+        def share(value: float | None) -> float | None:
+            return None if value is None else round(value / self.per, 6)
 
-    model: str
-    protocol: str
-    source: str
-    figures: Mapping[str, Figure]
+        return [
+            Row(
+                row.model,
+                {name: Figure(share(it.value), share(it.sd)) for name, it in row.figures.items()},
+                table.protocol,
+                table.source,
+            )
+            for row in table.figures
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,6 @@ class Beside:
 
     Attributes:
         title: of the benchmark.
-        metrics: the names of its metrics; other columns are not shares.
         by: the breakdown of columns whose name has a value.
         columns: in the order of the file.
         sections: the own rows, then those of each table.
@@ -123,66 +129,58 @@ class Beside:
     """
 
     title: str
-    metrics: frozenset[str]
     by: str
-    columns: tuple[str, ...]
-    sections: tuple[tuple[Row, ...], ...]
-    notes: tuple[str, ...]
+    columns: Sequence[str]
+    sections: Sequence[Sequence[Row]]
+    notes: Sequence[str]
 
     def sheet(self) -> Sheet:
         """The table for people."""
-        heads = list(self.columns)
-        if len({each.partition(" ")[0] for each in heads}) == 1:
-            heads = [each.partition(" ")[2] or each for each in heads]
-        sections = [[self._cells(row) for row in rows] for rows in self.sections if rows]
-        return Sheet(
-            f"{self.title} beside figures {NOT_MEASURED}", ["model", "figures", *heads], 2, sections
-        )
+        one = len({each.partition(" ")[0] for each in self.columns}) == 1
+        heads = [each.partition(" ")[2] or each if one else each for each in self.columns]
+        sections = [
+            [
+                [
+                    shorten(row.model, 40),
+                    shorten(f"{PUBLISHED if row.source else OWN}: {row.protocol}", 80),
+                    *(figure_text(row.figures.get(name, Figure(None))) for name in self.columns),
+                ]
+                for row in rows
+            ]
+            for rows in self.sections
+            if rows
+        ]
+        title = f"{self.title} beside figures {NOT_MEASURED}"
+        return Sheet(title, ["model", "figures", *heads], 2, sections)
 
-    def _cells(self, row: Row) -> list[str]:
-        numbers = (self._text(column, row.figures.get(column)) for column in self.columns)
-        mark = PUBLISHED if row.source else OWN
-        return [shorten(row.model, 40), shorten(f"{mark}: {row.protocol}", 80), *numbers]
-
-    def _text(self, column: str, figure: Figure | None) -> str:
-        if figure is None or figure.value is None:
-            return NONE
-        is_share = column.partition(" ")[0] in self.metrics
-        return figure_text(figure) if is_share else f"{figure.value:.2f}"
+    def rows(self) -> list[dict[str, Any]]:
+        """The published rows in the columns of ``GradeSummary.frame``, with their source."""
+        found = []
+        for row in filter(lambda row: row.source, chain(*self.sections)):
+            groups: dict[str, dict[str, Any]] = {}
+            for name, figure in row.figures.items():
+                metric, _, group = name.partition(" ")
+                first = {"by": self.by if group else "", "group": group, "model": row.model}
+                values = groups.setdefault(group, first)
+                values |= {metric: figure.value, f"{metric}_sd": figure.sd}
+            marks = {"published": row.source, "protocol": row.protocol}
+            found += [values | marks for values in groups.values()]
+        return found
 
     def frame(self, summary: GradeSummary) -> pd.DataFrame:
-        """The rows of a summary, then the published ones in its columns, with their source."""
+        """The rows of a summary, then the published ones."""
         import pandas as pd
 
-        rows = []
-        for row in filter(lambda row: row.source, chain(*self.sections)):
-            groups: dict[str, dict[str, float | None]] = {}
-            for column, figure in row.figures.items():
-                metric, _, group = column.partition(" ")
-                values = groups.setdefault(group, {})
-                values |= {metric: figure.value, f"{metric}_sd": figure.sd}
-            rows += [
-                {"by": self.by if group else "", "group": group, "model": row.model}
-                | {"published": row.source, "protocol": row.protocol}
-                | values
-                for group, values in groups.items()
-            ]
-        texts = ("by", "group", "model", "published", "protocol")
         own = summary.frame()
         # Counts, which published rows lack, stay whole numbers.
         own = own.astype(dict.fromkeys(own.select_dtypes("int"), "Int64"))
-        frame: pd.DataFrame = pd.concat([own, numeric_frame(rows, texts)])
+        texts = ("by", "group", "model", "published", "protocol")
+        frame: pd.DataFrame = pd.concat([own, numeric_frame(self.rows(), texts)])
         return frame
 
     def to_dict(self, summary: GradeSummary) -> dict[str, Any]:
-        """A summary with all rows, for JSON."""
-        rows = [
-            {"figures": PUBLISHED if row.source else OWN, "model": row.model}
-            | {"protocol": row.protocol, "source": row.source}
-            | {name: asdict(row.figures[name]) for name in self.columns if name in row.figures}
-            for row in chain(*self.sections)
-        ]
-        return summary.to_dict() | {"published": {"notes": self.notes, "rows": rows}}
+        """A summary with the published rows, for JSON."""
+        return summary.to_dict() | {"published": {"notes": self.notes, "rows": self.rows()}}
 
 
 def has_published(benchmark: Benchmark) -> bool:
@@ -211,47 +209,28 @@ def set_beside(
         raise UserError(f"{path}: {'; '.join(all_faults(error))}") from None
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{path}: {error}") from None
-    published = [
-        tuple(
-            Row(model, each.protocol, each.source, _shares(figures, known.per, grading))
-            for model, figures in each.figures
-        )
-        for each in known.tables
-    ]
     return Beside(
         title=benchmark.title,
-        metrics=frozenset(grading.metrics),
         by=known.by,
         columns=columns,
-        sections=(tuple(_own(known, grading, runs, task)), *published),
-        notes=tuple(each.said for each in known.tables),
+        sections=[[*_own(known, grading, runs, task)], *map(known.rows_of, known.tables)],
+        notes=[
+            f"{it.protocol}: {NOT_MEASURED}, from {it.source}, {it.date}. Here: {it.here}"
+            for it in known.tables
+        ],
     )
 
 
-def _columns(known: Published, grading: Grading) -> tuple[str, ...]:
+def _columns(known: Published, grading: Grading) -> list[str]:
     """The columns of all tables, which name metrics and a breakdown of the benchmark."""
     if known.by and known.by not in grading.breakdowns:
         raise ValueError(f"by: unknown breakdown {known.by!r}; {', '.join(grading.breakdowns)}")
-    columns = [name for each in known.tables for _, figures in each.figures for name in figures]
+    columns = [name for table in known.tables for row in table.figures for name in row.figures]
     names = {*grading.metrics, *grading.explained}
-    for name in columns:
-        if (metric := name.partition(" ")[0]) not in names:
-            raise ValueError(f"unknown metric {metric!r}.{did_you_mean(metric, names)}")
-    return tuple(dict.fromkeys(columns))
-
-
-def _shares(figures: Mapping[str, Figure], per: float, grading: Grading) -> dict[str, Figure]:
-    """Printed figures of metrics as shares; others as printed."""
-
-    def share(value: float | None) -> float | None:
-        return None if value is None else round(value / per, 6)
-
-    return {
-        name: replace(each, value=share(each.value), sd=share(each.sd))
-        if name.partition(" ")[0] in grading.metrics
-        else each
-        for name, each in figures.items()
-    }
+    for name in (column.partition(" ")[0] for column in columns):
+        if name not in names:
+            raise ValueError(f"unknown metric {name!r}.{did_you_mean(name, names)}")
+    return list(dict.fromkeys(columns))
 
 
 def _own(
@@ -259,31 +238,24 @@ def _own(
 ) -> Iterator[Row]:
     """The figures of the runs, for each group of tasks."""
     for tasks in known.tasks or ((),):
-        wanted = [
-            (run, [e for e in run.responses if not tasks or e.instance.task in tasks])
+        parts = [
+            replace(part, responses=kept)
             for run in runs
+            if (part := of_task(run, task))
+            and (kept := tuple(e for e in part.responses if not tasks or e.instance.task in tasks))
         ]
-        parts = [replace(run, responses=tuple(kept)) for run, kept in wanted if kept]
-        parts = [part for run in parts if (part := of_task(run, task)) is not None]
         if not parts:
             continue
         summary = summarize_grades(grading, parts, [known.by] if known.by else ())
         found: dict[tuple[str, str], dict[str, Figure]] = {}
-        groups = [("", summary.models)]
-        groups += [
-            (f" {group.value}", group.models)
-            for table in summary.tables
-            if table.by == known.by
-            for group in table.groups
-        ]
-        for end, models in groups:
-            for each in models:
-                named = {f"{name}{end}": figure for name, figure in each.metrics.items()}
-                found.setdefault((each.task, each.model), {}).update(named)
-        if grading.beside:
-            found = {key: dict(own) for key, own in grading.beside(summary.models).items()}
+        tables = [table.groups for table in summary.tables if table.by == known.by]
+        groups = [(f" {each.value}", each.models) for each in chain(*tables)]
+        for end, each in ((end, it) for end, of in [("", summary.models), *groups] for it in of):
+            figures = {f"{name}{end}": figure for name, figure in each.metrics.items()}
+            found.setdefault((each.task, each.model), {}).update(figures)
         judges = sorted({str(each.judge) for run in parts for each in run.scorings})
         asked = sorted({name for run in parts for name in run.tasks if name in tasks})
-        for (own_task, model), figures in found.items():
+        own = grading.beside(summary.models) if grading.beside else found
+        for (own_task, model), of_model in own.items():
             protocol = [own_task or ", ".join(asked), f"by {', '.join(judges)}"]
-            yield Row(model, "; ".join(filter(None, protocol)), "", figures)
+            yield Row(model, of_model, "; ".join(filter(None, protocol)))
