@@ -110,7 +110,7 @@ def summarize(
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
     from lmms_rpts.tasks.graded import summarize_grades
-    from lmms_rpts.tasks.published import has_published, set_beside
+    from lmms_rpts.tasks.published import set_beside
     from lmms_rpts.tasks.sheets import explanation, listing_sheet, summary_sheets
 
     files = check_suffixes(output, _SUFFIXES)
@@ -132,7 +132,6 @@ def summarize(
             "tree": tree and grading.tree_sheets is None,
             "list": listed and not grading.lists,
             "validity": validity and name != "rpts",
-            "published": published and not has_published(get_benchmark(name)),
         }
         if lacking := [option for option, lacks in options.items() if lacks]:
             fail(f"{titles[name]} does not support --{lacking[0]}")
@@ -147,6 +146,8 @@ def summarize(
             notes += map(grading.sentence, summary.models) if grading.sentence else []
             judges = _judges(there[name], task, known)
             beside = set_beside(get_benchmark(name), there[name], task) if published else None
+        if published and beside is None:
+            fail(f"{titles[name]} does not support --published")
         if tree and grading.tree_sheets:
             sheets += grading.tree_sheets(summary.trees, tree)
         lists = [listing_sheet(summary, each, listed) for each in grading.lists if listed]

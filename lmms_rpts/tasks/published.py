@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
-from pydantic import BeforeValidator, ValidationError
+from pydantic import ValidationError
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import did_you_mean, shorten
-from lmms_rpts.base.schema import FieldError, Model, all_faults, wrong
+from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.schema import FieldError, Model, all_faults
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import Figure, figure_text
 from lmms_rpts.runs.run import AnyRun, of_task
@@ -34,8 +34,8 @@ FILE = "published.yml"
 OWN, PUBLISHED = "measured here", "as published"
 NOT_MEASURED = "as published, not measured here"
 
-_CELL = re.compile(r"(\d+(?:\.\d+)?)(?: ± (\d+(?:\.\d+)?))?")
-"""A printed figure, and its standard deviation over rounds: ``44.7 ± 5.0``."""
+_CELL = re.compile(r"-|(\d+(?:\.\d+)?)(?: ± (\d+(?:\.\d+)?))?")
+"""A printed figure, and its standard deviation over rounds: ``44.7 ± 5.0``; ``-``: none."""
 
 
 class Row(NamedTuple):
@@ -47,24 +47,6 @@ class Row(NamedTuple):
     source: str = ""
 
 
-def _rows(value: object) -> list[Row]:
-    """A table in CSV."""
-    if not isinstance(value, str):
-        raise wrong("a table in CSV", value)
-    found = []
-    for cells in csv.DictReader(value.splitlines(), skipinitialspace=True):
-        model, figures = cells.pop("model", None), {}
-        if not model or None in cells or None in cells.values():
-            raise FieldError(f"the row {cells} needs a model and one cell for each column")
-        for column, cell in cells.items():
-            if read := _CELL.fullmatch(cell.strip()):
-                figures[column] = Figure(float(read[1]), float(read[2]) if read[2] else None)
-            elif cell.strip() not in ("", "-"):
-                raise FieldError(f"{model}, {column}: should be 44.7 or 44.7 ± 5.0, not {cell!r}")
-        found.append(Row(model, figures))
-    return found
-
-
 class Table(Model):
     """Figures from one source that were measured in one way.
 
@@ -73,7 +55,7 @@ class Table(Model):
         date: of the source.
         protocol: how they were measured, in a few words.
         here: how a run of this package differs.
-        figures: in the file, CSV with a column ``model``; the others are named by a metric, or by
+        figures: as printed, in CSV with a column ``model``; the others are named by a metric, or by
             a metric and a value of the file's breakdown: ``accuracy spatial``.
     """
 
@@ -81,7 +63,25 @@ class Table(Model):
     date: str
     protocol: str
     here: str
-    figures: Annotated[list[Any], BeforeValidator(_rows)]
+    figures: str
+
+    def rows(self, per: float) -> Iterator[Row]:
+        """The figures of each model, divided by ``per``."""
+        for cells in csv.DictReader(self.figures.splitlines(), skipinitialspace=True):
+            model, figures = cells.pop("model", None), {}
+            if not model or None in cells or None in cells.values():
+                raise FieldError(f"figures: {cells} needs a model and one cell for each column")
+            for column, cell in cells.items():
+                read = _CELL.fullmatch(cell.strip())
+                if not read:
+                    raise FieldError(
+                        f"{model}, {column}: should be 44.7, 44.7 ± 5.0 or -, not {cell!r}"
+                    )
+                value, sd = (
+                    None if it is None else round(float(it) / per, 6) for it in read.groups()
+                )
+                figures[column] = Figure(value, sd)
+            yield Row(model, figures, self.protocol, self.source)
 
 
 class Published(Model):
@@ -98,22 +98,6 @@ class Published(Model):
     by: str = ""
     tasks: tuple[tuple[str, ...], ...] = ()
     tables: tuple[Table, ...]
-
-    def rows_of(self, table: Table) -> list[Row]:
-        """The rows of a table, with shares."""
-
-        def share(value: float | None) -> float | None:
-            return None if value is None else round(value / self.per, 6)
-
-        return [
-            Row(
-                row.model,
-                {name: Figure(share(it.value), share(it.sd)) for name, it in row.figures.items()},
-                table.protocol,
-                table.source,
-            )
-            for row in table.figures
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +143,8 @@ class Beside:
         for row in filter(lambda row: row.source, chain(*self.sections)):
             groups: dict[str, dict[str, Any]] = {}
             for name, figure in row.figures.items():
+                if figure.value is None:
+                    continue
                 metric, _, group = name.partition(" ")
                 first = {"by": self.by if group else "", "group": group, "model": row.model}
                 values = groups.setdefault(group, first)
@@ -183,11 +169,6 @@ class Beside:
         return summary.to_dict() | {"published": {"notes": self.notes, "rows": self.rows()}}
 
 
-def has_published(benchmark: Benchmark) -> bool:
-    """Whether a benchmark has published figures."""
-    return (benchmark.folder / FILE).is_file()
-
-
 def set_beside(
     benchmark: Benchmark, runs: Sequence[AnyRun], task: str | None = None
 ) -> Beside | None:
@@ -199,12 +180,12 @@ def set_beside(
     Raises:
         UserError: if its file is wrong; the message names file, table and field.
     """
-    if not has_published(benchmark):
+    path = benchmark.folder / FILE
+    if not path.is_file():
         return None
-    path, grading = benchmark.folder / FILE, grading_of(benchmark.name)
     try:
         known = Published.model_validate(yaml.safe_load(path.read_text("utf-8")))
-        columns = _columns(known, grading)
+        sections = [list(table.rows(known.per)) for table in known.tables]
     except ValidationError as error:
         raise UserError(f"{path}: {'; '.join(all_faults(error))}") from None
     except (OSError, ValueError, yaml.YAMLError) as error:
@@ -212,25 +193,13 @@ def set_beside(
     return Beside(
         title=benchmark.title,
         by=known.by,
-        columns=columns,
-        sections=[[*_own(known, grading, runs, task)], *map(known.rows_of, known.tables)],
+        columns=list(dict.fromkeys(name for row in chain(*sections) for name in row.figures)),
+        sections=[[*_own(known, grading_of(benchmark.name), runs, task)], *sections],
         notes=[
             f"{it.protocol}: {NOT_MEASURED}, from {it.source}, {it.date}. Here: {it.here}"
             for it in known.tables
         ],
     )
-
-
-def _columns(known: Published, grading: Grading) -> list[str]:
-    """The columns of all tables, which name metrics and a breakdown of the benchmark."""
-    if known.by and known.by not in grading.breakdowns:
-        raise ValueError(f"by: unknown breakdown {known.by!r}; {', '.join(grading.breakdowns)}")
-    columns = [name for table in known.tables for row in table.figures for name in row.figures]
-    names = {*grading.metrics, *grading.explained}
-    for name in (column.partition(" ")[0] for column in columns):
-        if name not in names:
-            raise ValueError(f"unknown metric {name!r}.{did_you_mean(name, names)}")
-    return list(dict.fromkeys(columns))
 
 
 def _own(
