@@ -26,7 +26,10 @@ PENDING = {
     "[rome] pretended_tools",
     "pretended_tools",
     "unfaithful_perception_rate",
+    "[rpts] relations",
     "cmmath_caption",
+    "cmmath_describe",
+    "cmmath_inputs",
     "cmmath_text",
 }
 """Names of branches that are not merged yet."""

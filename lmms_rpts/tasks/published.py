@@ -55,6 +55,7 @@ class Table(Model):
         date: of the source.
         protocol: how they were measured, in a few words.
         here: how a run of this package differs.
+        per: the printed value that is a share of 1: 100 for percent.
         figures: as printed, in CSV with a column ``model``; the others are named by a metric, or by
             a metric and a value of the file's breakdown: ``accuracy spatial``.
     """
@@ -63,9 +64,10 @@ class Table(Model):
     date: str
     protocol: str
     here: str
+    per: float = 1.0
     figures: str
 
-    def rows(self, per: float) -> Iterator[Row]:
+    def rows(self) -> Iterator[Row]:
         """The figures of each model, divided by ``per``."""
         for cells in csv.DictReader(self.figures.splitlines(), skipinitialspace=True):
             model, figures = cells.pop("model", None), {}
@@ -78,7 +80,7 @@ class Table(Model):
                         f"{model}, {column}: should be 44.7, 44.7 ± 5.0 or -, not {cell!r}"
                     )
                 value, sd = (
-                    None if it is None else round(float(it) / per, 6) for it in read.groups()
+                    None if it is None else round(float(it) / self.per, 6) for it in read.groups()
                 )
                 figures[column] = Figure(value, sd)
             yield Row(model, figures, self.protocol, self.source)
@@ -88,13 +90,11 @@ class Published(Model):
     """The published figures of a benchmark.
 
     Attributes:
-        per: the printed value that is a share of 1: 100 for percent.
         by: the breakdown whose values are in the names of columns.
         tasks: groups of tasks whose own figures belong in one row; empty: all tasks of a run.
         tables: the tables, of different sources or protocols.
     """
 
-    per: float = 1.0
     by: str = ""
     tasks: tuple[tuple[str, ...], ...] = ()
     tables: tuple[Table, ...]
@@ -120,8 +120,12 @@ class Beside:
 
     def sheet(self) -> Sheet:
         """The table for people."""
-        one = len({each.partition(" ")[0] for each in self.columns}) == 1
-        heads = [each.partition(" ")[2] or each if one else each for each in self.columns]
+        names = [each.partition(" ") for each in self.columns]
+        # One metric by groups needs no name: academic, diagrams, ...
+        one = len({metric for metric, _, group in names if group}) == 1
+        heads = [
+            group if group and one else f"{metric} {group}".strip() for metric, _, group in names
+        ]
         sections = [
             [
                 [
@@ -185,7 +189,7 @@ def set_beside(
         return None
     try:
         known = Published.model_validate(yaml.safe_load(path.read_text("utf-8")))
-        sections = [list(table.rows(known.per)) for table in known.tables]
+        sections = [list(table.rows()) for table in known.tables]
     except ValidationError as error:
         raise UserError(f"{path}: {'; '.join(all_faults(error))}") from None
     except (OSError, ValueError, yaml.YAMLError) as error:

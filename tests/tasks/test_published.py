@@ -212,7 +212,6 @@ def test_reform_eval_has_an_own_average_only_over_all_sets() -> None:
 
 
 _GOOD = {
-    "per": 100,
     "by": "subtask",
     "tables": [
         {
@@ -220,6 +219,7 @@ _GOOD = {
             "date": "d",
             "protocol": "p",
             "here": "h",
+            "per": 100,
             "figures": "model, accuracy\na, 5",
         }
     ],
