@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import shorten
@@ -64,7 +64,7 @@ class Table(Model):
     date: str
     protocol: str
     here: str
-    per: float = 1.0
+    per: float = Field(1.0, gt=0)
     figures: str
 
     def rows(self) -> Iterator[Row]:
@@ -226,9 +226,10 @@ def _own(
         for end, each in ((end, it) for end, of in [("", summary.models), *groups] for it in of):
             figures = {f"{name}{end}": figure for name, figure in each.metrics.items()}
             found.setdefault((each.task, each.model), {}).update(figures)
-        judges = sorted({str(each.judge) for run in parts for each in run.scorings})
         asked = sorted({name for run in parts for name in run.tasks if name in tasks})
         own = grading.beside(summary.models) if grading.beside else found
         for (own_task, model), of_model in own.items():
+            rounds = [run for run in parts if run.label == model] or parts
+            judges = sorted({str(each.judge) for run in rounds for each in run.scorings})
             protocol = [own_task or ", ".join(asked), f"by {', '.join(judges)}"]
             yield Row(model, of_model, "; ".join(filter(None, protocol)))

@@ -234,6 +234,7 @@ _GOOD = {
     ({"figures": "model, accuracy\na, 5, 6"}, "needs a model and one cell for each column"),
     ({"figures": 5}, "tables[0].figures should be a string, not 5"),
     ({"text": "tables: ["}, "published.yml: "),
+    ({"text": "- tables"}, "published.yml: "),
 )
 def test_a_wrong_file_is_one_message(tmp_path: Path, change: dict, message: str) -> None:
     content = json.loads(json.dumps(_GOOD))
