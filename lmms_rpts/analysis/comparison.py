@@ -289,6 +289,8 @@ def _differences(
         grading.response_metrics.values(), rows, strict=True
     ):
         known_a, known_b = ~np.isnan(one), ~np.isnan(two)
+        if metric.optional and not (known_a | known_b).any():
+            continue
         size = min(len(set(clusters[known].tolist())) for known in (known_a, known_b))
         low, high = intervals.interval(draws, size) if size > 1 else (None, None)
         if low is None and size > 1 and metric.kind != "count":

@@ -102,11 +102,16 @@ def compare(
     if one is None:  # only the metrics that are tested
         groups = [[name for name, each in metrics.items() if each.tested]]
     sections = [
-        [[*[each.label_b] * (one is None), *_figures(by_name[name])] for name in group]
+        [
+            [*[each.label_b] * (one is None), *_figures(by_name[name])]
+            for name in group
+            if name in by_name
+        ]
         for each in found
         for by_name in [{metric.metric: metric for metric in each.metrics}]
         for group in groups
     ]
+    sections = list(filter(None, sections))
     warnings = list(
         dict.fromkeys(
             said
@@ -237,10 +242,11 @@ def _figures(metric: MetricDifference) -> list[str]:
 
 def _explained(found: Sequence[Comparison], grading: Grading) -> str:
     tested = sum(metric.p is not None for each in found for metric in each.metrics)
+    shown = dict.fromkeys(metric.metric for each in found for metric in each.metrics)
     lower = [
         f"{name}: lower is better."
-        for name, each in grading.response_metrics.items()
-        if each.higher_is_better is False
+        for name in shown
+        if grading.metrics[name].higher_is_better is False
     ]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "

@@ -76,6 +76,14 @@ def summarize(
             show_default=False,
         ),
     ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="Set the figures beside the runs that papers and leaderboards printed, with "
+            "source, date and protocol. They were not measured here, and enter no mean or test.",
+        ),
+    ] = False,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -103,6 +111,7 @@ def summarize(
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
     from lmms_rpts.tasks.graded import summarize_grades
+    from lmms_rpts.tasks.published import set_beside
     from lmms_rpts.tasks.sheets import explanation, listing_sheet, summary_sheets
 
     files = check_suffixes(output, _SUFFIXES)
@@ -138,18 +147,23 @@ def summarize(
             notes = [explanation(summary, sheets)]
             notes += map(grading.sentence, summary.models) if grading.sentence else []
             judges = _judges(there[name], task, known)
+            beside = set_beside(get_benchmark(name), there[name], task) if published else None
+        if published and beside is None:
+            fail(f"{titles[name]} does not support --published")
         if tree and grading.tree_sheets:
             sheets += grading.tree_sheets(summary.trees, tree)
         lists = [listing_sheet(summary, each, listed) for each in grading.lists if listed]
         Output(
             [
                 *sheets,
+                *([beside.sheet()] if beside else []),
                 *map(Line, notes),
+                *(Line(said, "Published") for said in (beside.notes if beside else ())),
                 *(Line(said, "Note") for said in summary.warnings),
                 *(Line(said, "Judge") for said in judges),
             ],
-            summary.frame,
-            summary.to_dict,
+            partial(beside.frame, summary) if beside else summary.frame,
+            partial(beside.to_dict, summary) if beside else summary.to_dict,
             draw=partial(_plot, summary, metric or next(iter(grading.metrics))),
             details=[sheet for sheet in lists if sheet],
         ).deliver(files)

@@ -322,6 +322,8 @@ class Grading:
         sentence: a sentence about each model below the tables.
         sheets: further tables of the models, after the first.
         numbers: the values of these tables, by name, for JSON.
+        beside: the figures of models that stand beside published ones, by column, for a protocol
+            and a model; None: the metrics.
         lists: individual answers to list, by option.
         tree: a tree of a subject's runs.
         tree_sheets: tables of trees, down to a level.
@@ -348,6 +350,9 @@ class Grading:
     sentence: Callable[[Figures], str] | None = None
     sheets: Callable[[Sequence[Figures]], Iterable[Sheet]] | None = None
     numbers: Callable[[Sequence[Figures]], Mapping[str, Any]] | None = None
+    beside: Callable[[Sequence[Figures]], Mapping[tuple[str, str], Mapping[str, Figure]]] | None = (
+        None
+    )
     lists: Mapping[str, Listing] = field(default_factory=dict)
     tree: Callable[[Subject, Sequence[AnyRun]], Any] | None = None
     tree_sheets: Callable[[Sequence[Any], int], Iterable[Sheet]] | None = None
@@ -362,9 +367,15 @@ class Grading:
     @property
     def groups(self) -> Mapping[str, Sequence[str]]:
         """The names of the metrics by the title of their group."""
+        return self.groups_in([])
+
+    def groups_in(self, figures: Iterable[Any]) -> Mapping[str, Sequence[str]]:
+        """The same without optional metrics of which none of these ``metrics`` has a value."""
+        figures = list(figures)
         found: dict[str, list[str]] = {}
         for name, each in self.metrics.items():
-            if each.group:
+            there = any(one.metrics[name].value is not None for one in figures)
+            if each.group and (there or not each.optional or not figures):
                 found.setdefault(each.group, []).append(name)
         return found
 

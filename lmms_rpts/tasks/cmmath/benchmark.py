@@ -75,6 +75,7 @@ BENCHMARK = Benchmark(
     verifiers={"cmmath": f"{_HERE}.verifier:CmmathVerifier"},
     record=f"{_HERE}.record:CmmathRecord",
     grades=f"{_HERE}.record:GRADING",
+    answers=f"{_HERE}.filter:ANSWERS",
     request_kinds=REQUEST_KINDS,
     scored={"cmmath_rpts": ()},
     documents=f"{_HERE}.reasoning:read_documents",

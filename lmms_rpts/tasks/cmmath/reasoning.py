@@ -163,8 +163,7 @@ class CmmathTransformFilter(TransformFilter):
 
     def reading(self) -> Reading:
         """How solutions are read."""
-        plain = super().reading()
-        return SolutionReading(plain.mode, plain.can_ask, plain.prompts)
+        return self.read_as(SolutionReading)
 
     def gold_faults(self, doc: Doc) -> Iterator[str]:
         """No faults: the rules of CMMaTH accept any reference."""

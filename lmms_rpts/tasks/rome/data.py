@@ -246,6 +246,7 @@ def __getattr__(name: str) -> Any:
     return DATA.metadata(questions) | {
         "grader": rome.grader,
         "consistency": rome.consistency,
+        **({"pretended_tools": True} if rome.pretended_tools else {}),
         "judge": settings.judge if rome.asks_judge(subtask) else None,
     }
 
@@ -263,7 +264,7 @@ def check_rome(*subtasks: str) -> None:
 
     rome = RomeSettings.load()
     if any(map(rome.asks_judge, subtasks)):
-        needed_judge(load_settings(), rome, "consistency")
+        needed_judge(load_settings(), rome, rome.questions)
     RomeAnswerFilter()  # filters check their settings when created
     found = DATA.load()
     there = _by_subtask(found)
