@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from lmms_rpts import __version__
-from lmms_rpts.analysis.dataframes import ExportError, typed, write_frame
+from lmms_rpts.analysis.dataframes import ExportError, response_cells, typed, write_frame
 from lmms_rpts.analysis.validity import validity_lines, validity_notes
 from lmms_rpts.base.escaping import escape_markdown, listed, markdown_table, storable
 from lmms_rpts.base.files import draft_of
@@ -61,34 +61,26 @@ def training_frame(
     """
     counts: Counter[str] = Counter()
     rows = []
-    for label, record in ((run.label, each) for run in runs for each in run.responses):
-        scored = [
-            (at, step, step.score) for at, step in enumerate(record.steps) if step.score is not None
-        ]
-        labels = [score >= threshold for _, _, score in scored]
+    for run, record in ((one, each) for one in runs for each in one.responses):
+        scored = [at for at, step in enumerate(record.steps) if step.score is not None]
+        scores = [record.steps[at].score for at in scored]
+        labels = [score >= threshold for score in scores]
         counts["responses"] += 1
         counts["steps left out: no score"] += len(record.steps) - len(scored)
         counts["steps labelled right"] += sum(labels)
         counts["steps labelled wrong"] += len(labels) - sum(labels)
-        counts["of these scored without asking the judge"] += sum(
-            step.note is not None for _, step, _ in scored
-        )
+        unasked = sum(record.steps[at].note is not None for at in scored)
+        counts["of these scored without asking the judge"] += unasked
         if scored:
             row = {
                 "prompt": prompt_of(record.instance),
-                "completions": [storable(record.chain[at]) for at, _, _ in scored],
+                "completions": [storable(record.chain[at]) for at in scored],
                 "labels": labels,
-                "scores": [score for _, _, score in scored],
-                "steps": [at for at, _, _ in scored],
+                "scores": scores,
+                "steps": scored,
                 "images": "\n".join(record.instance.visual_clue),
-                "run": label,
-                "task": record.instance.task,
-                "id": record.instance.id,
-                "language": record.instance.language,
-                "judge": record.settings.judge,
-                "repeat": record.repeat,
             }
-            rows.append(row)
+            rows.append(response_cells(run, record) | row)
     return typed(rows, TRL_TYPES), counts
 
 
@@ -145,6 +137,10 @@ def dataset_card(
     }
     scored = [run for run in runs if isinstance(run.responses[0], RptsRecord)]
     known = validity_lines(validity_notes(scored, files)) or [_NO_VALIDITY]
+    settings: dict[str, dict[str, None]] = {}  # each with all of its values
+    for scoring in chain.from_iterable(run.scorings for run in runs):
+        for name, value in scoring.model_dump(mode="json", by_alias=True).items():
+            settings.setdefault(name, {})[str(value)] = None
     label = {"a step is right from this score on": threshold} if trl else {}
     lines = [
         f"---\n{yaml.safe_dump(front, sort_keys=False)}---",
@@ -152,7 +148,8 @@ def dataset_card(
         f"Responses of {_text(listed(dict.fromkeys(run.model or run.label for run in runs)))}, "
         f"exported by lmms-rpts {__version__}; its docs/export.md describes the columns. "
         "Responses, and scores by a model, are outputs of these models, whose terms apply.",
-        _table(("what", "value"), ({**facts, **label, **_settings(runs)}).items()),
+        _table(("what", "value"), {**facts, **label}.items()),
+        _table(("setting", "value"), ((name, ", ".join(each)) for name, each in settings.items())),
         "The score of a step says whether its conclusion follows from the premises that it cites, "
         "or agrees with what is known of the image; not whether its premises are right.",
         *map(_text, known),
@@ -168,15 +165,6 @@ def _text(value: object) -> str:
 
 def _table(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     return "\n".join(markdown_table(heads, [list(map(_text, cells)) for cells in rows]))
-
-
-def _settings(runs: Iterable[AnyRun]) -> Mapping[str, str]:
-    """The settings that scores depend on, each with all of its values."""
-    found: dict[str, dict[str, None]] = {}
-    for scoring in chain.from_iterable(run.scorings for run in runs):
-        for name, value in scoring.model_dump(mode="json", by_alias=True).items():
-            found.setdefault(name, {})[str(value)] = None
-    return {name: ", ".join(values) for name, values in found.items()}
 
 
 def _source_of(task: str) -> tuple[str, str]:
