@@ -404,7 +404,9 @@ def test_the_tree_and_the_steps(opened: Opened, browser: Any, runs: Path, tmp_pa
     root = card.locator("article.judged.root")
     root.locator("summary").click()
     expect(root.locator("pre.reply")).to_have_text("Score: 0.2")
-    expect(root).to_contain_text("Does the evidence lead to Conclusion 3, and that to the final answer?")
+    expect(root).to_contain_text(
+        "Does the evidence lead to Conclusion 3, and that to the final answer?"
+    )
     expect(root.locator("li")).to_have_count(0)
     other = article.locator(".card.run").nth(1)
     expect(other.locator(".differs")).to_have_count(0)
