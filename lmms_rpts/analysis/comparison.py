@@ -209,6 +209,24 @@ def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[
     Raises:
         RunError: with the values that there are.
     """
+    first, second = (
+        replace(part, label=value, path=("", "")) for value, part in _parts(run, by, grading, 2)
+    )
+    return first, second
+
+
+def part_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> RunOf[R]:
+    """The part of a run with one value of a breakdown, such as ``relation=guided``.
+
+    Raises:
+        RunError: with the values that there are.
+    """
+    ((_, part),) = _parts(run, by, grading, 1)
+    return part
+
+
+def _parts(run: RunOf[R], by: str, grading: Grading, count: int) -> list[tuple[str, RunOf[R]]]:
+    """The parts of a run with this number of values of a breakdown, by value."""
     name, _, chosen = by.partition("=")
     if name not in grading.breakdowns:
         raise RunError(f"Unknown field {name!r}; fields: {', '.join(grading.breakdowns)}")
@@ -218,15 +236,13 @@ def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[
             if value is not None:
                 found.setdefault(value, []).append(record)
     values = chosen.split(",") if chosen else list(found)
-    if len(values) != 2 or not {*values} <= {*found}:
+    if len(values) != count or not {*values} <= {*found}:
+        parts, choose = ("two parts", "two") if count == 2 else ("one part", "one")
         raise RunError(
-            f"{run.label}: {by!r} does not give two parts; values of {name}: "
-            f"{listed(found) or 'none'}. Choose two of them: {name}=A,B"
+            f"{run.label}: {by!r} does not give {parts}; values of {name}: "
+            f"{listed(found) or 'none'}. Choose {choose} of them: {name}={'A,B'[: 2 * count - 1]}"
         )
-    first, second = (
-        replace(run, label=value, responses=tuple(found[value]), path=("", "")) for value in values
-    )
-    return first, second
+    return [(value, replace(run, responses=tuple(found[value]))) for value in values]
 
 
 def _keys(grading: Grading) -> list[Callable[[Any], Key]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 from statistics import fmean
 
@@ -14,6 +15,7 @@ from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.rpts_eval.relations import relation_notes
 
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
 """Metrics that need no judge."""
@@ -84,7 +86,7 @@ GRADING = Grading(
     # ``comparable`` follows from the judge.
     settings=tuple(name for name in Scoring.model_fields if name != "comparable"),
     asked={"whether the evidence leads to the answer (rpts_guarded)": _root_error},
-    notes=undecided_notes,
+    notes=lambda run: chain(undecided_notes(run), relation_notes(run)),
     columns=("rpts", "rpts_guarded", "accuracy", "right_for_wrong_reason", "judge_coverage"),
     best=best,
     display=Display(
