@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lmms_rpts.base.escaping import did_you_mean, shorten
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.runs.rating_file import RatedItem, RatedRow, read_rating_file
+from lmms_rpts.judging import JudgeConfigurationError, backends_of, find_judges, open_engine
+from lmms_rpts.judging.parsers import parse_relation, stated_reason
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.runs.rating_file import RatedItem, RatedRow, What, read_rating_file
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.rpts_eval.benchmark import RELATION
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
@@ -170,20 +175,39 @@ LONGEST_TEXT = 20_000
 _BROKEN, _SOUND, _UNSCORED = "broken", "sound", "unscored"
 
 
+class Proposal(NamedTuple):
+    """A judge's proposal of a relation: the label, and the judge's reason."""
+
+    relation: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class RatingSample:
-    """Whole responses to rate, in an order that reveals nothing about their scores.
+    """What to rate, in an order that reveals nothing about scores.
 
-    ``too_long``: number of responses left out because a text is too long.
+    Attributes:
+        responses: whole responses; for relations one response per document, for its instance.
+        too_long: number of responses left out because a text is too long.
+        what: their steps; ``overall``: also each as a whole; ``relation``: only the relation of
+            images and texts.
+        proposals: the judge's proposals of relations, by document.
+        failures: why a document has no proposal, if they were requested.
     """
 
     responses: tuple[RptsRecord, ...]
     too_long: int
+    what: What = "step"
+    proposals: Mapping[tuple[str, int], Proposal] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
 
     @property
     def steps(self) -> int:
-        """Number of steps to rate."""
-        return sum(len(rated_steps(each)) for each in self.responses)
+        """Number of questions to raters."""
+        if self.what == "relation":
+            return len(self.responses)
+        steps = sum(len(rated_steps(each)) for each in self.responses)
+        return steps + (len(self.responses) if self.what == "overall" else 0)
 
 
 def rated_steps(response: RptsRecord) -> tuple[int, ...]:
@@ -191,7 +215,7 @@ def rated_steps(response: RptsRecord) -> tuple[int, ...]:
     return tuple(at for at, step in enumerate(response.steps) if step.questions)
 
 
-def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
+def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = False) -> RatingSample:
     """Sample whole responses until they have ``steps`` steps to rate, or none are left.
 
     Tasks and languages alternate, and within each, responses that the judge found broken and
@@ -220,7 +244,57 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
         taken.append(response)
         count += len(rated_steps(response))
     generator.shuffle(taken)
-    return RatingSample(tuple(taken), len(rated) - len(short))
+    what: What = "overall" if overall else "step"
+    return RatingSample(tuple(taken), len(rated) - len(short), what)
+
+
+def draw_documents(run: Run, most: int | None = None, seed: int = 0) -> RatingSample:
+    """Sample documents whose relation is to be labelled, all by default.
+
+    A document and its translation are one: the first task in the order of names has it.
+    """
+    firsts = {each.instance.cluster: each for each in reversed(run.responses)}
+    short = [each for each in firsts.values() if _longest_text(each) <= LONGEST_TEXT]
+    random.Random(seed).shuffle(short)
+    return RatingSample(tuple(short[:most]), len(firsts) - len(short), "relation")
+
+
+def with_proposals(sample: RatingSample, judge: str) -> RatingSample:
+    """A sample with a judge's proposals: one request per document that has gold reasoning.
+
+    The judge reads the gold reasoning in place of the images. Replies are cached.
+
+    Raises:
+        JudgeConfigurationError: if the judge cannot be used, or writes no text.
+    """
+    settings = load_settings()
+    find_judges(judge, settings)
+    if not any(each.writes for each in backends_of(judge)):
+        raise JudgeConfigurationError(f"The judge {judge!r} writes no text: choose another one")
+    prompts = Prompts(settings.prompts)
+    instances = [each.instance for each in sample.responses if each.instance.reasoning]
+    requests = [
+        prompts.request(
+            RELATION.name,
+            each.language,
+            parse=parse_relation,
+            statement=each.statement,
+            context=each.context,
+            clues=each.textual_clue,
+            reasoning=each.reasoning,
+        )
+        for each in instances
+    ]
+    with open_engine(judge, concurrency=settings.concurrency, cache_dir=settings.cache) as engine:
+        verdicts = dict(zip((each.key for each in instances), engine.run(requests), strict=True))
+    failed = [each.error for each in verdicts.values() if each.error]
+    failed += ["it has no gold reasoning"] * (len(sample.responses) - len(instances))
+    proposals = {
+        key: Proposal(str(each.value), stated_reason(each.text or ""))
+        for key, each in verdicts.items()
+        if not each.error
+    }
+    return replace(sample, proposals=proposals, failures=tuple(failed))
 
 
 def _in_turn(responses: Sequence[RptsRecord], generator: random.Random) -> Iterator[RptsRecord]:
