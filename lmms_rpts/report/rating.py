@@ -110,7 +110,7 @@ def _response(response: RptsRecord, what: What) -> dict[str, Any]:
         _step(step, at in rated, len(instance.visual_clue))
         for at, step in enumerate(response.steps)
     ]
-    whole = {"kind": what, "cites": [], "premises": [], "conclusion": ""}
+    whole: dict[str, Any] = {"kind": what, "cites": [], "premises": [], "conclusion": ""}
     return {name: getattr(instance, name) for name in place} | {
         "repeat": 0 if what == "relation" else response.repeat,
         "asked": "Statement" if instance.is_statement else "Question",

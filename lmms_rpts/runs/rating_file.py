@@ -165,7 +165,8 @@ def _read(path: Path) -> Iterator[Rating]:
         rated = row.parse(RatedRow, _COLUMNS)
         if rated.step is None and ("step" in columns or not of_documents):
             raise RunError(str(row.error("step is missing", _COLUMNS)))
-        for what in ["step"] if "step" in columns else of_documents:
+        whats: list[What] = ["step"] if "step" in columns else of_documents
+        for what in whats:
             answer = getattr(rated, "score" if what == "step" else what)
             yield Rating(row.where, what, rated, answer, rated.rater)
 

@@ -60,6 +60,29 @@ def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
     return found
 
 
+def nominal_statistics(one: Indices, two: Indices, weights: Floats) -> Floats:
+    """Agreement of two sets of n labels under each of k weightings: (k, 2).
+
+    The share of equal labels, and Cohen's kappa (Cohen 1960); NaN without weight, the kappa also
+    if only one label occurs.
+
+    Args:
+        one: (n,), labels from 0; -1: no label, the item does not count. ``two``: likewise.
+        weights: (k, n).
+    """
+    known = weights * ((one >= 0) & (two >= 0))
+    total = known.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        equal = known @ (one == two) / total
+        chance = sum(
+            (known @ (one == label)) * (known @ (two == label)) / total**2
+            for label in range(1 + max(one.max(initial=-1), two.max(initial=-1)))
+        )
+        kappa = np.where(chance < 1, (equal - chance) / (1 - chance), np.nan)
+    found: Floats = np.column_stack([equal, kappa])
+    return found
+
+
 def estimate_groups(
     scores: Floats, others: Floats, documents: Indices, groups: Sequence[Indices], resamples: int
 ) -> list[dict[str, Estimate]]:

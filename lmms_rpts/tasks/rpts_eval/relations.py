@@ -45,8 +45,9 @@ class RelationLabels:
 
     def relation(self, instance: RptsInstance) -> Relation | None:
         """The label of most labellers; None without labels, or if several have most votes."""
-        (first, votes), *others = Counter(self.of(instance).values()).most_common() or [(None, 0)]
-        return None if any(each == votes for _, each in others) else first
+        votes = Counter(self.of(instance).values()).most_common(2)
+        divided = len(votes) == 2 and votes[0][1] == votes[1][1]
+        return votes[0][0] if votes and not divided else None
 
     def labelled(self, record: RptsRecord) -> RptsRecord:
         """The record with the label of its document, if there is one."""
