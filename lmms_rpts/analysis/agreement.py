@@ -127,18 +127,17 @@ class Agreement:
 
     def frame(self) -> pd.DataFrame:
         """One row per group: its counts, and each statistic with ``_low`` and ``_high``."""
-        import pandas as pd
+        return Measured((), {"": self.rows}, ()).frame()
 
-        rows = [
-            _columns(
-                {"group": each.group, "steps": each.steps, "responses": each.responses}
-                | {"documents": each.mae.n}
-                | {name: getattr(each, name) for name in STATISTICS}
-            )
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per group: its counts and statistics."""
+        return [
+            {"group": each.group, "steps": each.steps, "responses": each.responses}
+            | {"documents": each.mae.n}
+            | {name: getattr(each, name) for name in STATISTICS}
             for each in self.groups
         ]
-        frame: pd.DataFrame = pd.DataFrame(rows)
-        return frame
 
 
 def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES) -> Agreement:

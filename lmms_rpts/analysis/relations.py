@@ -27,7 +27,7 @@ def agreement_on_relations(run: Run, labels: RelationLabels) -> Measured:
         RunError: if no document of the run has two labels.
     """
     instances = {each.instance.cluster: each.instance for each in run.responses}
-    blind = [labels.of(each, blind=True) for each in instances.values()]
+    blind = [labels.of(each, first=True) for each in instances.values()]
     people = sorted({name for each in blind for name in each} - {PROPOSAL})
     codes = {
         name: np.array([RELATIONS.index(each[name]) if name in each else -1 for each in blind])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, Measured, StepPair
     from lmms_rpts.tasks.rpts_eval.runs import Run
 
-_TITLES = {"mae": "MAE", "mae_from_first": "MAE - first", "spearman": "Spearman"}
+_TITLES = {
+    "group": "kind of step",
+    "mae": "MAE",
+    "mae_from_first": "MAE - first",
+    "spearman": "Spearman",
+}
 _SUFFIXES = (".csv", ".json", ".md")
 _CONCLUSION, _REPLY = 80, 120
-_HEADS = ("kind of step", "steps", "responses", "MAE", "Spearman", "kappa", "bias")
 
 
 def agreement(
@@ -131,13 +135,15 @@ def _output(found: Agreement | Measured, worst: int = 0) -> Output:
 
 
 def _tables(found: Measured) -> list[Block]:
-    sheets = []
-    for title, rows in found.tables.items():
-        texts = [name for name, cell in rows[0].items() if isinstance(cell, str)]
-        heads = [_TITLES.get(name, name.replace("_", " ")) for name in rows[0]]
-        cells = [[_cell(f"{row[texts[0]]} {name}", row[name]) for name in row] for row in rows]
-        sheets.append(Sheet(title, heads, len(texts), [cells]))
+    sheets = [_sheet(title, rows) for title, rows in found.tables.items()]
     return [*map(Line, found.lines), *sheets, *map(Line, found.notes)]
+
+
+def _sheet(title: str, rows: Sequence[Mapping[str, Any]]) -> Sheet:
+    texts = [name for name, cell in rows[0].items() if isinstance(cell, str)]
+    heads = [_TITLES.get(name, name.replace("_", " ")) for name in rows[0]]
+    cells = [[_cell(f"{row[texts[0]]} {name}", row[name]) for name in row] for row in rows]
+    return Sheet(title, heads, len(texts), [cells])
 
 
 def _cell(name: str, cell: Any) -> str:
@@ -170,21 +176,8 @@ def _blocks(found: Agreement, worst: int) -> list[Block]:
             f"Note: only {compared:,} of {compared + lost:,} steps are compared. The others are "
             "left out for the reasons below."
         )
-    rows = [
-        [
-            each.group,
-            f"{each.steps:,}",
-            f"{each.responses:,}",
-            *(interval(one, ".3f", ".2f") for one in (each.mae, each.spearman, each.kappa)),
-            interval(each.bias, "+.3f", "+.2f"),
-        ]
-        for each in found.groups
-    ]
-    blocks: list[Block] = [
-        *map(Line, lines),
-        Sheet("", _HEADS, 1, [rows]),
-        *map(Line, _remarks(found)),
-    ]
+    rows = [{name: cell for name, cell in row.items() if name != "documents"} for row in found.rows]
+    blocks: list[Block] = [*map(Line, lines), _sheet("", rows), *map(Line, _remarks(found))]
     if pairs := found.worst(worst):
         heads = ["id", "conclusion", "judge's reply", "step", *found.names]
         steps = [_worst_row(pair) for pair in pairs]

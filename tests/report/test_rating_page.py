@@ -520,7 +520,7 @@ def test_labels_of_relations(browser: Any, tmp_path: Path) -> None:
     instances = {each.instance.key: each.instance for each in sample.responses}
     assert [labels.relation(instances[key]) for key in keys] == [each[0] for each in wanted]
     # Agreement with the judge is that of labels given before its proposal was seen.
-    assert labels.of(instances[second], blind=True) == {"Ann": "adversarial", PROPOSAL: "guided"}
+    assert labels.of(instances[second], first=True) == {"Ann": "adversarial", PROPOSAL: "guided"}
 
 
 def test_scores_of_whole_responses(browser: Any, tmp_path: Path) -> None:

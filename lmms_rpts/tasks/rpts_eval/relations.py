@@ -25,23 +25,19 @@ class RelationLabels:
     """The labels of files, by document and labeller.
 
     Attributes:
-        place: the file or folder.
-        labels: by key of a document, see ``_keys``; the labels that people gave before they saw
-            the judge's proposal are in ``blind``, and the proposals there as those of `PROPOSAL`.
+        place: the first file or folder.
+        labels: by task and id or number of a document: each labeller's label, and the one before
+            the judge's proposal was shown. The proposal itself is only such a first label.
     """
 
     place: Path
-    labels: Mapping[tuple[str, str | int], Mapping[str, Relation]]
-    blind: Mapping[tuple[str, str | int], Mapping[str, Relation]]
+    labels: Mapping[tuple[str, str | int], Mapping[str, tuple[Relation | None, Relation]]]
 
-    def of(self, instance: RptsInstance, blind: bool = False) -> dict[str, Relation]:
-        """The labels of a document by labeller; a document and its translation share them."""
-        family, own_id = instance.cluster
-        keys = ((family, own_id), ("", own_id), instance.key, ("", instance.doc_id))
-        found: dict[str, Relation] = {}
-        for key in keys:
-            found |= (self.blind if blind else self.labels).get(key, {})
-        return found
+    def of(self, instance: RptsInstance, first: bool = False) -> dict[str, Relation]:
+        """The labels of a document, or the first ones, by labeller; translations share them."""
+        keys = (instance.cluster, ("", instance.id), instance.key, ("", instance.doc_id))
+        pairs = [pair for key in keys for pair in self.labels.get(key, {}).items()]
+        return {name: label for name, both in pairs if (label := both[first])}
 
     def relation(self, instance: RptsInstance) -> Relation | None:
         """The label of most labellers; None without labels, or if several have most votes."""
@@ -67,36 +63,35 @@ def read_relations(*places: Path) -> RelationLabels:
         RunError: with the file, the line and the problem; also if there is no label, or if one
             person gave a document two.
     """
-    labels: dict[Any, dict[str, Relation]] = {}
-    blind: dict[Any, dict[str, Relation]] = {}
+    labels: dict[Any, dict[str, tuple[Relation | None, Relation]]] = {}
     for path in (file for place in places for file in row_files(place)):
         for each in read_rating_file(path):
             if each.what != "relation":
                 continue
             row = each.source
-            key: tuple[str, str | int | None] = (row.task, row.doc_id)
-            if row.id:
-                key = cluster_of(row.task, row.id)
-            elif row.doc_id is None:
+            if not row.id and row.doc_id is None:
                 raise RunError(f"{each.where}: doc_id and id are missing: one of them is needed")
-            if isinstance(row, RatedItem) and row.proposal:
-                blind.setdefault(key, {})[PROPOSAL] = row.proposal
+            key = cluster_of(row.task, row.id) if row.id else (row.task, row.doc_id)
+            of_document, first = labels.setdefault(key, {}), None
+            if isinstance(row, RatedItem):
+                first = row.first
+                if row.proposal:
+                    of_document[PROPOSAL] = None, row.proposal
             if each.answer is None:
                 continue
             name = each.rater or path.name
-            if labels.setdefault(key, {}).setdefault(name, each.answer) != each.answer:
+            label, _ = of_document.setdefault(name, (each.answer, first or each.answer))
+            if label != each.answer:
                 raise RunError(
                     f"{each.where}: {shorten(name)!r} labelled this document {each.answer} here, "
-                    f"but {labels[key][name]} before"
+                    f"but {label} before"
                 )
-            first = row.first if isinstance(row, RatedItem) else None
-            blind.setdefault(key, {})[name] = first or each.answer
-    if not labels:
+    if not any(label for found in labels.values() for label, _ in found.values()):
         raise RunError(
             f"{', '.join(map(str, places))}: no relation is labelled. Label some with the page of "
             "lmms-rpts rate --relations"
         )
-    return RelationLabels(places[0], labels, blind)
+    return RelationLabels(places[0], labels)
 
 
 def label_runs(runs: Sequence[RunOf[RptsRecord]]) -> list[RunOf[RptsRecord]]:
