@@ -143,6 +143,12 @@ def test_several_judges_on_the_steps_that_all_scored(tmp_path: Path) -> None:
     assert [row["mae"].value for row in table] == pytest.approx([0.15, 0.5, 0])
     assert table[0]["mae_from_first"] is None
     assert [row["mae_from_first"].value for row in table[1:]] == pytest.approx([0.35, -0.15])
+    records = {0: make_record([1.0], doc=make_doc(id=0), steps=["Image0 -> Else."])}
+    records[1] = make_record([0.5], doc=make_doc(id=1), steps=["Image0 ->  A. "])
+    write_run(tmp_path / "e", records)
+    found = agreement_of_several([runs[0], read_run(tmp_path / "e")], read_ratings(rated, runs[0]))
+    assert [each.doc_id for each in found[1].pairs] == [1]  # white space does not count
+    assert found[1].left_out["different conclusion"] == 1
     other = run_of(tmp_path / "d", {7: [0.5, 0.5]}, "openai:d")
     with pytest.raises(RunError, match=r"nothing to compare with .*not in this run: 4"):
         agreement_of_several([runs[0], other], read_ratings(rated, runs[0]))
