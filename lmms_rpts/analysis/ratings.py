@@ -15,7 +15,6 @@ from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging import JudgeConfigurationError, backends_of, find_judges, open_engine
 from lmms_rpts.judging.parsers import parse_relation, stated_reason
-from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.rating_file import RatedItem, RatedRow, What, read_rating_file
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.rpts_eval.benchmark import RELATION
@@ -267,6 +266,8 @@ def with_proposals(sample: RatingSample, judge: str) -> RatingSample:
     Raises:
         JudgeConfigurationError: if the judge cannot be used, or writes no text.
     """
+    from lmms_rpts.judging.prompts import Prompts  # imports jinja2
+
     settings = load_settings()
     find_judges(judge, settings)
     if not any(each.writes for each in backends_of(judge)):

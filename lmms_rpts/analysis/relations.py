@@ -69,8 +69,8 @@ def agreement_on_relations(run: Run, labels: RelationLabels) -> Measured:
     found = ", ".join(f"{final[each]} {each}" for each in RELATIONS)
     return Measured(
         (
-            f"{run.label}: of {len(blind)} documents {found}, {divided} undecided (as many "
-            "labels for one relation as for another).",
+            f"{run.label}: {sum(map(bool, blind))} of {len(blind)} documents have labels: {found}, "
+            f"{divided} undecided (as many labels for one relation as for another).",
         ),
         {"": rows},
         (

@@ -190,7 +190,10 @@ def test_labellers_and_the_judge(tmp_path: Path) -> None:
     labels = [(0, "guided"), (1, "guided"), (2, "guided"), (3, "independent")]
     bob = table_of(tmp_path / "bob.csv", "id,relation", labels)
     found = agreement_on_relations(run, read_relations(ann, bob))
-    assert "of 4 documents 1 guided, 0 adversarial, 1 independent, 2 undecided" in found.lines[0]
+    assert (
+        "4 of 4 documents have labels: 1 guided, 0 adversarial, 1 independent, 2 undecided"
+        in found.lines[0]
+    )
     rows = {(row["labeller"], row["other"]): row for row in found.tables[""]}
     assert {pair: row["documents"] for pair, row in rows.items()} == {
         ("Ann", "bob.csv"): 3,
