@@ -266,7 +266,7 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
         if entry is None:
             raise ResponsesError(f"{row.where} {row.fault or 'has no question_id, or no answer'}")
         known = models.setdefault(entry.get("model", ""), {})
-        known.setdefault(str(entry["id"]), []).extend(_responses(entry, row.where))
+        known.setdefault(str(entry["id"]), []).extend(responses_of(entry, row.where))
     ids = list(dict.fromkeys(own_id for known in models.values() for own_id in known))
     found: dict[str, list[Path]] = {}
     for number, (model, known) in enumerate(models.items()):
