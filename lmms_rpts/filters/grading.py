@@ -261,7 +261,19 @@ def report_failed(entries: Iterable[Any], what: str) -> None:
         logger.warning("{} of {} {}; first: {}", len(failed), len(asked), what, failed[0])
 
 
-def needed_judge(settings: Settings, table: Any, extra: str, default: str | None = None) -> str:
+def report_thinking(said: Iterable[Mapping[str, Any]]) -> None:
+    """Log how many questions about the thinking failed; ``said``: their entries by name."""
+    said = list(said)
+    for name, what in (
+        ("consistency", "answers could not be compared with their thinking"),
+        ("pretended_tools", "thinkings could not be searched for pretended tools"),
+    ):
+        report_failed((each.get(name) for each in said), what)
+
+
+def needed_judge(
+    settings: Settings, table: Any, extra: Sequence[str], default: str | None = None
+) -> str:
     """The configured judge, after a check that it can write text.
 
     ``none`` is allowed: responses are then ungraded and can be graded later.
@@ -269,22 +281,24 @@ def needed_judge(settings: Settings, table: Any, extra: str, default: str | None
     Args:
         settings: settings of the run.
         table: settings of the benchmark that require a judge: ``grader`` other than ``rule``, or
-            a flag.
-        extra: name of this flag.
+            flags.
+        extra: the names of the flags that are set.
         default: the judge if LMMS_RPTS_JUDGE is not set.
 
     Raises:
         JudgeConfigurationError: the message says what to set.
     """
-    grader, flag = f"{table.TABLE.upper()}_GRADER=", f"[{table.TABLE}] {extra} = "
-    need = f"{flag}true" if getattr(table, extra) else f"{grader}{table.grader}"
+    grader = f"{table.TABLE.upper()}_GRADER="
+    flags = [f"[{table.TABLE}] {name} = " for name in extra]
+    need = f"{flags[0]}true" if flags else f"{grader}{table.grader}"
     judge = settings.judge or default
     if judge is None:
         raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
     find_judges(judge, settings)
     if judge != NO_JUDGE and not any(each.writes for each in backends_of(judge)):
+        off = ", ".join([f"{grader}rule", *(f"{flag}false" for flag in flags)])
         raise JudgeConfigurationError(
             f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
-            f"LMMS_RPTS_JUDGE, or grade answers by rules ({grader}rule, {flag}false)"
+            f"LMMS_RPTS_JUDGE, or grade answers by rules ({off})"
         )
     return judge

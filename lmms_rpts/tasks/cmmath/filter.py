@@ -80,6 +80,7 @@ class CmmathGradeFilter(GradingFilter):
         "category": OPTIONAL_TEXT,
         "grade_id": OPTIONAL_WHOLE,
         "grade_group": OPTIONAL_WHOLE,
+        "caption": OPTIONAL_TEXT,
     }
     ORDER = "use cmmath_grade alone"
     RECORD = CmmathRecord
@@ -92,7 +93,7 @@ class CmmathGradeFilter(GradingFilter):
         """The judge that may be asked; ``none`` if there is nothing to ask."""
         if not self.cmmath.asks_judge:
             return NO_JUDGE
-        return needed_judge(self.settings, self.cmmath, "errors", default)
+        return needed_judge(self.settings, self.cmmath, ["errors"] * self.cmmath.errors, default)
 
     def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
         """The grade by rules, which may leave an answer undecided."""
