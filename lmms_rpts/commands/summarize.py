@@ -88,7 +88,8 @@ def summarize(
         str | None,
         typer.Option(
             "--metric",
-            help="Metric on the vertical axis of the scatter plot. Default: the benchmark's first.",
+            help="Metric on the vertical axis of the scatter plot. Default: the benchmark's first. "
+            "ssr: the share of knowledge points mastered over all thresholds (CMMaTH).",
         ),
     ] = None,
     output: Annotated[
@@ -96,7 +97,7 @@ def summarize(
         outputs(
             "Write a file: .md or .tex (booktabs) with the shown tables, .csv with all metrics, "
             ".json with everything, or .svg, .png or .pdf with a scatter plot of score against "
-            "tokens (needs matplotlib)."
+            "tokens, or the curves of --metric (needs matplotlib)."
         ),
     ] = None,
     validity: Validities = None,
@@ -137,8 +138,9 @@ def summarize(
             fail(f"{titles[name]} does not support --{lacking[0]}")
     heads = list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(",")))))
     for name, grading in of.items():
-        if metric is not None and metric not in grading.metrics:
-            fail(f"Unknown metric {metric!r}; metrics: {', '.join(grading.metrics)}")
+        if metric is not None and metric not in {*grading.metrics, *grading.curves}:
+            known_metrics = ", ".join((*grading.metrics, *grading.curves))
+            fail(f"Unknown metric {metric!r}; metrics: {known_metrics}")
         with Console(stderr=True).status("Computing intervals ..."):
             summary = summarize_grades(grading, there[name], by or (), task)
             sheets = summary_sheets(summary, heads, every)
@@ -162,7 +164,7 @@ def summarize(
             ],
             partial(beside.frame, summary) if beside else summary.frame,
             partial(beside.to_dict, summary) if beside else summary.to_dict,
-            draw=partial(_scatter, summary, metric or next(iter(grading.metrics))),
+            draw=partial(_plot, summary, metric or next(iter(grading.metrics))),
             details=[sheet for sheet in lists if sheet],
         ).deliver(files)
 
@@ -178,9 +180,13 @@ def _judges(runs: Sequence[AnyRun], task: str | None, known: Sequence[ValidityFi
     return validity_lines(validity_notes(scored, known)) if scored else []
 
 
-def _scatter(summary: GradeSummary, metric: str, kind: str) -> bytes:
-    from lmms_rpts.report.plots import draw_scatter, points_of
+def _plot(summary: GradeSummary, metric: str, kind: str) -> bytes:
+    from lmms_rpts.report.plots import draw_curves, draw_scatter, points_of
 
+    if metric in summary.grading.curves:
+        if not any(each.n for each in summary.curves[metric]):
+            fail(f"Cannot draw {metric}: no question with a score has a knowledge point")
+        return draw_curves(summary, metric, kind)
     if all(model.tokens.value is None for model in summary.models):
         fail(
             "Cannot draw score against tokens: lmms-eval wrote no token counts for these runs "
