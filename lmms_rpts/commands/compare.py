@@ -242,9 +242,10 @@ def _figures(metric: MetricDifference) -> list[str]:
 
 def _explained(found: Sequence[Comparison], grading: Grading) -> str:
     tested = sum(metric.p is not None for each in found for metric in each.metrics)
+    shown = dict.fromkeys(metric.metric for each in found for metric in each.metrics)
     lower = [
         f"{name}: lower is better."
-        for name in dict.fromkeys(metric.metric for each in found for metric in each.metrics)
+        for name in shown
         if grading.metrics[name].higher_is_better is False
     ]
     means = (
