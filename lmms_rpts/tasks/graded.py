@@ -98,16 +98,14 @@ class GradeSummary:
         return whole | dict(self.lists) | {"warnings": self.warnings}
 
     def _group(self, group: Group) -> dict[str, Any]:
-        optional = {name for name, each in self.grading.metrics.items() if each.optional}
+        there = self.grading.known_in(self.models)
         models = [
             self._named(each)
             | dict(each.counts)
             | {"tokens": asdict(each.tokens)}
             | {
                 "metrics": {
-                    name: asdict(figure)
-                    for name, figure in each.metrics.items()
-                    if figure.value is not None or name not in optional
+                    name: asdict(figure) for name, figure in each.metrics.items() if name in there
                 }
             }
             for each in group.models
