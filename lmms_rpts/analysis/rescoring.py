@@ -24,11 +24,10 @@ from lmms_rpts.runs.responses import (
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
+from lmms_rpts.runs.samples import SAMPLES, Grades, metric_names, read_task_grades
 from lmms_rpts.tasks.benchmark import answered_tasks, benchmark_of, read_documents, scored_tasks
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
-_SAMPLES = "_samples_"
 # A task name becomes an argument of lmms-eval: "--help", "a,b" and "../evil" must not pass.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
@@ -389,7 +388,7 @@ def guess_name(files: Sequence[Path]) -> str:
         )
     if models:
         return models[0]
-    if len(files) == 1 and _SAMPLES not in files[0].stem:
+    if len(files) == 1 and SAMPLES not in files[0].stem:
         return files[0].stem
     return files[0].resolve().parent.name or "model"
 

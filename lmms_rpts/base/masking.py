@@ -13,8 +13,8 @@ RUN = 8
 """Length of the parts of a key that are masked, too. Servers quote fewer characters to identify a
 key (OpenAI: the last four), and 8 of a random key do not occur in other text by chance."""
 
+# Keys up to this length ("none", "x") are no secrets.
 _PLACEHOLDER = 4
-"""Keys up to this length ("none", "x") are no secrets."""
 
 _WORDS = (
     r"(?:key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie|signature|jwt"
@@ -50,10 +50,6 @@ def mask(text: str, secrets: str = "") -> str:
     Masked are the keys in ``secrets`` and all runs of 8 of their characters, in upper or lower
     case; values that are assigned to names such as ``api_key``; users and passwords in URLs; keys
     of well-known forms.
-
-    Args:
-        text: a message of bounded length, see ``LONGEST``.
-        secrets: the keys, separated by spaces.
     """
     text = mask_key(mask_images(text), secrets)
     for pattern, instead in _OTHERS:

@@ -36,8 +36,8 @@ QUOTING = "put a cell that contains the column separator in double quotes"
 """How cells of CSV are written, for messages."""
 
 _START = 4096
+# Characters of a cell of CSV: images in base64 exceed Python's default of 131,072.
 _LARGEST_CELL = 2**27
-"""Characters of a cell of CSV: images in base64 exceed Python's default of 131,072."""
 
 
 class ReadError(UserError):
@@ -79,11 +79,7 @@ class Row:
         return ReadError(f"{line}. {remedy}" if remedy else line)
 
     def parse(self, model: type[M], remedy: str = "") -> M:
-        """The row as a model.
-
-        Raises:
-            ReadError: with all fields that are wrong, their values, and the remedy.
-        """
+        """The row as a model; a ReadError names all fields that are wrong, and their values."""
         if self.fault:
             raise self.error(self.fault, remedy)
         try:
@@ -126,11 +122,7 @@ def read_objects(path: Path) -> Iterator[Row]:
 
 
 def row_files(path: Path, suffixes: Iterable[str] = SUFFIXES) -> list[Path]:
-    """The file itself, or the files with these suffixes in a folder and in its subfolders.
-
-    Raises:
-        ReadError: if there is none.
-    """
+    """The file itself, or the files with these suffixes below a folder; a ReadError if none."""
     root = path.expanduser()
     if root.is_file():
         return [root]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 60
 _LARGEST = 2**63
+# What pydantic's kinds of errors ask for, where its own words are not plain.
 _WANTED = {
     "tuple_type": "a list",
     "string_unicode": "a text without lone surrogates",
@@ -27,7 +28,6 @@ _WANTED = {
     "float_parsing": "a number",
     "float_type": "a number",
 }
-"""What pydantic's kinds of errors ask for, where its own words are not plain."""
 
 
 class FieldError(ValueError):

@@ -122,20 +122,16 @@ class Choice(NamedTuple):
 def read_choice(
     response: str, options: Options, *, several: bool = False, wrong_wanted: bool = False
 ) -> Choice:
-    """The options that a response chooses.
-
-    Args:
-        response: any text; only its final answer counts.
-        options: the options of the question.
-        several: whether more than one option may be right.
-        wrong_wanted: whether the question asks for the wrong options.
-    """
+    """The options that the final answer of a response chooses."""
     reader = Reader(options, several=several, wrong_wanted=wrong_wanted)
     return reader.read(find_statement(options.shielded(response)))
 
 
 class Reader:
-    """Reads statements about the options of one question."""
+    """Reads statements about the options of one question.
+
+    ``several``: more than one may be right; ``wrong_wanted``: it asks for the wrong ones.
+    """
 
     def __init__(
         self, options: Options, *, several: bool = False, wrong_wanted: bool = False

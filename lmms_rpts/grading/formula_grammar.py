@@ -155,11 +155,7 @@ _DEGREE = Fraction(1, 180)
 
 
 def read(text: str) -> Tree:
-    """The tree of a whole text in plain notation.
-
-    Raises:
-        NotAFormulaError: the text is not, or not wholly, a formula, or may be read in two ways.
-    """
+    """The tree of a whole text in plain notation."""
     if len(text) > LONGEST:
         raise NotAFormulaError("too long")
     if _WORD.search(_NO_WORDS.sub("+", text)):

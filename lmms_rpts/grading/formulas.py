@@ -246,8 +246,8 @@ def _power(base: Real, exponent: Real, tree: Tree) -> Real:
 
 # Equality at fixed points
 
+# Number of points where both formulas must have values that agree.
 _ENOUGH = 12
-"""Number of points where both formulas must have values that agree."""
 _MOST_POINTS = 40
 _MOST_UNKNOWNS = 80
 _WORK = 40_000

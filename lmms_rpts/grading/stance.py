@@ -78,12 +78,7 @@ class Stance(NamedTuple):
 
 
 def read_stance(response: str, *, marked_only: bool = False) -> Stance:
-    """The stance that a response takes.
-
-    Args:
-        response: any text, without thinking.
-        marked_only: read only an answer after a mark such as "Final answer:", as in thinking.
-    """
+    """The stance that a response takes."""
     stated = find_statement(fold_width(response))
     said, labels = _LABEL.subn("", stated.said)
     marked = stated.marked or labels > 0

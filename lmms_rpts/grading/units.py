@@ -27,6 +27,7 @@ class Unit:
     factor: Fraction
 
 
+# What else a unit of this name may measure: dimension and factor.
 _ALSO = {
     "分": (("time", Fraction(60)), ("money", Fraction(1, 100)), ("angle", Fraction(1, 60))),
     "秒": (("angle", Fraction(1, 3600)),),
@@ -34,7 +35,6 @@ _ALSO = {
     "块": (("money", Fraction(1)),),
     "毛": (("money", Fraction(1, 10)),),
 }
-"""What else a unit of this name may measure: dimension and factor."""
 
 
 def _plurals(name: str) -> tuple[str, ...]:

@@ -19,12 +19,12 @@ NONE = "none"
 """The setting under which no answer counts as right or wrong."""
 
 _WRITTEN = re.compile(r"(?P<path>[^<>=]{1,200}?)\s{0,4}(?:>=\s{0,4}(?P<least>[0-9.]{1,12}))?")
+# Fields of a metric's value that say whether an answer is right, the clearest first.
 _FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "hit")
-"""Fields of a metric's value that say whether an answer is right, the clearest first."""
 
 _RIGHT_FROM = 0.5
+# Greatest value of a metric that may be a mark on a short scale rather than a percentage.
 _LONGEST_SCALE = 20.0
-"""Greatest value of a metric that may be a mark on a short scale rather than a percentage."""
 _one_at_a_time = threading.Lock()
 
 
@@ -52,9 +52,6 @@ class Criterion:
 def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     """Read ``METRIC``, ``METRIC.FIELD``, ``METRIC>=0.8`` or ``METRIC>=3``; None for ``none``.
 
-    Args:
-        metrics: names of the task's metrics.
-
     Raises:
         SettingError: if the metric is unknown; the message lists the task's metrics.
     """
@@ -76,11 +73,7 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
 
 
 def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
-    """A criterion on the scale of its metric; None if the scale is unknown.
-
-    Args:
-        greatest: value of the metric in all responses; None: no value.
-    """
+    """A criterion on the scale of its metric; None if the scale is unknown."""
     if greatest is None or greatest <= 1.0 or criterion.least > 1.0:
         return criterion
     return replace(criterion, scale=100.0) if greatest > _LONGEST_SCALE else None
@@ -105,13 +98,7 @@ def survey(
     aggregations: Mapping[str, Callable[..., Any]],
     wanted: str | None = None,
 ) -> Survey:
-    """What the values of metrics are like.
-
-    Args:
-        metrics: the metrics of each response.
-        aggregations: aggregations of the metrics, by name.
-        wanted: a criterion whose field is included.
-    """
+    """What the values of metrics are like."""
     found: Survey = {}
     for metric in dict.fromkeys(name for values in metrics for name in values):
         there = [values for values in metrics if values.get(metric) is not None]
@@ -138,10 +125,6 @@ def first_criterion(parts: Sequence[Survey], order: Iterable[str]) -> Criterion 
     """The first metric whose values in all parts are from 0 to 1.
 
     A length, or a score on another scale, is used only if the setting names it.
-
-    Args:
-        parts: the values in each process.
-        order: the task's metrics for which more is better.
     """
     for metric in order:
         there = [part[metric] for part in parts if metric in part]
@@ -155,14 +138,7 @@ def first_criterion(parts: Sequence[Survey], order: Iterable[str]) -> Criterion 
 def choose(
     parts: Sequence[Survey], own: Sequence[str], better: Mapping[str, bool], wanted: str | None
 ) -> tuple[Criterion | None, str]:
-    """When answers count as right, and a warning; the same in all processes.
-
-    Args:
-        parts: the values in each process.
-        own: the metrics that the task lists.
-        better: whether more is better, by metric.
-        wanted: the setting; None: the first metric that says it.
-    """
+    """When answers count as right, and a warning; the same in all processes."""
     names = list(dict.fromkeys([*own, *itertools.chain(*parts)]))
     if wanted is None:
         order = [name for name in names if better.get(name, True)]

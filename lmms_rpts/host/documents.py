@@ -91,10 +91,6 @@ def _asking(message: Mapping[str, Any]) -> dict[str, Any]:
 def load_task(name: str, include_path: Path | None = None) -> Any:
     """A task of lmms-eval without the filters of RPTS; for ``NAME_rpts`` the task NAME.
 
-    Args:
-        name: name of the task.
-        include_path: a folder with custom tasks.
-
     Raises:
         DataError: if the task is unknown or cannot be loaded.
     """
@@ -147,11 +143,6 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
     """The images of a task by their names in records, one document at a time.
 
     Unreadable images are left out.
-
-    Args:
-        task: as returned by ``load_task``.
-        name: name of the task in the records.
-        wanted: names of images.
     """
     by_document: dict[int, list[tuple[int, str]]] = {}
     for each in wanted:
@@ -194,13 +185,6 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
     """A document of a task that RPTS wraps.
 
     Gold reasoning and textual clues are empty. The context is the prompt that the model got.
-
-    Args:
-        task: lmms-eval's ConfigurableTask.
-        name: name of the task, for the names of images.
-        doc_id: number of the document.
-        asked: the prompt; blank if the task has only chats.
-        longest: maximum of the longer side of images for judges, in pixels.
     """
     row = task.task_docs[doc_id]
     images, target = _looked_at(task, row)

@@ -17,20 +17,15 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.host.result_hooks import our_tasks
 
 _LIKELIHOOD, _ROUNDS = "loglikelihood", "generate_until_multi_round"
+# What a model must be able to do, by its method.
 _NEEDS = {_LIKELIHOOD: "score answer options by likelihood", _ROUNDS: "answer in several rounds"}
-"""What a model must be able to do, by its method."""
+# The number of documents that are tried.
 _TRIED = {_LIKELIHOOD: 3, _ROUNDS: 1}
-"""The number of documents that are tried."""
 
 
 @contextmanager
 def careful_calls(model: Any, tasks: Mapping[Any, Any]) -> Iterator[None]:
-    """While this is open, the model is called as this module says.
-
-    Args:
-        model: a loaded model of lmms-eval.
-        tasks: tasks by name, or groups as mappings of tasks.
-    """
+    """While this is open, the model is called as this module says."""
     ours = our_tasks(tasks)
     for name, task in ours.items():
         kind = getattr(task, "OUTPUT_TYPE", None)

@@ -50,11 +50,11 @@ _RESERVE = """INSERT INTO asking VALUES (:key, :until, :host, :process) ON CONFL
     WHERE :again OR until < :now"""
 _RELEASE = "DELETE FROM asking WHERE key = ?"
 _ENDINGS = ("-wal", "-shm", "")
+# Exactly this class, for "not a database" and "malformed"; locks, disks and so on have others.
 _DAMAGE = sqlite3.DatabaseError
-"""Exactly this class, for "not a database" and "malformed"; locks, disks and so on have others."""
 
+# Files with an error that was reported: each stage of a run opens its file again.
 _warned: set[Path] = set()
-"""Files with an error that was reported: each stage of a run opens its file again."""
 
 
 class CacheError(Exception):
@@ -70,9 +70,6 @@ class AnswerCache:
 
     Reading and writing block that thread for less than a tenth of a millisecond, less than it would
     take to hand them to another thread.
-
-    Args:
-        folder: created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:

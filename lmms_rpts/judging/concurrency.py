@@ -156,12 +156,7 @@ class AdaptiveLimit:
         return True
 
     def throttled(self, slot: Slot, wait: float) -> None:
-        """Record that the server throttled the call in ``slot``.
-
-        Args:
-            slot: that of the call.
-            wait: seconds that the server asks to wait.
-        """
+        """Record that the server throttled the call in ``slot``, and asks to wait some seconds."""
         if self.allowed == self.active == 1:
             # Without a Retry-After, each pause is longer than the previous one; not the first,
             # since a server that refuses calls at random is to be called again at once.

@@ -129,14 +129,6 @@ class JudgeEngine:
     ) -> list[T]:
         """Run conversations concurrently.
 
-        Args:
-            dialogues: generators that were not started yet.
-            label: text of the progress bar.
-            unit: what a conversation is about, in the plural; the bar counts these.
-
-        Returns:
-            Their results, in order.
-
         Raises:
             RuntimeError: if the engine is closed, before or during the call.
         """

@@ -76,10 +76,6 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> tuple[bytes, tup
     The current frame is used if there are several. The image itself is not changed. The bytes are
     reproducible with the same version of Pillow; they are returned with width and height.
 
-    Args:
-        image: a Pillow image, in any mode.
-        longest: maximum of the longer side, in pixels.
-
     Raises:
         ImageError: for an image of more than 120 megapixels or without pixels.
         Exception: any error of Pillow if the image cannot be decoded.

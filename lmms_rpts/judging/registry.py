@@ -142,8 +142,7 @@ def open_budget(settings: Settings) -> Budget:
 def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     """Find the judges named in ``judge``, and check that they can be used with these settings.
 
-    Raises:
-        JudgeConfigurationError: states the error and what to use instead.
+    A JudgeConfigurationError states the fault and what to use instead.
     """
     chosen: list[ChosenJudge] = []
     prices = settings.prices or (None,)
@@ -181,11 +180,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
 
 
 def backends_of(judge: str) -> list[Backend]:
-    """The kinds of the judges named in ``judge``; makes no call and needs no key.
-
-    Raises:
-        JudgeConfigurationError: for an unknown judge, or one of another package that is broken.
-    """
+    """The kinds of the judges named in ``judge``; makes no call and needs no key."""
     return [_backend(name) for name in _names(judge)]
 
 

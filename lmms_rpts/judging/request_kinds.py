@@ -88,11 +88,7 @@ _KINDS = {
 
 
 def add_request_kinds(kinds: Iterable[RequestKind]) -> None:
-    """Register the kinds of a benchmark; registering the same kind again has no effect.
-
-    Raises:
-        ValueError: for another kind with a registered name.
-    """
+    """Register the kinds of a benchmark; registering the same kind again has no effect."""
     for kind in kinds:
         if _KINDS.setdefault(kind.name, kind) != kind:
             raise ValueError(f"another kind of requests named {kind.name!r} is registered already")

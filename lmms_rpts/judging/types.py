@@ -100,9 +100,6 @@ class JudgeRequest:
         """SHA-256 of the request: equal for requests that have the same answer.
 
         Decodes images whose digest is not known yet.
-
-        Raises:
-            ImageError: if an image cannot be read.
         """
         content: dict[str, object] = {
             "kind": self.kind,

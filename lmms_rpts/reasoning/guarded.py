@@ -69,17 +69,7 @@ def diagnose(
     decay: float = DEFAULT_DECAY,
     focus_height: int = DEFAULT_FOCUS_HEIGHT,
 ) -> Diagnosis:
-    """Compute the structural properties of a chain.
-
-    Args:
-        tree: the tree of the repaired chain.
-        needed: the evidence that an argument has to use; see ``needed_evidence``.
-        context: text that describes the situation.
-        clues: the textual clues.
-        restates: the rule of the repair that recognizes restatements.
-        decay: decay of the published score, in [0, 1].
-        focus_height: focus height of the published score.
-    """
+    """Compute the structural properties of a chain."""
     weights = step_weights(tree, decay, focus_height)
     return Diagnosis(
         restating=frozenset(restating_steps(tree.chain, context, clues, restates)),
@@ -126,13 +116,7 @@ def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
 
 
 def needed_evidence(gold: ReasoningTree, n_images: int, n_texts: int) -> frozenset[Clue]:
-    """The images and textual clues that the root of the gold reasoning depends on.
-
-    Args:
-        gold: the tree of the repaired gold reasoning; without steps, all given clues are needed.
-        n_images: number of images of the instance.
-        n_texts: number of textual clues of the instance.
-    """
+    """The images and textual clues that the root of the gold reasoning depends on."""
     if gold.chain.steps:
         return evidence_of(gold)
     images = (Clue("image", at) for at in range(n_images))

@@ -65,9 +65,6 @@ def locate_error(
 
     Returns:
         The first wrong step; None if no step is wrong, and for an empty chain.
-
-    Raises:
-        ValueError: if the number of scores differs from the number of steps.
     """
     if len(step_scores) != len(tree.uses):
         raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")

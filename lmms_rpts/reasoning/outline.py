@@ -14,10 +14,6 @@ _MOST_DIGITS = 9
 def outline(tree: ReasoningTree, scores: Sequence[float | None] = ()) -> str:
     """Format a tree: the last conclusion first, its premises indented below it.
 
-    Args:
-        tree: a tree.
-        scores: scores of the steps, in [0, 1]; None for a step without a score.
-
     Returns:
         One line per step and per clue. A step that is cited again is shown only by its number.
         Steps that the last conclusion does not depend on follow at the end. Levels deeper than 20

@@ -57,16 +57,7 @@ class ReasoningTree:
 
 
 def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningTree:
-    """Build the tree of a chain, in time linear in the number of premises.
-
-    Args:
-        chain: the (repaired) chain.
-        n_images: number of images of the instance.
-        n_texts: number of textual clues of the instance.
-
-    Returns:
-        The tree, with invalid references listed.
-    """
+    """Build the tree of a chain, in time linear in the number of premises."""
     heights: list[int] = []
     parents: list[list[int]] = [[] for _ in chain.steps]
     invalid: list[InvalidReference] = []

@@ -16,10 +16,10 @@ from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.trees import TreePicture, gold_tree
-from lmms_rpts.runs.logged import Logged, read_logged
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.samples import Logged, read_logged
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion

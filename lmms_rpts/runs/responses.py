@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,11 +11,10 @@ from typing import Any
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
+from lmms_rpts.runs.samples import holds_record, task_of, unwrapped
 
-_SAMPLES = "_samples_"
-_SCHEMAS = "lmms_rpts."
+# Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
-"""Lists in each other: options, responses to one, a likelihood and whether it is the largest."""
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 _PIPELINES = (
@@ -79,11 +77,7 @@ class SavedResponses:
         return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
 
     def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
-        """The responses to a document; empty if none were saved.
-
-        Raises:
-            ResponsesError: for an id of a group that is in two of its tasks.
-        """
+        """The responses to a document; empty if none were saved."""
         found = self.by_doc_id.get((task, str(doc_id))) or self.by_id.get((task, str(own_id)))
         if found:
             return found
@@ -126,7 +120,7 @@ def read_responses(
     try:
         # Samples of lmms-eval name their task in the file name alone: DATE_samples_TASK.jsonl.
         found = [file for path in paths for file in _files(Path(path))]
-        files = {file: file.stem.partition(_SAMPLES)[2] or None for file in found}
+        files = {file: task_of(file) for file in found}
         for file, task in files.items():
             if only is not None and task is not None and task not in only:
                 saved.passed_over.add(task)
@@ -215,7 +209,11 @@ class _Reader:
         if not task and kind == "doc_id":
             raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read, recorded = (task, str(entry[kind])), _responses(entry, place), _recorded(entry)
+        key, read, recorded = (
+            (task, str(entry[kind])),
+            _responses(entry, place),
+            holds_record(entry),
+        )
         known = self.documents.get(document := (kind, *key))
         if known is None:
             self.documents[document] = _Document(file, recorded)
@@ -238,16 +236,6 @@ class _Reader:
             known.fault = known.fault or fault
 
 
-def _recorded(entry: Mapping[str, Any]) -> bool:
-    found = entry.get("filtered_resps")
-    for value in found if isinstance(found, list) else [found]:
-        with suppress(ValueError, RecursionError):
-            record = json.loads(value) if isinstance(value, str) else value
-            if isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS):
-                return True
-    return False
-
-
 def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     if "response" in entry:
         found = entry["response"]
@@ -256,7 +244,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     else:
         # lmms-eval omits "resps" if the filters changed nothing.
         found = entry.get("filtered_resps")
-        if _recorded(entry):
+        if holds_record(entry):
             raise ResponsesError(
                 f'{place} has a scored record, but no "resps": the response itself is lost'
             )
@@ -265,9 +253,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
             f"{place} holds likelihoods of answer options, not a response: only free text can be "
             "scored"
         )
-    texts = found if isinstance(found, list) else [found]
-    if len(texts) == 1 and isinstance(texts[0], list):
-        texts = texts[0]
+    texts = unwrapped(found)
     if not texts or not all(isinstance(text, str) for text in texts):
         raise ResponsesError(f"{place} has no text as response or resps")
     counts = entry.get("token_counts")

@@ -121,11 +121,7 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
 
 
 def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:
-    """Warnings about settings of the scores that differ between runs.
-
-    Args:
-        names: the settings to compare.
-    """
+    """Warnings about those of the named settings of the scores that differ between runs."""
     differing = []
     for name in names:
         users: dict[object, list[str]] = {}
@@ -159,13 +155,7 @@ def same_rounds(
 def differing_coverage(
     who: str, covered: Mapping[str, Collection[Hashable]], documents: str
 ) -> list[str]:
-    """Warnings about different coverage.
-
-    Args:
-        who: noun for the subjects, such as ``models``.
-        covered: the covered documents by subject.
-        documents: noun for the documents.
-    """
+    """Warnings if the subjects, such as ``models``, cover different documents."""
     every = [set(keys) for keys in covered.values()]
     if all(keys == every[0] for keys in every):
         return []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -77,22 +76,6 @@ class RunOf(Generic[R]):
 
 
 AnyRun = RunOf[Any]
-
-
-def holds_schema(file: Path, schema: str) -> bool:
-    """Whether any line may contain a record of this schema, even a broken one."""
-    with file.open("rb") as lines:
-        return any(schema.encode() in line and names_schema(line, schema) for line in lines)
-
-
-def names_schema(line: bytes, schema: str) -> bool:
-    """Whether a line may be a record of this schema, not just mention the schema.
-
-    In samples, a record is JSON within JSON, with a backslash before each quotation mark.
-    """
-    # In samples: "filtered_resps": ["{\"schema\": \"lmms_rpts.record\", ...}"].
-    mark = rb'schema\\{0,3}"\s{0,9}:\s{0,9}\\{0,3}"' + re.escape(schema.encode())
-    return re.search(mark, line) is not None
 
 
 def of_task(run: RunOf[R], task: str | None) -> RunOf[R] | None:

@@ -332,11 +332,7 @@ class _Named(Model):
 
 
 def read_validity_file(path: Path) -> ValidityFile:
-    """Read a file written by ``lmms-rpts validate -o``.
-
-    Raises:
-        ValidityError: with the file and the error.
-    """
+    """Read a file written by ``lmms-rpts validate -o``."""
     try:
         content = path.read_bytes()
         found = Validity.model_validate_json(content)

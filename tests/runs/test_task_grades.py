@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.base.rows import ReadError
-from lmms_rpts.runs.task_grades import (
+from lmms_rpts.runs.samples import (
     load_task_grades,
     metric_names,
     read_task_grades,

@@ -84,16 +84,7 @@ def plan(
     quick: bool = False,
     notify: Callable[[str], None] = lambda note: None,
 ) -> list[Stage]:
-    """The stages of the checks; runs none of them.
-
-    Args:
-        folder: folder as passed to ``--include_path``: only its tasks are checked, and the judge
-            if one is chosen.
-        offline: make no calls to judges.
-        load: also ask judges that must be loaded into this process.
-        quick: skip slow checks: those that import torch and lmms-eval.
-        notify: called with a note on each judge before it is asked.
-    """
+    """The stages of the checks; runs none of them."""
     from lmms_rpts.host.own_files import examine_folder
 
     judge = Stage(

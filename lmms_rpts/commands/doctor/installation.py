@@ -60,11 +60,7 @@ class ProbeError(Exception):
 
 
 def check_packages(installed: Callable[[str], str] = version) -> list[Check]:
-    """Check Python and the packages against the requirements of lmms-rpts.
-
-    Args:
-        installed: returns the version of a package; raises ``PackageNotFoundError`` if missing.
-    """
+    """Check Python and the packages against the requirements of lmms-rpts."""
     from packaging.specifiers import SpecifierSet
 
     try:

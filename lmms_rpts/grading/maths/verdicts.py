@@ -307,8 +307,8 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
 
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
 _WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
+# Maximum number of characters of a name in a reference: an answer with more text may deny it.
 _NAME = 3
-"""Maximum number of characters of a name in a reference: an answer with more text may deny it."""
 _ORDER = frozenset("<>=")
 
 

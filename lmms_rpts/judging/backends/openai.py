@@ -63,10 +63,6 @@ class OpenAIJudge:
     ``max_completion_tokens`` instead of ``max_tokens``, no temperature, a weaker JSON schema or
     none, more tokens for a model with hidden thinking. The refused call is repeated at once.
 
-    Args:
-        model: the model's name, as the server knows it.
-        settings: address, key, headers, time limit, temperature, whether with JSON schemas.
-
     Attributes:
         served_model: the name of the model in the server's replies; None before the first one.
     """
@@ -338,6 +334,8 @@ FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNOREC
 # "Unsupported value: 'temperature' does not support 0", "Unsupported parameter: 'max_tokens'"
 _PARAMETER = re.compile(f"{FORM.pattern}|temperature|max_(?:completion_)?tokens", re.IGNORECASE)
 _NOT_UNDERSTOOD = (400, 422)
+# What an error means, by its status and its wording, which follows its code and a line break: the
+# first rule that fits.
 _RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
     ("fatal", range(400, 600), (r"\A(?:insufficient_quota|model_not_found|invalid_api_key)\n",)),
     (
@@ -387,8 +385,6 @@ _RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
     ("adaptable", _NOT_UNDERSTOOD, ("",)),
     ("refused", range(1000), ("",)),
 )
-"""What an error means, by its status and its wording, which follows its code and a line break: the
-first rule that fits."""
 
 _COMPILED = [
     (kind, statuses, re.compile("|".join(words), re.IGNORECASE)) for kind, statuses, words in _RULES

@@ -106,12 +106,7 @@ def files_of(chosen: DataSet) -> tuple[str, ...]:
 
 
 def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
-    """Read the samples of a data set.
-
-    Args:
-        folder: ``huggingface_data``.
-        seed: seed for drawing wrong options.
-    """
+    """Read the samples of a data set."""
     names = files_of(chosen)
     samples: dict[str | int, Sample] = {}
     faults: list[str] = []
@@ -257,8 +252,8 @@ def _boxes(value: Any, field: str) -> tuple[Box, ...]:
 
 _OPTIONS = {"itm": ("no", "yes"), "snli_ve": ("yes", "not sure", "no")}
 _YES_NO = ("yes", "no")
+# Fields that are stripped when they become part of a question, as in the published code.
 _STRIPPED = ("claim", "text_evidence", "context")
-"""Fields that are stripped when they become part of a question, as in the published code."""
 
 
 @cache

@@ -21,8 +21,8 @@ Box = tuple[float, float, float, float]
 
 _COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
 _END_MARKS = {"PNG": b"IEND", "JPEG": b"\xff\xd9"}
+# Number of last bytes that contain the end mark of an image.
 _TAIL = 3072
-"""Number of last bytes that contain the end mark of an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,7 @@ class ImagePlace:
     size: tuple[int, int] = field(default=(0, 0), compare=False)
 
     def open(self) -> Image.Image:
-        """Open the image; only its header is read.
-
-        Raises:
-            ValueError, OSError: if it can't be read.
-        """
+        """Open the image; only its header is read."""
         with self.file.open("rb") as file:
             file.seek(self.start)
             return _open(_decoded(file.read(self.length)))
@@ -55,11 +51,7 @@ class ImageIndex:
         self._path, self._content, self._end = path, path.read_bytes(), 0
 
     def place(self, text: str) -> ImagePlace:
-        """Find the base64 text of a record's image.
-
-        Raises:
-            ValueError, OSError: if it is not an image, or is damaged.
-        """
+        """Find the base64 text of a record's image."""
         for written in (text, text.replace("/", "\\/")):
             sought = f'"{written}"'.encode()
             at = self._content.find(sought, self._end)
@@ -111,13 +103,7 @@ def _drawn(place: ImagePlace, how: str, boxes: str) -> Image.Image:
 
 
 def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Image:
-    """An image with boxes drawn or cropped, as in the published code.
-
-    Args:
-        image: an RGB image; it is not changed.
-        how: see ``DataSet.boxes``.
-        boxes: boxes of four numbers; the first is drawn in red.
-    """
+    """An image with boxes drawn or cropped, as in the published code."""
     form, _, width = how.partition(" ")
     if not boxes or not how:
         return image

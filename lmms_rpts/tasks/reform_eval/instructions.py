@@ -33,8 +33,8 @@ REMEDY = (
     "examples/reform_instructions.py makes from a clone of "
     "https://github.com/FudanDISC/ReForm-Eval, or leave it out for the built-in ones."
 )
+# The family (only CLEVR) whose published instructions are in the data file.
 _FROM_DATA = "spatial"
-"""The family (only CLEVR) whose published instructions are in the data file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,7 @@ class Instructions:
         return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
 
     def of(self, chosen: DataSet, method: Method) -> Wording:
-        """The wording of a set.
-
-        Raises:
-            DataError: if the set has none for this method.
-        """
+        """The wording of a set."""
         if (chosen.title, method) not in self.wordings:
             raise_faults(self.place, [f"{chosen.title} has no instructions_{method}"], REMEDY)
         return self.wordings[chosen.title, method]

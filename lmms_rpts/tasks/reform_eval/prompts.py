@@ -47,11 +47,7 @@ _NEXT_TURN = "\nUser:"
 
 
 def marks_of(style: str, count: int) -> str:
-    """The marks of ``count`` options, one character each.
-
-    Raises:
-        IndexError: if there are more options than marks: 26 letters, 9 numbers.
-    """
+    """The marks of ``count`` options, one character each; IndexError if they do not suffice."""
     letters = LETTERS["upper" if style == "random" else style]
     if count > len(letters):
         raise IndexError(f"{count} options are too many for {style} marks: at most {len(letters)}")

@@ -378,6 +378,7 @@ class _PublishedForm(Form):
         return {name: sample.row.get(field) for name, field in names.items()}
 
 
+# Fields of the published samples, and their names in the files, by variant.
 _PASSED_ON = {
     "context": {"context": "context"},
     "rationale": {"rationale": "rationale"},
@@ -386,7 +387,6 @@ _PASSED_ON = {
     "refcoco": {"bbox": "region"},
     "wikihow": {"task": "method", "title": "title"},
 }
-"""Fields of the published samples, and their names in the files, by variant."""
 
 
 def prompt(

@@ -23,21 +23,17 @@ from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformGrade, ReformRecord, ReformRun
 from lmms_rpts.tasks.reform_eval.sets import Kind, data_sets
 
+# For each formulation, the kind of answers and the field with what is right.
 _LAYOUTS: Mapping[str, tuple[Kind, str]] = {
     "SingleChoice": ("choice", "answer"),
     "OCROpenEnded": ("ocr", "answer"),
     "KIEOpenEnded": ("kie", "answer"),
     "Generation": ("caption", "references"),
 }
-"""For each formulation, the kind of answers and the field with what is right."""
 
 
 def read_predictions(path: Path, label: str | None) -> ReformRun:
-    """The predictions of a file.
-
-    Raises:
-        RunError: with the file, the row and the remedy.
-    """
+    """The predictions of a file."""
     name = PREDICTIONS.fullmatch(path.name)
     assert name is not None, "the name was checked"
     method, (kind, right) = name["method"], _LAYOUTS[name["formulation"]]

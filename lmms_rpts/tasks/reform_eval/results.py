@@ -97,12 +97,12 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
     return _scores(rows, ReformSettings.load().java).get(name, math.nan)
 
 
+# The headings of the metrics of a whole set of captions.
 _OF_SET = {
     "cider": "CIDEr",
     "bleu_4": "BLEU-4",
     **dict.fromkeys(("cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor"), ""),
 }
-"""The headings of the metrics of a whole set of captions."""
 
 METRICS = by_name(
     Metric(
@@ -145,13 +145,13 @@ METRICS = by_name(
 """All metrics; those without a function are defined only for a set of answers."""
 
 _CHOICE = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
+# The metrics by the form of answers.
 _NAMES: Mapping[str, Sequence[str]] = {
     "choice": _CHOICE,
     "online": _CHOICE,
     "open": ("accuracy", "accuracy_strict", "instability"),
     "caption": ("rouge_l", *_OF_SET),
 }
-"""The metrics by the form of answers."""
 
 
 def metrics_of(form: str) -> Metrics:

@@ -103,12 +103,12 @@ class ReformTask(NamedTuple):
     history: History
 
 
+# What the end of a task's name means.
 _WAYS: Mapping[str, tuple[Method, History]] = {
     "": ("generation", "gold"),
     "_likelihood": ("likelihood", "gold"),
     "_online": ("generation", "online"),
 }
-"""What the end of a task's name means."""
 
 
 TASKS: Mapping[str, ReformTask] = {
