@@ -23,18 +23,19 @@ from lmms_rpts.base.schema import all_faults, shown
 M = TypeVar("M", bound=BaseModel)
 
 TABLES = (".csv", ".tsv")
+# The suffixes of the files that can be read; a file with another one is read as JSON.
 SUFFIXES = (".json", ".jsonl", *TABLES, ".parquet")
-"""The suffixes of the files that can be read; a file with another one is read as JSON."""
 
+# The fault of an incomplete last line of JSON lines, with the remedy.
 CUT_SHORT = (
     "is truncated: the file was cut while it was written or copied. Copy it again, or delete this "
     "last line to continue without it"
 )
-"""The fault of an incomplete last line of JSON lines, with the remedy."""
 
+# How cells of CSV are written, for messages.
 QUOTING = "put a cell that contains the column separator in double quotes"
-"""How cells of CSV are written, for messages."""
 
+# Bytes that tell the encoding of a file: a byte order mark, or zeros of UTF-16
 _START = 4096
 # Characters of a cell of CSV: images in base64 exceed Python's default of 131,072.
 _LARGEST_CELL = 2**27

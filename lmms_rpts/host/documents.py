@@ -13,11 +13,12 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import (
-    REASONING_FIELDS,
     AlignedDocuments,
     Document,
     DocumentImages,
+    ReasoningDocument,
     as_text,
+    missing_fields,
     without_media,
 )
 from lmms_rpts.host.task_index import split_name, task_files
@@ -44,6 +45,7 @@ _STEPS = {
 }
 _WIDE = range(0x4E00, 0x9FFF + 1)
 _CHINESE_FROM = 0.3
+# The beginning tells the language; prompts may hold whole documents
 _LOOKED_AT = 4000
 
 
@@ -172,7 +174,7 @@ def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mappin
             for at in rows
         ]
     docs = without_media(task.task_docs)
-    missing = [field for field in REASONING_FIELDS if len(docs) and field not in docs[0]]
+    missing = missing_fields(docs[0], ReasoningDocument) if len(docs) else []
     if missing:
         raise DataError(
             f"The task {name!r} is not scored by RPTS: use {name}_rpts (its documents lack "

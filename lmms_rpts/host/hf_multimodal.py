@@ -23,7 +23,7 @@ from PIL import Image
 from tqdm import tqdm
 from transformers import AutoModelForImageTextToText
 
-from lmms_rpts.host.token_loss import TokenLoss
+from lmms_rpts.host.result_hooks import TokenLoss
 from lmms_rpts.judging.backends.transformers_model import (
     ChatModel,
     Prompt,

@@ -183,6 +183,7 @@ def wanted_tasks() -> tuple[str, ...] | None:
 
 
 _NAME = re.compile(r"^task[ \t]*:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
+# Files of lmms-eval are far smaller; a stray data file must not be read whole
 _MOST_CHARACTERS = 1_000_000
 
 

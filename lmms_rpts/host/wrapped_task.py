@@ -103,12 +103,13 @@ class Exchange:
         return json.loads(self._store.get(name))
 
 
+# Name of the pipeline, shown in the column ``Filter`` of lmms-eval's table.
 FILTER = "rpts"
-"""Name of the pipeline, shown in the column ``Filter`` of lmms-eval's table."""
 
 # The default filters of lmms-eval.
 _OWN_PIPELINE = {"name": "none", "filter": [{"function": "take_first"}]}
 
+# Tasks that want one letter allow 16 new tokens: steps need more
 _STEPS_TOKENS = 2048
 
 NO_GRADE = "the task's metrics don't say whether the answer is right"

@@ -11,8 +11,8 @@ from math import ceil
 from lmms_rpts.base.settings import Price
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 
+# Expected output tokens of a judge before its first reply.
 EXPECTED_OUTPUT = 80
-"""Expected output tokens of a judge before its first reply."""
 
 _MILLION = 1_000_000
 # Chinese, Japanese and Korean characters and full-width forms: about one token each

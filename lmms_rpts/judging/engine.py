@@ -31,8 +31,8 @@ Dialogue = Generator[JudgeRequest, Verdict, T]
 """A conversation with a judge as a pure generator: it yields requests, receives their verdicts and
 returns its result. The engine runs many conversations concurrently."""
 
+# Number of different step requests with equal scores from which on a warning is logged.
 ONE_SCORE = 30
-"""Number of different step requests with equal scores from which on a warning is logged."""
 
 
 class JudgeEngine:

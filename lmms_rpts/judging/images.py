@@ -11,12 +11,12 @@ from typing import Any
 
 from lmms_rpts.base.escaping import storable
 
+# Default maximum of the longer side of an image for a judge, in pixels.
 DEFAULT_LONGEST = 1536
-"""Default maximum of the longer side of an image for a judge, in pixels."""
 
+# Minimum of the shorter side in pixels: narrower images get a white frame. Vision encoders refuse
+# images that are smaller than a patch or extremely narrow.
 SMALLEST = 32
-"""Minimum of the shorter side in pixels: narrower images get a white frame. Vision encoders refuse
-images that are smaller than a patch or extremely narrow."""
 
 MOST_PIXELS = 120_000_000
 MEDIA_TYPE = "image/jpeg"

@@ -30,8 +30,8 @@ from lmms_rpts.judging.types import (
 if TYPE_CHECKING:
     from lmms_rpts.judging.engine import JudgeEngine
 
+# The group of entry points in which other packages offer judges: NAME = "module:BACKEND".
 ENTRY_POINTS = "lmms_rpts.judges"
-"""The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
 
 # "gpt-4o", "org/model": the name of a model, and not of a kind of judge
 _MODEL = re.compile(r"[-/0-9]")
@@ -54,6 +54,7 @@ def _check_bare(model: str, settings: Settings) -> str | None:
 _free = partial(
     Backend, check=_check_bare, writes=False, comparable=False, samples=False, kept=False
 )
+# The judges of this package by name, as in LMMS_RPTS_JUDGE.
 BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
     "hf": hf.BACKEND,
@@ -72,7 +73,6 @@ BACKENDS: dict[str, Backend] = {
         open=lambda model, settings: NoJudge(),
     ),
 }
-"""The judges of this package by name, as in LMMS_RPTS_JUDGE."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,15 +41,16 @@ class RequestKind:
         return self.name in SCORED or bool(self.words)
 
 
+# The kinds that ask for a score.
 SCORED = frozenset({"image", "image_seen", "inference", "inference_seen", "root"})
-"""The kinds that ask for a score."""
 
+# Most characters of a reason that quotes the answer in question.
 QUOTING = 800
-"""Most characters of a reason that quotes the answer in question."""
 
+# The kinds that ask for the score of a step.
 STEPS = SCORED - {"root"}
-"""The kinds that ask for the score of a step."""
 
+# Values for a trial rendering: signs that no template has
 _STEP = {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"}
 _CLAIM = {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}
 _ROOT = {

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain
-from lmms_rpts.reasoning.localisation import WRONG_BELOW
 from lmms_rpts.reasoning.metric import (
     DEFAULT_DECAY,
     DEFAULT_FOCUS_HEIGHT,
@@ -19,14 +18,14 @@ from lmms_rpts.reasoning.metric import (
     step_weights,
 )
 from lmms_rpts.reasoning.planning import gold_facts
-from lmms_rpts.reasoning.tree import ReasoningTree
+from lmms_rpts.reasoning.tree import WRONG_BELOW, ReasoningTree
 
 Restates = Callable[[str, str], bool]
 """Whether a conclusion only restates a text."""
 
+# Factor on the score if the argument fails: the largest score below 0.5 on the judges' scale of
+# tenths, so that such a chain is never sound, however good its other steps are.
 FAILED = 0.4
-"""Factor on the score if the argument fails: the largest score below 0.5 on the judges' scale of
-tenths, so that such a chain is never sound, however good its other steps are."""
 
 _EVIDENCE = ("image", "text")
 

@@ -27,19 +27,19 @@ from lmms_rpts.tasks.graded import run_warnings, summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
+# Outcomes of responses with steps, in the order in which they should be checked.
 URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "unjudged", "right_sound")
-"""Outcomes of responses with steps, in the order in which they should be checked."""
+# The same of graded answers; ``value`` is a score that is neither right nor wrong.
 GRADED_URGENCY = ("wrong", "unscored", "partial", "value", "right")
-"""The same of graded answers; ``value`` is a score that is neither right nor wrong."""
 
+# Maximum number of answers of a run to a question that are shown; files may hold any number.
 MOST_ANSWERS = 20
-"""Maximum number of answers of a run to a question that are shown; files may hold any number."""
+# Maximum number of images of a graded question that are shown.
 MOST_IMAGES = 20
-"""Maximum number of images of a graded question that are shown."""
+# Maximum number of values of a breakdown in a filter, and in a record.
 _MOST_VALUES = 60
-"""Maximum number of values of a breakdown in a filter, and in a record."""
+# Maximum number of values of a breakdown in a table.
 _MOST_GROUPS = 500
-"""Maximum number of values of a breakdown in a table."""
 _LONGEST_TAG = 200
 
 

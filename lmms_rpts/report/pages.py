@@ -25,17 +25,17 @@ from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
 _MAIN = '<main id="main">'
 _CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
+# Maximum number of options and gold answers of a question, and of rows of a table of numbers.
 _MOST = {"options": 100, "gold": 20, "rows": 200}
-"""Maximum number of options and gold answers of a question, and of rows of a table of numbers."""
+# Of a label in a chart: characters, and pixels.
 _LABEL_LENGTH, _LABEL_HEIGHT = 20, 14
-"""Of a label in a chart: characters, and pixels."""
+# Left edge, width, upper edge and height of the chart of RPTS against accuracy, in pixels.
 SCATTER = (50, 236, 12, 166)
-"""Left edge, width, upper edge and height of the chart of RPTS against accuracy, in pixels."""
 
+# Maximum number of characters of a text of a graded answer.
 LONGEST = 50_000
-"""Maximum number of characters of a text of a graded answer."""
+# Maximum number of characters of a record in the page.
 MOST_RAW = 100_000
-"""Maximum number of characters of a record in the page."""
 
 
 class Choice(NamedTuple):

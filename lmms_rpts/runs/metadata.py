@@ -23,6 +23,7 @@ _TORCH = re.compile(r"PyTorch version: ([\w.+-]{1,60})")
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})[_T-](\d{2})(\d{2})(\d{2})$", re.ASCII)
 # Samples of ``lmms-rpts score``, which sets --limit itself so that all responses are scored.
 _SCORE = re.compile(r"[/\\]lmms-rpts-\w+[/\\]responses\.jsonl$")
+# lmms-eval records a seed for each of these
 _SEEDS = ("random", "numpy", "torch", "fewshot")
 _DEEPEST, _MOST = 4, 100
 # A value with a comma extends to the next name: "api_key=ab,cd,model=x".

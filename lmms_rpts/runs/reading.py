@@ -21,6 +21,7 @@ from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import SAMPLES, RunError, holds_schema, read_samples_of
 
 _RESULTS = "_results.json"
+# Arguments of wrappers that name what is loaded, the most telling first
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
 
@@ -304,9 +305,9 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     ]
     judges: dict[str, set[str]] = {}
     for run, label in zip(runs, labels, strict=True):
-        judges.setdefault(label, set()).add(_judge(run))
+        judges.setdefault(label, set()).add(run.judges)
     labels = [
-        f"{label} ({_judge(run)})" if len(judges[label]) > 1 else label
+        f"{label} ({_plain(run.judges)})" if len(judges[label]) > 1 else label
         for run, label in zip(runs, labels, strict=True)
     ]
     counts = Counter(labels)
@@ -319,10 +320,6 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
         taken.add(own)
         named.append(replace(run, label=own))
     return named
-
-
-def _judge(run: AnyRun) -> str:
-    return _plain("+".join(dict.fromkeys(each.judge for each in run.scorings)))
 
 
 def _plain(text: str) -> str:

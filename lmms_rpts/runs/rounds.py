@@ -99,7 +99,7 @@ def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
         rounds[0].label if len(rounds) == 1 else model
         for rounds, model in zip(sets, models, strict=True)
     ]
-    for better in (_judged, lambda run: run.label):
+    for better in (lambda run: f"{run.model} ({run.judges})", lambda run: run.label):
         equal = Counter(names)
         names = [
             name if equal[name] == 1 else better(rounds[0])
@@ -164,7 +164,3 @@ def differing_coverage(
         f"the {who} cover different {documents}: {listed(counts)}; "
         f"{len(set.intersection(*every))} are common to all"
     ]
-
-
-def _judged(run: AnyRun) -> str:
-    return f"{run.model} ({'+'.join(dict.fromkeys(each.judge for each in run.scorings))})"

@@ -43,11 +43,10 @@ class RunOf(Generic[R]):
     def __repr__(self) -> str:
         responses = count(len(self.responses), "response")
         documents = count(len({each.instance.key for each in self.responses}), "document")
-        judges = ", ".join(dict.fromkeys(str(each.judge) for each in self.scorings)) or "nobody"
         tasks = shorten(", ".join(self.tasks) or "no task", 60)
         return (
             f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
-            f"scored by {shorten(judges, 60)}>"
+            f"scored by {shorten(self.judges or 'nobody', 60)}>"
         )
 
     def _repr_html_(self) -> str:
@@ -62,6 +61,11 @@ class RunOf(Generic[R]):
     def scorings(self) -> tuple[Any, ...]:
         """The settings that the scores depend on; more than one if files were mixed."""
         return tuple(dict.fromkeys(each.scoring for each in self.responses))
+
+    @property
+    def judges(self) -> str:
+        """The names of the judges of its scores, joined with ``+``."""
+        return "+".join(dict.fromkeys(str(each.judge) for each in self.scorings))
 
     def documents(self) -> dict[tuple[str, int], list[R]]:
         """The responses by task and document."""

@@ -216,8 +216,8 @@ def _tokens(entry: Mapping[str, Any]) -> int | None:
 # --- questions and gold answers -------------------------------------------------------------------
 
 _QUESTIONS = ("question", "query", "problem", "prompt", "text")
+# Number of characters of a prompt that are read.
 LONGEST = 20_000
-"""Number of characters of a prompt that are read."""
 
 
 class Logged(NamedTuple):
@@ -275,6 +275,7 @@ def _clipped(value: object) -> str:
 
 # --- metrics of other tasks -----------------------------------------------------------------------
 
+# What lmms-eval writes into a line beside the values of metrics
 _NOT_METRICS = frozenset(
     {
         *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
@@ -283,8 +284,8 @@ _NOT_METRICS = frozenset(
     }
 )
 
+# Key of the gold answer among the values, as lmms-eval logs it; not a metric.
 TARGET = "target"
-"""Key of the gold answer among the values, as lmms-eval logs it; not a metric."""
 
 Grades = dict[int, Mapping[str, Any]]
 """For each document, the values of the task's metrics, and ``TARGET``."""

@@ -29,8 +29,8 @@ from lmms_rpts.base.settings import Jury
 from lmms_rpts.stats.intervals import Estimate
 
 VERSION = 1
+# Name and layout of the labelled steps that come with the package.
 BUILT_IN = "built-in"
-"""Name and layout of the labelled steps that come with the package."""
 
 _TRIVIAL = {"shortness": "the shortness of a step", "place": "its place in the chain"}
 _REMEDY = "pass a file that lmms-rpts validate -o wrote"
@@ -268,8 +268,8 @@ class Validity(Model):
 
 # --- files, and their extract in a run's results
 
+# Key of the extract under ``usage`` in lmms-eval's results, next to the usage of judges.
 KEY = "validity"
-"""Key of the extract under ``usage`` in lmms-eval's results, next to the usage of judges."""
 
 _EXTRACT: Any = {
     **dict.fromkeys(("format", "version", "judge", "judge_samples", "jury", "temperature"), True),

@@ -40,6 +40,7 @@ from lmms_rpts.judging.types import (
 _BATCH_WAIT = 0.005
 # Seconds that closing waits for a model that cannot stop, for example while it is loaded.
 _CLOSING_TIME = 5.0
+# Files that determine the replies of a model in a folder
 _PARTS = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt")
 # Tokens for the thinking of a model, before its reply.
 _THINKING = 4096

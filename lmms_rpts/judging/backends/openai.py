@@ -32,26 +32,25 @@ from lmms_rpts.judging.types import (
     Usage,
 )
 
+# Maximum bytes of a response: a judge's longest reply takes about 100 KB.
 LONGEST_BODY = 4 * 2**20
-"""Maximum bytes of a response: a judge's longest reply takes about 100 KB."""
 
+# Tokens of hidden thinking that a model may use in addition to those of its reply.
 HIDDEN_THINKING = 8192
-"""Tokens of hidden thinking that a model may use in addition to those of its reply."""
 
+# Seconds after the time limit in which the client may still report the timeout itself.
 GRACE = 0.2
-"""Seconds after the time limit in which the client may still report the timeout itself."""
 
+# Refusals after which a model that never accepted an image counts as text-only.
 BLIND_AFTER = 3
-"""Refusals after which a model that never accepted an image counts as text-only."""
 
 _TOO_LONG = "the judge took too long to answer"
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
+# A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; text. Servers enforce a
+# schema to the letter: llama.cpp wrote ``{"score": -1}`` and endless reasons with one that had
+# neither. It ignores bounds of numbers that are no integers, so scores are listed.
 BOUNDED, ENUM, TEXT = range(3)
-"""A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; text.
-
-Servers enforce a schema to the letter: llama.cpp wrote ``{"score": -1}`` and endless reasons with
-one that had neither. It ignores bounds of numbers that are no integers, so scores are listed."""
 
 SCORES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 
@@ -317,19 +316,22 @@ def _schema(request: JudgeRequest, form: int) -> dict[str, Any]:
 
 # ---- what servers say: completions, errors, and what each error means
 
+# Highest plausible token count of one call: accepting 2**70 would exhaust any budget.
 MOST_COUNTED = 100_000_000
-"""Highest plausible token count of one call: accepting 2**70 would exhaust any budget."""
 
+# A proxy's page of HTML, or another protocol
 _ODD = "the judge's server sent no chat completion"
+# The limit of tokens by its names: OpenAI, Anthropic, Mistral, Gemini
 _CUT = ("length", "max_tokens", "model_length", "MAX_TOKENS")
+# Reasons for an end that servers give when the reply is not whole: vLLM, DeepSeek, OpenRouter
 _BROKEN_OFF = (
     *("abort", "cancelled", "error", "network_error", "timeout"),
     "insufficient_system_resource",
 )
 
 # "'response_format' is not supported", "guided decoding is off", "invalid grammar"
+# The form in which a reply was requested, as messages of servers name it.
 FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
-"""The form in which a reply was requested, as messages of servers name it."""
 
 # "Unsupported value: 'temperature' does not support 0", "Unsupported parameter: 'max_tokens'"
 _PARAMETER = re.compile(f"{FORM.pattern}|temperature|max_(?:completion_)?tokens", re.IGNORECASE)

@@ -21,13 +21,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from lmms_rpts.base.rows import ReadError, read_rows
-from lmms_rpts.base.schema import Text, wrong
+from lmms_rpts.base.schema import Line, Text, wrong
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.data import Check, DataError, dataset_kwargs, digest, examined, store
 from lmms_rpts.tasks.images import add_image_column
-from lmms_rpts.tasks.questions import Identity, Line, Questions, image_names, name_of, validated
+from lmms_rpts.tasks.questions import Identity, Questions, image_names, name_of, validated
 
 if TYPE_CHECKING:
     from datasets import Dataset

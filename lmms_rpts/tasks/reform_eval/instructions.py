@@ -20,13 +20,13 @@ from pydantic import Field, ValidationError, field_validator
 from lmms_rpts.base.rows import ReadError, read_objects
 from lmms_rpts.base.schema import FieldError, Model, Text, first_fault
 from lmms_rpts.tasks.data import DataError, raise_faults
-from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
+from lmms_rpts.tasks.reform_eval.benchmark import DataSet, Method, data_sets
 
 Source = Literal["ours", "published"]
 Key = tuple[str, Method]
 
+# Families whose instructions contain one ``{}`` for the caption, the statement or the task.
 FILLED = frozenset({"match", "entailment", "task_step"})
-"""Families whose instructions contain one ``{}`` for the caption, the statement or the task."""
 
 REMEDY = (
     "Set instructions in [reform] of rpts.toml to the JSON file that "

@@ -21,7 +21,7 @@ from pydantic.dataclasses import dataclass
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows
-from lmms_rpts.base.schema import FieldError, wrong
+from lmms_rpts.base.schema import FieldError, Line, wrong
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.tasks.data import (
     Check,
@@ -34,7 +34,7 @@ from lmms_rpts.tasks.data import (
     store,
 )
 from lmms_rpts.tasks.images import add_image_column
-from lmms_rpts.tasks.questions import Identity, ImageNames, Line, Questions, name_of, validated
+from lmms_rpts.tasks.questions import Identity, ImageNames, Questions, name_of, validated
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
 
