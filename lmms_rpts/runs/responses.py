@@ -211,7 +211,7 @@ class _Reader:
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
         key, read, recorded = (
             (task, str(entry[kind])),
-            _responses(entry, place),
+            responses_of(entry, place),
             holds_record(entry),
         )
         known = self.documents.get(document := (kind, *key))
@@ -236,7 +236,12 @@ class _Reader:
             known.fault = known.fault or fault
 
 
-def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
+def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
+    """The responses in the fields of a row; ``place`` is for messages.
+
+    Raises:
+        ResponsesError: if there are none.
+    """
     if "response" in entry:
         found = entry["response"]
     elif "resps" in entry:

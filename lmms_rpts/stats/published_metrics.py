@@ -114,7 +114,6 @@ def deltabench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     return {name: ratio(values, rows, share=False) for name, values in parts.items()}
 
 
-# The metrics of each layout that has any, by layout name.
 OWN_METRICS: Mapping[str, Measures] = {
     # Zheng et al. 2024: F1 of each subset, and their mean.
     "processbench": lambda steps, threshold: {
@@ -138,6 +137,7 @@ OWN_METRICS: Mapping[str, Measures] = {
     "stepverify": lambda steps, threshold: {"accuracy of location": _location(steps, threshold)},
     "deltabench": deltabench,
 }
+"""The metrics of each layout that has any, by layout name."""
 
 
 def _location(steps: ScoredSteps, threshold: float) -> Measure:
