@@ -88,6 +88,7 @@ def render(
     for view in views:
         own = {view.name: view.benchmark.title} if view.benchmark else {}
         places |= own or {"overview": "Overview", "instances": "Instances"}
+    overviews = [_overview(view, None if at else title) for at, view in enumerate(views)]
     page = frame.page(
         title=title,
         body="",
@@ -98,18 +99,8 @@ def render(
     # No text can contain this mark: all texts are escaped.
     before, mark, after = page.partition(_MAIN)
     yield before + mark
-    for at, view in enumerate(views):
-        fields: dict[str, Any] = {}
-        if isinstance(view, RptsView):
-            kinds_given = any(each.tags.keys() & {"ability", "relation"} for each in view.entries)
-            fields = {"breakdowns": _breakdowns(view.overviews), "kinds_given": kinds_given}
-        yield frame.body(
-            "graded_overview.jinja" if view.name else "overview.jinja",
-            view=view,
-            title=None if at else title,
-            several_tasks=len({entry.task for entry in view.entries}) > 1,
-            **fields,
-        )
+    for template, fields in overviews:
+        yield frame.body(template, **fields)
     for view in views:
         anchors = ["", *(entry.anchor for entry in view.entries), ""]
         for at, entry in enumerate(view.entries):
@@ -160,6 +151,17 @@ def _names() -> dict[str, Any]:
         "explanation": explanation,
         "cell_parts": cell_parts,
     }
+
+
+def _overview(view: View, title: str | None) -> tuple[str, dict[str, Any]]:
+    """The template of a view's overview and its fields; the first has the title of the page."""
+    several_tasks = len({entry.task for entry in view.entries}) > 1
+    fields: dict[str, Any] = {"view": view, "title": title, "several_tasks": several_tasks}
+    if not isinstance(view, RptsView):
+        return "graded_overview.jinja", fields
+    kinds_given = any(each.tags.keys() & {"ability", "relation"} for each in view.entries)
+    breakdowns = _breakdowns(view.overviews)
+    return "overview.jinja", {**fields, "breakdowns": breakdowns, "kinds_given": kinds_given}
 
 
 def _breakdowns(overviews: Sequence[Overview]) -> dict[str, list[tuple[str | None, list[Any]]]]:
