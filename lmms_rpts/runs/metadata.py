@@ -207,6 +207,7 @@ def _count(value: object) -> str:
 
 def _usage(source: str) -> Reader:
     """Tokens of the model or of the judge, as lmms-eval counted them."""
+    # {"usage": {"by_source": {"judge": {"input_tokens": 120, "n_api_calls": 2}}}}
     words = {
         "in": "input_tokens",
         "out": "output_tokens",

@@ -56,6 +56,7 @@ def read_runs_of(
         others = foreign(place) if foreign else None
         if others:
             parts.extend(others(label))
+        # A folder may hold samples of lmms-eval beside the results of third parties.
         if not others or (place.is_dir() and _files(place)):
             parts.extend(_read_place(record, place, label))
     if not parts:
@@ -246,6 +247,7 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     """Join parts of one run: same model and settings, no common document."""
     files = [frozenset(file.resolve() for file in part.files) for part in parts]
 
+    # As in "summarize results results/lab__model": the second is in the first.
     def known(at: int) -> bool:
         """Whether another part contains all files of this one."""
         return any(

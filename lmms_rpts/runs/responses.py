@@ -95,6 +95,7 @@ class SavedResponses:
 
     def keys_of(self, task: str, own_id: object) -> list[tuple[str, str]]:
         """The keys of a document in ``by_id``: of its task, of groups, and without a task."""
+        # rome_geo_en may be saved as rome_geo_en, rome_geo, rome or "".
         parts = task.split("_")
         names = ["_".join(parts[:end]) for end in range(len(parts), -1, -1)]
         return [(name, str(own_id)) for name in names]
@@ -160,12 +161,14 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     They are one object, a list, or objects by ``question_id``; files with scores have the response
     as ``raw_answer``. Their ``task`` is a subtask, not a task of lmms-eval.
     """
+    # {"question_id": 7, "answer": "B", "reason": "..."}, or {"7": {"answer": "B"}, ...}
     own_id = row.fields.get("question_id", row.key or None)
     answer = row.fields.get("raw_answer", row.fields.get("answer"))
     if own_id is None or not isinstance(answer, str) or {"response", "resps"} & {*row.fields}:
         return None
     reason = row.fields.get("reason")
     thinking = reason if isinstance(reason, str) and reason.strip() else ""
+    # Tags as models write them, so that one splitter finds the thinking.
     if thinking and "</think>" not in thinking:
         thinking = f"<think>{thinking}</think>\n"
     return {"id": own_id, "response": thinking + answer}

@@ -111,6 +111,7 @@ def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
 def shortest_ends(paths: Sequence[str]) -> list[str]:
     """For each path, its shortest end that no other path has; equal paths have equal ends."""
 
+    # "runs/a/ckpt" and "runs/b/ckpt" end in "a/ckpt" and "b/ckpt"; with "runs/c/last", in "last".
     def end_of(path: str) -> str:
         parts, others = path.split("/"), {*paths} - {path}
         ends = ("/".join(parts[-n:]) for n in range(1, len(parts)))

@@ -94,6 +94,7 @@ def read_samples_of(record: type[R], file: Path, pass_over: bool = False) -> lis
         try:
             read = _read(record, entry, storable(task))
         except FieldError as error:
+            # A folder has files of all tasks; one that names our schema must be readable.
             if pass_over and not responses and not holds_schema(file, record.SCHEMA):
                 return None
             foreign = isinstance(error, ForeignError)

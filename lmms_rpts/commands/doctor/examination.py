@@ -243,6 +243,7 @@ def _check_cache() -> list[Check]:
 
 
 OURS, THEIRS = "lmms-rpts", "lmms-eval"
+# Shown with their versions even if these fit; of all others, only the problems are.
 _TOLD = (THEIRS, "transformers", "datasets", "openai")
 _GROUP, _NAME, _VALUE = "lmms_eval.models", "lmms_rpts", "lmms_rpts.plugin:manifests"
 _TASK, _BENCHMARK = "rpts_eval_en", "rpts_eval"
@@ -252,6 +253,7 @@ _SKIPPED = "skipped by --quick"
 # Time limit in seconds; on a slow network drive the first import takes minutes.
 TORCH_LIMIT, TASKS_LIMIT = 180.0, 300.0
 
+# Packages print while they are imported: only the line with this mark is the result.
 _MARK = "lmms-rpts doctor: "
 # As in an installed command, nothing is imported from the working folder.
 _BEGIN = "import json, sys; sys.path[:] = [each for each in sys.path if each]\n"
