@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lmms_rpts.runs.metrics import Metric, by_name
+from lmms_rpts.runs.record import field_of
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
@@ -66,7 +68,29 @@ def _diagnosed(read: Callable[[Diagnosis], float | None]) -> Callable[[RptsRecor
     return value
 
 
+THINKING_METRICS = by_name(
+    Metric(
+        "thinking_answer_consistency",
+        lambda record: field_of(record, "consistency.consistent"),
+        head="consistency",
+        words="share of answers that agree with the thinking",
+        optional=True,
+    ),
+    Metric(
+        "pretended_tools",
+        lambda record: field_of(record, "pretended_tools.pretended"),
+        higher_is_better=False,
+        head="pretended tools",
+        words="share of thinkings that pretend to use tools or to search",
+        optional=True,
+    ),
+)
+"""Metrics of the questions about thinking, for all benchmarks that ask them."""
+
 PUBLISHED, GUARDED, DIAGNOSTIC = "as published", "guarded", "diagnostics of the chains"
+THINKING = "thinking"
+OF_THINKING = frozenset({"rpts_thinking", "rpts_guarded_thinking"})
+"""The metrics that need the setting ``source`` to be ``both``."""
 """The groups of the metrics."""
 
 METRICS = by_name(
@@ -173,6 +197,23 @@ METRICS = by_name(
         words="responses that have a guarded score",
         tested=False,
     ),
+    Metric(
+        "rpts_thinking",
+        lambda record: field_of(record, "thinking.rpts"),
+        kind="score",
+        group=THINKING,
+        words="RPTS of the thinking itself",
+        optional=True,
+    ),
+    Metric(
+        "rpts_guarded_thinking",
+        lambda record: field_of(record, "thinking.guarded"),
+        kind="score",
+        group=THINKING,
+        words="guarded RPTS of the thinking",
+        optional=True,
+    ),
+    *(replace(each, group=THINKING) for each in THINKING_METRICS.values()),
     Metric(
         "evidence_coverage",
         _diagnosed(lambda found: found.coverage if found.needed else None),

@@ -305,6 +305,7 @@ _MISTAKES: Mapping[Mistake, str] = {
 parse_mistake = _parser(_MISTAKES)
 parse_grade = _parser({"correct": "正确", "incorrect": "不正确|错误"})
 parse_consistency = _parser({"consistent": "一致", "inconsistent": "不一致"})
+parse_pretended = _parser({"pretended": "假装", "none": "没有"})
 
 
 def _lines(reply: str) -> list[str]:

@@ -175,7 +175,7 @@ _AFTER_LEAD = re.compile(
     re.IGNORECASE,
 )
 # "Therefore, ...", 因此...: such a step rests on the one before it
-_THEREFORE = re.compile(
+THEREFORE = re.compile(
     r"[\s*_]{0,8}(?:(?:therefore|thus|hence|so|consequently|as a result|it follows|this means"
     r"|that means|accordingly|in conclusion)(?![A-Za-z])"
     r"|因此|所以|故(?![事意障乡])|综上|由此|可见|那么|于是|这(?:意味着|说明))",
@@ -350,7 +350,7 @@ def _link(raw: list[RawStep]) -> list[RawStep]:
     linked: list[RawStep] = []
     label = -1
     for step in raw:
-        if not step.premises and linked and _THEREFORE.match(step.conclusion):
+        if not step.premises and linked and THEREFORE.match(step.conclusion):
             step = RawStep(step.label, (Clue("conclusion", label),), step.conclusion)
         label = label + 1 if step.label is None else step.label
         linked.append(step)
@@ -364,7 +364,7 @@ def _sentence_steps(text: str, is_answer: IsAnswer) -> Iterator[RawStep | None]:
         if not sentence or is_answer(sentence):
             continue
         premises, conclusion, _ = _read_content(sentence)
-        if premises or _THEREFORE.match(sentence):
+        if premises or THEREFORE.match(sentence):
             yield RawStep(None, premises, conclusion)
         else:
             yield None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -76,7 +77,11 @@ def render(
             the instance and an empty name.
         beside: whether the images are files beside the page, in ``images``.
     """
-    frame = Frame((*STYLES, "graded.css") if any(view.name for view in views) else STYLES)
+    graded = any(
+        view.name or view.beside or any(each.shown.grades for each in _answers(view))
+        for view in views
+    )
+    frame = Frame((*STYLES, "graded.css") if graded else STYLES)
     frame.environment.globals.update(
         _names(),
         no_image=no_image,
@@ -118,13 +123,17 @@ def render(
     yield after
 
 
+def _answers(view: View) -> Iterator[Answer]:
+    return chain.from_iterable(entry.answers for entry in view.entries)
+
+
 def _names() -> dict[str, Any]:
     """What the templates of all reports use."""
     return {
         "terms": terms(),
         "differences": differences,
         "most": _MOST,
-        "metric_groups": GRADING.groups,
+        "groups_in": GRADING.groups_in,
         "metrics": GRADING.metrics,
         "draw": draw_response,
         "raw": _raw,

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import Estimate, Floats, Indices, bootstrap, bootstrapped
+from lmms_rpts.stats.intervals import Estimate, Flags, Floats, Indices, bootstrap, bootstrapped
+from lmms_rpts.stats.measures import Measure, divided, ratio
 
 STATISTICS = ("mae", "spearman", "kappa", "bias")
 LEVELS = 10
 _DIGITS = 9
+_CELLS = ((True, True), (True, False), (False, True), (False, False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,40 @@ def _correlation(one: Floats, two: Floats, weights: Floats) -> Floats:
     spread = np.einsum("kn,kn->k", weighted, one)
     spread = spread * np.einsum("kn,kn,kn->k", weights, two, two)
     return np.where(spread > 0, np.clip(both / np.sqrt(spread), -1.0, 1.0), np.nan)
+
+
+def grading_measures(right: Flags, grades: Floats) -> dict[str, Measure]:
+    """Agreement of a grader of answers with given labels, over the answers that it graded.
+
+    - ``agreement``: the share of answers graded as labelled.
+    - ``sensitivity``: the share of right answers graded as right; ``specificity``: the share of
+      wrong answers graded as wrong.
+    - ``kappa``: Cohen's kappa (Cohen 1960); NaN if labels or grades are all the same value.
+    - ``undecided``: the share of all answers that it did not grade.
+
+    Args:
+        right: (n,), the labels.
+        grades: (n,), 1 right, 0 wrong, NaN undecided.
+    """
+    known, accepted = ~np.isnan(grades), grades == 1
+    cells = [known & (right == label) & (accepted == given) for label, given in _CELLS]
+    counts = np.column_stack(cells).astype(float)
+
+    def kappa(weights: Floats) -> Floats:
+        hit, missed, alarm, passed = (weights @ counts).T
+        n = hit + missed + alarm + passed
+        chance = (hit + missed) * (hit + alarm) + (alarm + passed) * (missed + passed)
+        found: Floats = divided(n * (hit + passed) - chance, n * n - chance)
+        return found
+
+    hit, missed, alarm, passed = counts.T
+    return {
+        "agreement": ratio(hit + passed, known),
+        "sensitivity": ratio(hit, hit + missed),
+        "specificity": ratio(passed, alarm + passed),
+        "kappa": Measure(kappa, known.astype(float)),
+        "undecided": ratio(~known, np.ones(len(right))),
+    }
 
 
 def reliability_of(ratings: Sequence[Mapping[str, float]]) -> Reliability | None:

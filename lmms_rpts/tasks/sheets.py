@@ -37,7 +37,10 @@ def summary_sheets(
     further = grading.sheets(summary.models) if grading.sheets else ()
     sets = {"": _chosen(summary, wanted) if wanted else _shown(summary, grading.columns)}
     if every and grading.groups and not wanted:
-        sets = {f": {of}": _shown(summary, names) for of, names in grading.groups.items()}
+        sets = {
+            f": {of}": _shown(summary, names)
+            for of, names in grading.groups_in(summary.models).items()
+        }
     tables = [(first, summary.overall), *((each, None) for each in others)]
     made = [
         _sheet(summary, columns, table, overall, f"{title}{of}")

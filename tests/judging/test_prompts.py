@@ -72,6 +72,7 @@ def test_every_prompt_and_its_reminder_render(name: str, language: str) -> None:
 WORDS = {
     "grade": {"en": ("correct", "incorrect"), "zh": ("正确", "错误")},
     "consistency": {"en": ("consistent", "inconsistent"), "zh": ("一致", "不一致")},
+    "pretended_tools": {"en": ("pretended", "none"), "zh": ("假装", "没有")},
     "mistake": {
         "en": ("perception", "reasoning", "calculation", "reject"),
         "zh": ("感知", "推理", "计算", "拒答"),

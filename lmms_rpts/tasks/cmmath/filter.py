@@ -9,6 +9,8 @@ from loguru import logger
 
 from lmms_rpts.base.schema import Line, Model, Several, Text, Whole
 from lmms_rpts.filters.grading import (
+    SCORES,
+    AnswerGrader,
     Answers,
     Given,
     GradingFilter,
@@ -37,14 +39,12 @@ from lmms_rpts.tasks.cmmath.record import (
 )
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.cmmath.grading import Outcome
+    from lmms_rpts.grading import Grade
 
 add_request_kinds(REQUEST_KINDS)
 
 UNDECIDED = "the rules leave it undecided"
 """The beginning of the reason why a response that only rules graded has no score."""
-
-SCORES: dict[Outcome, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
 
 
 class CmmathDocument(Model):
@@ -61,6 +61,7 @@ class CmmathDocument(Model):
     category: Text | None = None
     grade_id: Whole | None = None
     grade_group: Whole | None = None
+    caption: Text | None = None
 
 
 class CmmathGradeFilter(GradingFilter):
@@ -86,13 +87,11 @@ class CmmathGradeFilter(GradingFilter):
         """The judge that may be asked; ``none`` if there is nothing to ask."""
         if not self.cmmath.asks_judge:
             return NO_JUDGE
-        return needed_judge(self.settings, self.cmmath, "errors", default)
+        return needed_judge(self.settings, self.cmmath, ["errors"] * self.cmmath.errors, default)
 
     def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
         """The grade by rules, which may leave an answer undecided."""
-        from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
-
-        found = grade(doc["question"], doc["reference"], answer)
+        found = grade_by_rules(doc["question"], doc["reference"], answer)
         return SCORES[found.outcome], f"{UNDECIDED}: {found.rule}", found
 
     def asks(self, doc: Doc) -> bool:
@@ -170,6 +169,13 @@ class CmmathGradeFilter(GradingFilter):
         }
 
 
+def grade_by_rules(question: str, reference: str, response: str) -> Grade:
+    """The grade of a response by rules, which may leave it undecided."""
+    from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
+
+    return grade(question, reference, response)
+
+
 def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
     """The request that asks a judge whether an answer says the same as the reference."""
     # In English whatever the problem's language: the publishers found that a grader that restates
@@ -182,3 +188,6 @@ def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
         reference=readable(doc["reference"]),
         answer=answer,
     )
+
+
+ANSWERS = AnswerGrader(grade_by_rules, compare_request)
