@@ -370,7 +370,7 @@ class Grading:
         return self._grouped(self.metrics)
 
     def groups_in(self, figures: Iterable[Any]) -> Mapping[str, Sequence[str]]:
-        """The same without optional metrics that have no value in any of the ``figures``."""
+        """The same without optional metrics that have no value in any of these figures."""
         return self._grouped(self.known_in(figures))
 
     def known_in(self, figures: Iterable[Any]) -> list[str]:
