@@ -322,14 +322,18 @@ def known_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet]) -> list[Blo
         if sets and not own:
             continue
         about, place = layout.about, layout.about.path
+        places = [folder or "." for folder in layout.folders]
+        option = "--answers" if layout.answers else "--data"
         if clone := re.match(r"git clone \S+/(\S+)", about.source):
             place = f"{clone[1]}/{place}"
         lines = {
             f"Labels: {about.meaning}": True,
             f"Licence: {about.licence}": True,
             f"Get it: {about.source}": True,
-            f"Its images are looked for in: {_places(layout)}": bool(layout.images),
-            f"Then: --data {layout.name}={place}": bool(about.path),
+            f"Its images, relative to the folder of the file: {', '.join(places)}": bool(
+                layout.images
+            ),
+            f"Then: {option} {layout.name}={place}": bool(about.path),
         }
         blocks.append(Line(f"{layout.name}: {about.title}", "title"))
         blocks += [Line(line) for line, there in lines.items() if there]
@@ -345,11 +349,6 @@ def known_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet]) -> list[Blo
             images = [f"images of {there:,} of {len(asked):,} chains"] * bool(asked)
             blocks.append(Line("; ".join([said, *images, *uncounted(each)])))
     return blocks
-
-
-def _places(layout: Layout) -> str:
-    inside = [f"{folder or 'its own folder'}" for folder in layout.folders]
-    return f"{', '.join(inside)}, relative to the file"
 
 
 def uncounted(found: LoadedSet) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import chain as linked
 from itertools import islice, zip_longest
-from pathlib import Path
 from typing import Literal
 
 from PIL import Image
@@ -235,7 +234,7 @@ def _with_images(found: LoadedSet, images: Images | None) -> LoadedSet:
     missing = {chain.id for chain in found.chains if chain.images and not chain.files}
     plain = {chain.id for chain in found.chains if images == "both" and not chain.images}
     if len(missing) + len(plain) == len(found.chains):
-        places = ", ".join(str(Path(folder)) for folder in found.layout.folders)
+        places = ", ".join(folder or "." for folder in found.layout.folders)
         raise UnseenError(
             f"{found.name}: no image of its questions was found. Extract them "
             f"({found.layout.about.source}) into one of these folders, relative to that of the "

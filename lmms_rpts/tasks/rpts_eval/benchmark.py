@@ -32,6 +32,7 @@ class RptsSettings(Table):
 BENCHMARK = Benchmark(
     name="rpts",
     title="RPTS-Eval",
+    licence="cc-by-4.0",  # Haofeng Wang and Yu Zhang
     folder=Path(__file__).parent,
     settings=RptsSettings,
     checks=f"{_HERE}.data:CHECKS",
