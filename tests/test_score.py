@@ -45,12 +45,14 @@ from lmms_rpts.runs import responses
 from lmms_rpts.runs.reading import model_name
 from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
 from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.rome.record import read_rome_runs, summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.environment import VARIABLES, write_config
 from tests.support.instances import write_folder
 from tests.support.judge_server import Body, JudgeServer, ServerReply
 from tests.support.lmms import Run, clean_environment, forked, run, run_lmms_eval
+from tests.support.rome import ENTRIES, write_rome
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, restore_sigint, wait_until
@@ -640,3 +642,31 @@ def test_nothing_steers_the_terminal(tmp_path: Path) -> None:
 
 def test_a_log_that_is_not_there_has_no_warnings(tmp_path: Path) -> None:
     assert own_warnings(read_log(tmp_path / "log")) == []
+
+
+@pytest.mark.slow
+def test_released_rounds_are_runs_of_their_model(tmp_path: Path) -> None:
+    """A row of BAAI/ROME-Evaluated per question, with two rounds as text."""
+    entries = [each for each in ENTRIES if each["task"] == "academic"]
+    (data := tmp_path / "data").mkdir()
+    write_rome(data, entries)
+    right, used = ["Final Answer: B", "最终答案：AC"], [100, 300]
+    rows = [
+        {
+            "model": "lab/m",
+            "question_id": entry["question_id"],
+            "raw_answer": str([answer, answer if at else "Final Answer: D"]),
+            "usage": json.dumps([{"prompt_tokens": 1, "completion_tokens": each} for each in used]),
+            "num_inferences": 2,
+        }
+        for at, (entry, answer) in enumerate(zip(entries, right, strict=True))
+    ]
+    release = write(tmp_path / "train.jsonl", *rows)
+    out = tmp_path / "out"
+    arguments = ["score", str(release), "--task", "rome_academic", "-o", str(out)]
+    done = run([COMMAND, *arguments], env={"ROME_PATH": str(data)})
+    assert done.returncode == 0, done.stdout
+    assert "lab/m, round 2 of 2: 2 documents" in done.stdout
+    (model,) = summarize_rome(read_rome_runs([out])).models
+    assert (model.model, model.rounds, model.tokens.value) == ("m", 2, 200)
+    assert model.metrics["accuracy"].value == (1 + 0.5) / 2

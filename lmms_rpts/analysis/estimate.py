@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from statistics import stdev
 from typing import Any, TypeVar
 
-from lmms_rpts.base.settings import TransformMode
+from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.filters.response_reading import MAX_STEPS, QuestionReading, Reading, tidied
 from lmms_rpts.filters.score import Plan, ask_about_root, ask_about_step
@@ -41,6 +41,8 @@ SAID = {
     "question_steps": 250,
     "answer": 4,
     "match": 80,
+    "consistency": 60,
+    "pretended_tools": 60,
 }
 """Typical number of tokens in a judge's reply."""
 
@@ -49,6 +51,7 @@ _ONE_SIDED = 1.645
 
 _CLAIM = "what is said here is as long as one sentence of ninety letters of an argument often is."
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
+_ASIDE = "I have been through all of this again, and it still seems to be what I said above."
 _WORDS = {"en": {}, "zh": {"agree": "同意", "disagree": "不同意"}}
 
 
@@ -96,11 +99,13 @@ def estimate_need(
     opinions: int = 1,
     mode: TransformMode = "auto",
     evidence: Evidence | None = None,
+    source: Source = "answer",
+    questions: tuple[str, ...] = (),
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
 
     For a document without gold reasoning, a typical argument makes one claim about each image and
-    draws two conclusions.
+    draws two conclusions. A typical thinking says the same as the response, in free text.
 
     Args:
         docs: with the fields of RPTS-Eval, including ``language``.
@@ -110,21 +115,28 @@ def estimate_need(
         mode: how saved responses are parsed, as in the setting ``transform``.
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
+        source, questions: which reasoning is scored, and what is asked about the thinking, as in
+            the settings.
     """
-    gold = []
+    gold, thinks = [], source != "answer" or bool(questions)
     for doc in docs:  # the gold reasoning and answer, written in the requested format
         answer = _WORDS[doc["language"]].get(doc["answer"], doc["answer"])
         ending = _ANSWER[doc["language"]].format(answer)
-        gold.append("\n".join([*_typical_chain(doc), ending]))
+        chain = "\n".join(_typical_chain(doc))
+        thinking = f"<think>{chain}\n{_ASIDE}</think>\n" if thinks else ""
+        gold.append(f"{thinking}{chain}\n{ending}")
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        tally = _Tally(prompts or Prompts(), opinions, evidence, longest)
+        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source, questions)
         return [tally.need(doc, text, mode) for doc, text in zip(docs, texts, strict=True)]
 
+    # Thinking has no requested format: a judge rewrites it, unless rules read everything.
+    requested: TransformMode = "rule" if source == "answer" else mode
+    requested = "auto" if requested == "llm" else requested
     found = None if responses is None else needs(responses, mode)
     return Estimate(
         instances=len(docs),
-        typical=sum(needs(gold, "rule"), Need()),
+        typical=sum(needs(gold, requested), Need()),
         rewritten=sum(needs(gold, "llm"), Need()),
         likely=(
             sum(needs(gold, "rule" if mode == "rule" else "llm", longest=True), Need())
@@ -154,10 +166,16 @@ class _Tally:
     """
 
     def __init__(
-        self, prompts: Prompts, opinions: int, evidence: Evidence | None, longest: bool
+        self,
+        prompts: Prompts,
+        opinions: int,
+        evidence: Evidence | None,
+        longest: bool,
+        source: Source,
+        questions: tuple[str, ...],
     ) -> None:
         self._prompts, self._opinions, self._evidence = prompts, opinions, evidence
-        self._longest = longest
+        self._longest, self._source, self._questions = longest, source, questions
         self._need = Need()
         self._inferences = count(1)
 
@@ -166,13 +184,14 @@ class _Tally:
         self._need = Need()
         prompts = self._prompts
         kind = Reading if doc["answer"] in STANCES else QuestionReading
-        reading = kind(mode, can_ask=True, prompts=prompts)
-        transformed = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
-        plan = Plan.of(transformed, doc, self._evidence)
-        for query in plan.queries:
-            self._finished(ask_about_step(query, doc, prompts), doc)
-        if plan.has_root_question:
-            self._finished(ask_about_root(plan, doc, prompts), doc)
+        reading = kind(mode, True, prompts, source=self._source, questions=self._questions)
+        read = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
+        for each in filter(None, (read, read.thinking)):
+            plan = Plan.of(replace(each, answer=read.answer), doc, self._evidence)
+            for query in plan.queries:
+                self._finished(ask_about_step(query, doc, prompts), doc)
+            if plan.has_root_question:
+                self._finished(ask_about_root(plan, doc, prompts), doc)
         return self._need
 
     def _finished(self, dialogue: Dialogue[T], doc: Doc) -> T:

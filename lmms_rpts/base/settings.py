@@ -29,6 +29,8 @@ T = TypeVar("T", bound=str)
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 Evidence = Literal["facts", "image", "both"]
+Source = Literal["answer", "thinking", "both"]
+"""The part of a response whose reasoning is scored."""
 Jury = Literal["mean", "median"]
 """How the scores of several judges or replies are joined."""
 
@@ -37,6 +39,7 @@ FILE = "rpts.toml"
 CONFIG = "LMMS_RPTS_CONFIG"
 _OPTIONS = "LMMS_RPTS_OPTIONS"  # JSON: options of a command, also for the processes it starts
 _OTHERS = (CONFIG, _OPTIONS, "LMMS_RPTS_REFERENCE")  # the last one is for tests
+# openai_key in rpts.toml: the message says where keys belong
 _SECRET = re.compile(r"openai|key|secret|password", re.IGNORECASE)
 
 
@@ -95,6 +98,12 @@ class Table(BaseSettings):
         name = str(fault["loc"][0])
         reason = fault.get("ctx", {}).get("error") or cls.allowed(name)
         raise SettingError(f"{_as_set(cls, name)}: {reason}")
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions to a judge about the thinking that are switched on."""
+        known = ("consistency", "pretended_tools")
+        return tuple(each for each in known if getattr(self, each, False))
 
     @classmethod
     def given(cls) -> dict[str, tuple[Any, str]]:
@@ -217,14 +226,22 @@ class Settings(Table):
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
-    batch_size: int = setting(8, "batch size of an `hf:` judge", ge=1)
+    batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
     evidence: Literal["facts", "image", "both"] | None = setting(
         None, "evidence for claims about images", True
     )
     image_size: int = setting(1536, "longer side of images for judges, in pixels", ge=64, le=8192)
     correct: str | None = setting(None, "metric by which an answer to another task is correct")
     transform: TransformMode | None = setting(None, "how steps are parsed")
+    source: Source = setting("answer", "scored reasoning: visible answer, thinking, or both", True)
+    consistency: bool = setting(False, "whether a judge compares thinking and answers", True)
+    pretended_tools: bool = setting(
+        False, "whether a judge looks for tools that the thinking pretends to use", True
+    )
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
+    relations: Place | None = setting(
+        None, "labels of relations: a file, or a folder of files, of `lmms-rpts rate`", True
+    )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     grades: Place | None = environment(None, "")  # an option of lmms-rpts score

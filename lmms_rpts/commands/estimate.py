@@ -130,6 +130,8 @@ def _show(found: Found, settings: Settings) -> None:
             opinions=judges * settings.judge_samples,
             mode=mode,
             evidence=settings.evidence,
+            source=settings.source,
+            questions=settings.questions,
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,

@@ -78,20 +78,62 @@ def score(
         str | None,
         typer.Option("--name", help="Name of the model. Default: the name in the results file."),
     ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            help="Of predictions of several models, only those of this one. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log of lmms-eval.")] = False,
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
 
     For a task of lmms-eval or of another package, images and prompts come from the task, and its
-    own metric decides whether an answer is right. Runs lmms-eval on the responses, and writes
-    results and samples in its formats. The exit status is 1 if judging stopped before its end.
+    own metric decides whether an answer is right. Predictions of several models or rounds are
+    scored as one run for each model and round. Runs lmms-eval on the responses, and writes results
+    and samples in its formats. The exit status is 1 if judging stopped before its end.
     """
     try:
         with _terminable():
-            _score(samples, task, judge, output, name, include_path, correct, verbose)
+            with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
+                jobs = _jobs(samples, Path(folder), name, models or [])
+                for files, of, part in jobs:
+                    _score(files, task, judge, output, of, include_path, correct, verbose, part)
+            include = ["--include_path", str(include_path)] if include_path else []
+            if len(jobs) > 1:
+                shown = shlex.join(["lmms-rpts", "summarize", str(output)])
+                typer.echo(f"To compare them: {shown}")
+            shown = shlex.join(["lmms-rpts", "report", str(output), *include])
+            typer.echo(f"To view them: {shown}")
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
+
+
+def _jobs(
+    samples: list[Path], folder: Path, name: str | None, models: list[str]
+) -> list[tuple[list[Path], str | None, str]]:
+    """The files of each model and round, the name of the model and the round; else all files."""
+    from lmms_rpts.base.escaping import did_you_mean, listed
+    from lmms_rpts.runs.responses import split_rounds
+
+    rounds = split_rounds(samples, folder)
+    for model in models:
+        if model not in rounds:
+            known = listed(list(rounds)) if any(rounds) else "the rows have no field model"
+            fail(f"No responses of the model {model!r}: {known}.{did_you_mean(model, rounds)}")
+    chosen = {model: rounds[model] for model in models} or rounds
+    if name and len(chosen) > 1:
+        fail(f"--name is the name of one model, and there are several: {listed(list(chosen))}")
+    alone = name or (None if any(chosen) or len(samples) > 1 else samples[0].stem)
+    return [
+        ([file], of, f"{of}, round {at} of {len(files)}")
+        for model, files in chosen.items()
+        for of in [alone or model or samples[0].resolve().parent.name]
+        for at, file in enumerate(files, 1)
+    ] or [(samples, name, "")]
 
 
 def _what_is_kept(judge: str | None) -> str:
@@ -133,11 +175,13 @@ def _score(
     include_path: Path | None,
     correct: str | None,
     verbose: bool,
+    part_of: str,
 ) -> None:
+    """Score the responses of one run; ``part_of``: one of several, which is shown in few lines."""
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
-    from lmms_rpts.runs.task_grades import write_task_grades
+    from lmms_rpts.runs.samples import write_task_grades
     from lmms_rpts.tasks.benchmark import answered_tasks
 
     metric = load_settings(correct=correct).correct
@@ -158,11 +202,16 @@ def _score(
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
     check_outputs([output / "results.json"])
-    _announce(rescoring, model, chosen)
+    if part_of:
+        typer.echo(
+            f"{part_of}: {sum(each.stop - each.start for each in rescoring.extents)} documents"
+        )
+    else:
+        _announce(rescoring, model, chosen)
     include = ["--include_path", str(include_path)] if include_path else []
     stopped = None
     with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
-        merged, graded = (Path(folder) / name for name in ("responses.jsonl", "grades.jsonl"))
+        merged, graded = (Path(folder) / name for name in ("responses.jsonl", "grades.json"))
         write_responses(merged, rescoring.responses)
         if rescoring.grades:
             write_task_grades(graded, rescoring.grades)
@@ -173,12 +222,12 @@ def _score(
             place = Path(folder) / str(number)
             more = [*part.arguments(), *include]
             command = replay_command(merged, part.tasks, place, name=model, more=more)
-            kept = _keep(_evaluate(command, place, environment, verbose), output)
+            written = _evaluate(command, place, environment, verbose, tables=not part_of)
+            kept = _keep(written, output)
             typer.echo(f"Results: {kept.results}")
-            for file in kept.samples.values():
+            for file in () if part_of else kept.samples.values():
                 typer.echo(f"Samples: {file}")
             stopped = stopped or kept.stopped
-    typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
     if stopped:
         fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
 
@@ -201,19 +250,21 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
 
 
 def _evaluate(
-    command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool
+    command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool, tables: bool
 ) -> Written:
     sys.stdout.flush()
     if verbose:
         return find_written(output, run(command, environment))
-    typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
+    if tables:
+        typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
     log = output.with_suffix(".log")
     code = run(command, environment, log)
     said = read_log(log)
     for warning in own_warnings(said):
         typer.echo(f"Warning: {warning}", err=True)
     written = find_written(output, code, said)
-    typer.echo(results_table(said))
+    if tables:
+        typer.echo(results_table(said))
     return written
 
 

@@ -14,7 +14,9 @@ from loguru import logger
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.documents import instance_of
+from lmms_rpts.filters.grading import report_thinking
 from lmms_rpts.filters.isolation import Isolation
+from lmms_rpts.filters.metrics import OF_THINKING
 from lmms_rpts.filters.record import (
     Fault,
     FirstError,
@@ -25,7 +27,8 @@ from lmms_rpts.filters.record import (
     RptsRecord,
     Scoring,
 )
-from lmms_rpts.filters.responses import READ_BY_RULES, REQUEST_FAILED, Doc, ScoredResponse
+from lmms_rpts.filters.responses import CUT, READ_BY_RULES, REQUEST_FAILED, Doc, ScoredResponse
+from lmms_rpts.filters.thinking import unasked_metrics
 from lmms_rpts.judging import NO_JUDGE, backends_of
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
@@ -68,7 +71,10 @@ class AggregateFilter(RptsFilter):
             judge_samples=settings.judge_samples,
             temperature=settings.temperature,
             jury=settings.jury,
+            source="thinking" if settings.source == "thinking" else "answer",
         )
+        both = settings.source == "both"
+        self.unasked = unasked_metrics(settings.questions) | (frozenset() if both else OF_THINKING)
 
     def apply(
         self, resps: Sequence[Sequence[ScoredResponse]], docs: Sequence[Doc]
@@ -143,6 +149,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             fmean(spreads),
             len(spreads),
         )
+    _report_thinking(responses)
     by_rule = sum(
         any(each.startswith(READ_BY_RULES) for each in scored.transformed.transform.problems)
         for scored in responses
@@ -152,6 +159,20 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             "{} of {} responses could not be rewritten by the judge and were parsed by rules",
             by_rule,
             total,
+        )
+
+
+def _report_thinking(responses: Sequence[ScoredResponse]) -> None:
+    report_thinking(each.transformed.said for each in responses)
+    read = [each.transformed for each in responses]
+    read += [each.thinking for each in read if each.thinking]
+    cut = sum(any(said.startswith(CUT) for said in each.transform.problems) for each in read)
+    if cut:
+        logger.warning(
+            "Of {} of {} responses, the thinking is too long: only passages of it are judged "
+            "(`problems` in the records says which share)",
+            cut,
+            len(responses),
         )
 
 
@@ -194,6 +215,12 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         ),
         instance=instance,
         root=scored.root,
+        **read.said,
+        thinking=(
+            build_record(scored.thinking, doc, scoring.model_copy(update={"source": "thinking"}))
+            if scored.thinking
+            else None
+        ),
         settings=scoring.model_copy(
             update={
                 "judge": scored.judge,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from loguru import logger
 
@@ -29,6 +29,11 @@ from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
 
+if TYPE_CHECKING:
+    from lmms_rpts.grading import Grade
+    from lmms_rpts.judging import JudgeRequest
+    from lmms_rpts.judging.prompts import Prompts
+
 T = TypeVar("T")
 
 NO_REFERENCE = "the question has no reference answer that a judge could compare with"
@@ -39,6 +44,22 @@ MANY = 300
 
 Answers = tuple[JudgeGrade | None, Any]
 """The judge's grade, and the entry of further questions; None: not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGrader:
+    """How a benchmark grades free-form answers.
+
+    ``rules``: from question, reference and response; ``request``: asks a judge, given the prompts,
+    a document with question and reference, and the answer.
+    """
+
+    rules: Callable[[str, str, str], Grade]
+    request: Callable[[Prompts, Doc, str], JudgeRequest]
+
+
+SCORES: Mapping[str, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
+"""The score of an outcome of the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +261,19 @@ def report_failed(entries: Iterable[Any], what: str) -> None:
         logger.warning("{} of {} {}; first: {}", len(failed), len(asked), what, failed[0])
 
 
-def needed_judge(settings: Settings, table: Any, extra: str, default: str | None = None) -> str:
+def report_thinking(said: Iterable[Mapping[str, Any]]) -> None:
+    """Log how many questions about the thinking failed; ``said``: their entries by name."""
+    said = list(said)
+    for name, what in (
+        ("consistency", "answers could not be compared with their thinking"),
+        ("pretended_tools", "thinkings could not be searched for pretended tools"),
+    ):
+        report_failed((each.get(name) for each in said), what)
+
+
+def needed_judge(
+    settings: Settings, table: Any, extra: Sequence[str], default: str | None = None
+) -> str:
     """The configured judge, after a check that it can write text.
 
     ``none`` is allowed: responses are then ungraded and can be graded later.
@@ -248,22 +281,24 @@ def needed_judge(settings: Settings, table: Any, extra: str, default: str | None
     Args:
         settings: settings of the run.
         table: settings of the benchmark that require a judge: ``grader`` other than ``rule``, or
-            a flag.
-        extra: name of this flag.
+            flags.
+        extra: the names of the flags that are set.
         default: the judge if LMMS_RPTS_JUDGE is not set.
 
     Raises:
         JudgeConfigurationError: the message says what to set.
     """
-    grader, flag = f"{table.TABLE.upper()}_GRADER=", f"[{table.TABLE}] {extra} = "
-    need = f"{flag}true" if getattr(table, extra) else f"{grader}{table.grader}"
+    grader = f"{table.TABLE.upper()}_GRADER="
+    flags = [f"[{table.TABLE}] {name} = " for name in extra]
+    need = f"{flags[0]}true" if flags else f"{grader}{table.grader}"
     judge = settings.judge or default
     if judge is None:
         raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
     find_judges(judge, settings)
     if judge != NO_JUDGE and not any(each.writes for each in backends_of(judge)):
+        off = ", ".join([f"{grader}rule", *(f"{flag}false" for flag in flags)])
         raise JudgeConfigurationError(
             f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
-            f"LMMS_RPTS_JUDGE, or grade answers by rules ({grader}rule, {flag}false)"
+            f"LMMS_RPTS_JUDGE, or grade answers by rules ({off})"
         )
     return judge

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lmms_rpts.runs.metrics import Metric, by_name
+from lmms_rpts.runs.record import field_of
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
     from lmms_rpts.reasoning import Diagnosis
-    from lmms_rpts.reasoning.localisation import Modality
+    from lmms_rpts.reasoning.tree import Modality
 
 RIGHT_REASON = 0.5
 """RPTS at or above which the reasoning counts as sound."""
@@ -48,10 +50,14 @@ def _right_not_sound(score: str) -> Callable[[RptsRecord], float | None]:
     return value
 
 
-def _mean_of_steps(modality: Modality) -> Callable[[RptsRecord], float | None]:
+def _mean_of_steps(
+    modality: Modality, of: Callable[[float], float] = float
+) -> Callable[[RptsRecord], float | None]:
+    """The mean of the scores of steps of one kind, or of what ``of`` returns for them."""
+
     def value(record: RptsRecord) -> float | None:
         scores = [step.score for step in record.steps if step.modality == modality]
-        there = [score for score in scores if score is not None]
+        there = [of(score) for score in scores if score is not None]
         return sum(there) / len(there) if there and record.rpts is not None else None
 
     return value
@@ -66,7 +72,29 @@ def _diagnosed(read: Callable[[Diagnosis], float | None]) -> Callable[[RptsRecor
     return value
 
 
+THINKING_METRICS = by_name(
+    Metric(
+        "thinking_answer_consistency",
+        lambda record: field_of(record, "consistency.consistent"),
+        head="consistency",
+        words="share of answers that agree with the thinking",
+        optional=True,
+    ),
+    Metric(
+        "pretended_tools",
+        lambda record: field_of(record, "pretended_tools.pretended"),
+        higher_is_better=False,
+        head="pretended tools",
+        words="share of thinkings that pretend to use tools or to search",
+        optional=True,
+    ),
+)
+"""Metrics of the questions about thinking, for all benchmarks that ask them."""
+
 PUBLISHED, GUARDED, DIAGNOSTIC = "as published", "guarded", "diagnostics of the chains"
+THINKING = "thinking"
+OF_THINKING = frozenset({"rpts_thinking", "rpts_guarded_thinking"})
+"""The metrics that need the setting ``source`` to be ``both``."""
 """The groups of the metrics."""
 
 METRICS = by_name(
@@ -171,6 +199,33 @@ METRICS = by_name(
         kind="share",
         group=GUARDED,
         words="responses that have a guarded score",
+        tested=False,
+    ),
+    Metric(
+        "rpts_thinking",
+        lambda record: field_of(record, "thinking.rpts"),
+        kind="score",
+        group=THINKING,
+        words="RPTS of the thinking itself",
+        optional=True,
+    ),
+    Metric(
+        "rpts_guarded_thinking",
+        lambda record: field_of(record, "thinking.guarded"),
+        kind="score",
+        group=THINKING,
+        words="guarded RPTS of the thinking",
+        optional=True,
+    ),
+    *(replace(each, group=THINKING) for each in THINKING_METRICS.values()),
+    Metric(
+        # Of Uppaal et al., EACL 2026 (arXiv 2512.12218), with the steps that RPTS calls visual.
+        "unfaithful_perception_rate",
+        _mean_of_steps("visual", lambda score: float(not is_sound(score))),
+        higher_is_better=False,
+        kind="score",
+        group=DIAGNOSTIC,
+        words="share of the steps from images alone with a score below 0.5",
         tested=False,
     ),
     Metric(

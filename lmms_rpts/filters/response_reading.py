@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from lmms_rpts.base.schema import shown
-from lmms_rpts.base.settings import TransformMode
+from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.filters.documents import as_language, as_texts
 from lmms_rpts.filters.record import Answer, ReadBy, Transform
-from lmms_rpts.filters.responses import READ_BY_RULES, Doc, TransformedResponse, missing_response
+from lmms_rpts.filters.responses import (
+    CUT,
+    NO_THINKING,
+    READ_BY_RULES,
+    Doc,
+    TransformedResponse,
+    missing_response,
+)
+from lmms_rpts.filters.thinking import THINKING_SHOWN, ask_about_thinking
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging import Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers import parse_yes_no, strip_thinking
@@ -27,8 +35,9 @@ from lmms_rpts.reasoning import (
     select_reasoning,
 )
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line, without_answer
-from lmms_rpts.reasoning.casing import lower
+from lmms_rpts.reasoning.mentions import lower
 from lmms_rpts.reasoning.parsing import is_bare_step
+from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
 from lmms_rpts.reasoning.tree import distinct_premises, limit_steps
 
 T = TypeVar("T")
@@ -71,6 +80,8 @@ class Reading:
         mode: whether rules or a judge parse the steps.
         can_ask: whether there is a judge that can write text.
         prompts: the prompts for that judge.
+        source: the part of a response whose steps are parsed.
+        questions: further questions to that judge about the thinking.
     """
 
     STEPS: ClassVar[str] = "transform"
@@ -78,6 +89,8 @@ class Reading:
     mode: TransformMode
     can_ask: bool
     prompts: Prompts
+    source: Source = field(default="answer", kw_only=True)
+    questions: tuple[str, ...] = field(default=(), kw_only=True)
 
     def is_answer(self, line: str) -> bool:
         """Whether a line states the final answer and is not a step."""
@@ -126,14 +139,30 @@ class Reading:
         if missing:
             return settled(nothing_read(doc, missing))
         part = select_reasoning(response or "", self.is_answer)
-        return self._read(part, self.read_answer(part, doc), doc)
+        return self._read(response or "", part, self.read_answer(part, doc), doc)
 
     def _read(
-        self, part: JudgedText, answering: Dialogue[Answer], doc: Doc
+        self, response: str, part: JudgedText, answering: Dialogue[Answer], doc: Doc
     ) -> Dialogue[TransformedResponse]:
-        steps = yield from self._read_steps(part, doc)
+        thought = None if self.source == "answer" else select_thinking(response, THINKING_SHOWN)
+        thinking = nothing_read(doc, NO_THINKING)
+        if thought is not None:
+            thinking = yield from self._read_steps(thought, doc)
+        steps = thinking
+        if self.source != "thinking":
+            steps = yield from self._read_steps(part, doc)
         answer = yield from answering
-        return replace(steps, answer=answer)
+        said: Mapping[str, Any] = {}
+        if self.questions:
+            asking = {
+                "question": doc["statement"],
+                "thinking": split_thinking(response)[1] or "",
+                "answer": part.spoken,
+            }
+            asked = ask_about_thinking(self.questions, self.prompts, doc["language"], asking)
+            said = yield from asked
+        beside = thinking if self.source == "both" and thought is not None else None
+        return replace(steps, answer=answer, thinking=beside, said=said)
 
     def _read_steps(self, part: JudgedText, doc: Doc) -> Dialogue[TransformedResponse]:
         by_rule = self.extract(part.text, doc)
@@ -147,7 +176,8 @@ class Reading:
                 source=part.source,
                 **more,
             )
-            problems = (*chain.problems, *found.problems)
+            cut = (f"{CUT}{part.cut}",) if part.cut else ()
+            problems = (*cut, *chain.problems, *found.problems)
             found = found.model_copy(update={"problems": problems})
             return TransformedResponse(chain, NO_ANSWER, found)
 
@@ -209,7 +239,8 @@ def tidied(result: TransformedResponse, max_steps: int) -> TransformedResponse:
     chain, cut = limit_steps(distinct_premises(result.chain), max_steps)
     problems = result.transform.problems + cut
     transform = result.transform.model_copy(update={"problems": problems})
-    return replace(result, chain=chain, transform=transform)
+    thinking = result.thinking and tidied(result.thinking, max_steps)
+    return replace(result, chain=chain, transform=transform, thinking=thinking)
 
 
 # --- questions of any kind -----------------------------------------------------------------------

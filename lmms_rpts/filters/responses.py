@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lmms_rpts.base.escaping import shorten
@@ -31,6 +31,9 @@ _FAILED = re.compile(
     re.DOTALL,
 )
 READ_BY_RULES = "read by rules"
+NO_THINKING = "the response has no thinking"
+CUT = "long thinking: judged are "
+"""The beginning of the note on what is left out of a thinking."""
 
 
 def missing_response(response: str | None) -> str | None:
@@ -62,11 +65,15 @@ class TransformedResponse:
         chain: the parsed steps, before repair.
         answer: the final answer, as in the record.
         transform: how the response was parsed, as in the record; the chain is added at the end.
+        thinking: the same of its thinking, if both are scored; with its answer.
+        said: what the judge said of the thinking, by fields of the record.
     """
 
     chain: ReasoningChain
     answer: Answer
     transform: Transform
+    thinking: TransformedResponse | None = None
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(format_chain(self.chain))
@@ -87,7 +94,8 @@ class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
     ``root``: the score for whether the evidence leads to the answer; None without a step or an
-    answer. ``evidence``: the evidence that claims about images were judged against.
+    answer. ``evidence``: the evidence that claims about images were judged against. ``thinking``:
+    the same of the thinking, if both are scored.
     """
 
     transformed: TransformedResponse
@@ -96,6 +104,7 @@ class ScoredResponse:
     judge: str
     root: Judged | None = None
     evidence: Evidence = "facts"
+    thinking: ScoredResponse | None = None
 
     def __str__(self) -> str:
         scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from loguru import logger
 
@@ -13,7 +13,7 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import TRANSFORM_MODES, TransformMode, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.documents import STANCE, as_texts
+from lmms_rpts.filters.documents import STANCES, as_texts
 from lmms_rpts.filters.grading import with_progress
 from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.response_reading import (
@@ -27,8 +27,9 @@ from lmms_rpts.filters.response_reading import (
     tidied,
 )
 from lmms_rpts.filters.responses import Doc, TransformedResponse, undecided_note
-from lmms_rpts.judging import Dialogue, JudgeConfigurationError
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
 
+R = TypeVar("R", bound=Reading)
 OTHER_FORMS = (
     "; for other answers set answer of rpts_transform to choice, number, text or none, or grade to "
     "a function"
@@ -70,6 +71,11 @@ class TransformFilter(JudgingFilter):
                 f"transform = llm needs a judge that writes text; {self.judge!r} does not: "
                 "choose another judge, or use rule or auto"
             )
+        if self.settings.questions and not self.can_write and self.judge != NO_JUDGE:
+            raise JudgeConfigurationError(
+                f"{self.settings.questions[0]} = true needs a judge that writes text; "
+                f"{self.judge!r} does not: choose another judge, or false"
+            )
         if max_steps < 1:
             raise ValueError(f"{self.NAME}: max_steps must be at least 1, got {max_steps}")
         if grade is not None and not callable(grade):
@@ -89,10 +95,21 @@ class TransformFilter(JudgingFilter):
 
     def reading(self) -> Reading:
         """The parser of responses."""
-        mode: TransformMode = self.mode if self.can_write else "rule"
         if self.form == "agree" and self.grade is None:
-            return Reading(mode, self.can_write, self.prompts)
-        return QuestionReading(mode, self.can_write, self.prompts, self.form, self.grade)
+            return self.read_as(Reading)
+        return self.read_as(QuestionReading, form=self.form, grade=self.grade)
+
+    def read_as(self, kind: type[R], **more: Any) -> R:
+        """A parser of this kind, with the settings of the run; ``more``: its own fields."""
+        asks = self.can_write
+        return kind(
+            self.mode if asks else "rule",
+            asks,
+            self.prompts,
+            source=self.settings.source,
+            questions=self.settings.questions if asks else (),
+            **more,
+        )
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As in other filters; also answers of another type than those graded here."""
@@ -104,9 +121,9 @@ class TransformFilter(JudgingFilter):
     def gold_faults(self, doc: Doc) -> Iterator[str]:
         """Why the rules cannot grade answers to a document."""
         if self.form == "agree":
-            is_valid, wanted = STANCE
-            if not is_valid(doc["answer"]):
-                yield f"'answer' should be {wanted}, not {shown(doc['answer'])}{OTHER_FORMS}"
+            if doc["answer"] not in STANCES:
+                wanted = " or ".join(STANCES)
+                yield f"answer should be {wanted}, not {shown(doc['answer'])}{OTHER_FORMS}"
         elif self.form in ("choice", "number", "text"):
             from lmms_rpts.grading.grader import gold_fault
 

@@ -23,7 +23,7 @@ from PIL import Image
 from tqdm import tqdm
 from transformers import AutoModelForImageTextToText
 
-from lmms_rpts.host.token_loss import TokenLoss
+from lmms_rpts.host.result_hooks import TokenLoss
 from lmms_rpts.judging.backends.transformers_model import (
     ChatModel,
     Prompt,
@@ -32,8 +32,8 @@ from lmms_rpts.judging.backends.transformers_model import (
     load_chat,
 )
 
+# Placeholder for an image in prompts of lmms-eval.
 _PLACEHOLDER = "<image>"
-"""Placeholder for an image in prompts of lmms-eval."""
 _MAX_NEW_TOKENS = 1024
 _PASSED_ON = (
     *("num_beams", "repetition_penalty", "no_repeat_ngram_size", "length_penalty"),
@@ -126,6 +126,14 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     def config(self) -> Any:
         """The transformers config of the model."""
         return self._model.model.config
+
+    def clean(self) -> None:
+        """Free the model, so that an ``hf:`` judge has its memory.
+
+        lmms-eval calls it after generation, but frees only attributes that are modules themselves.
+        """
+        del self._model
+        super().clean()
 
     # --- likelihood ------------------------------------------------------------------------------
 

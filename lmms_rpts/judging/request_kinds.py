@@ -41,15 +41,16 @@ class RequestKind:
         return self.name in SCORED or bool(self.words)
 
 
+# The kinds that ask for a score.
 SCORED = frozenset({"image", "image_seen", "inference", "inference_seen", "root"})
-"""The kinds that ask for a score."""
 
+# Most characters of a reason that quotes the answer in question.
 QUOTING = 800
-"""Most characters of a reason that quotes the answer in question."""
 
+# The kinds that ask for the score of a step.
 STEPS = SCORED - {"root"}
-"""The kinds that ask for the score of a step."""
 
+# Values for a trial rendering: signs that no template has
 _STEP = {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"}
 _CLAIM = {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}
 _ROOT = {
@@ -65,7 +66,13 @@ _STEPS = {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response":
 _MATCH = {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"}
 _ANSWER = {"statement": "⟦1⟧", "response": "⟦2⟧"}
 _ANSWERS = ("agree", "disagree", "undetermined", "同意", "不同意", "无法判断")
+_GRADE = {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"}
+_GRADES = ("correct", "incorrect", "正确", "错误")
+_AGREES = {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"}
+_AGREED = ("consistent", "inconsistent", "一致", "不一致")
 _AT = Path(__file__).parent / "prompts"
+# Folders of their own: a digest of the templates in a folder is recorded with each score.
+_ANSWERS_AT, _THINKING_AT = (_AT.with_name(f"{name}_prompts") for name in ("answer", "thinking"))
 _scored = partial(
     RequestKind, most_tokens=512, wanted="a score from 0 to 1", templates=_AT, claim="conclusion"
 )
@@ -83,16 +90,25 @@ _KINDS = {
         RequestKind("question_steps", 4096, _STEPS, "steps", _AT),
         RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),
         RequestKind("answer", 64, _ANSWER, "an answer", _AT, _ANSWERS, 0),
+        RequestKind("grade", 512, _GRADE, "one of correct and incorrect", _ANSWERS_AT, _GRADES),
+        RequestKind(
+            "consistency", 512, _AGREES, "one of consistent and inconsistent", _ANSWERS_AT, _AGREED
+        ),
+        RequestKind(
+            "pretended_tools",
+            512,
+            {"thinking": "⟦1⟧"},
+            "one of pretended and none",
+            _THINKING_AT,
+            ("pretended", "none", "假装", "没有"),
+            QUOTING,
+        ),
     )
 }
 
 
 def add_request_kinds(kinds: Iterable[RequestKind]) -> None:
-    """Register the kinds of a benchmark; registering the same kind again has no effect.
-
-    Raises:
-        ValueError: for another kind with a registered name.
-    """
+    """Register the kinds of a benchmark; registering the same kind again has no effect."""
     for kind in kinds:
         if _KINDS.setdefault(kind.name, kind) != kind:
             raise ValueError(f"another kind of requests named {kind.name!r} is registered already")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
-from lmms_rpts.reasoning.extraction import holds_reasoning
+from lmms_rpts.reasoning.extraction import THEREFORE, cited, holds_reasoning
 
 ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
 
@@ -16,6 +17,67 @@ _TAG = re.compile(
     r"|(?P<close></(?:think|thinking|thought)>|\[/THINK\]|◁/think▷)",
     re.IGNORECASE,
 )
+# A paragraph of thinking may be its only one, of any length.
+_SENTENCE = re.compile(r".{1,1000}(?:[.!?](?=\s)|[。！？]|\Z)\s*|.{1,1000}", re.DOTALL)
+_LEFT_OUT = "[...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a long text.
+
+    Attributes:
+        text: the passages in their order, with a mark where some are left out.
+        left_out: number of characters that are left out; 0: it is the whole text.
+        passages: number of passages that are kept.
+        of: number of passages of the text.
+    """
+
+    text: str
+    left_out: int = 0
+    passages: int = 1
+    of: int = 1
+
+
+def excerpt(text: str, most: int, wanted: Callable[[str], object]) -> Excerpt:
+    """The passages that matter most of a text, in time linear in its length.
+
+    Passages are lines; longer lines are divided into sentences. Of a long text, the last third of
+    the excerpt is its end; before that come the passages that are ``wanted``, the last ones first,
+    then others.
+
+    Args:
+        text: any text.
+        most: maximum number of characters of the passages.
+        wanted: whether a passage matters.
+    """
+    if len(text) <= most:
+        return Excerpt(text)
+    passages = list(_passages(text))
+    latest = range(len(passages) - 1, -1, -1)
+    kept: set[int] = set()
+    room = most // 3
+    for chosen in (latest, [at for at in latest if wanted(passages[at])], latest):
+        for at in chosen:
+            if at not in kept and len(passages[at]) <= room:
+                kept.add(at)
+                room -= len(passages[at]) + len(_LEFT_OUT) + 1
+            elif at not in kept and chosen is latest:
+                break  # the end, and what fills the rest, have no gaps
+        room = most - sum(len(passages[at]) + len(_LEFT_OUT) + 1 for at in kept)
+    parts = []
+    for at, passage in enumerate(passages):
+        if at in kept:
+            parts.append(passage)
+        elif parts[-1:] != [f"{_LEFT_OUT}\n"]:
+            parts.append(f"{_LEFT_OUT}\n")
+    left_out = sum(len(passage) for at, passage in enumerate(passages) if at not in kept)
+    return Excerpt("".join(parts), left_out, len(kept), len(passages))
+
+
+def _passages(text: str) -> Iterator[str]:
+    for line in text.splitlines(keepends=True):
+        yield from [line] if len(line) <= 1000 else _SENTENCE.findall(line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +89,13 @@ class JudgedText:
         source: ``response`` (no thinking tags), ``after_thinking`` (the text outside the tags),
             ``thinking`` (the text outside the tags has no reasoning) or ``unclosed_thinking``.
         spoken: the text outside the tags; the final answer is searched here first.
+        cut: what is left out of ``text``; empty: nothing.
     """
 
     text: str
     source: ReasoningSource
     spoken: str
+    cut: str = ""
 
 
 def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> JudgedText:
@@ -53,6 +117,24 @@ def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> Jud
     if holds_reasoning(spoken, is_answer) or not thought.strip():
         return JudgedText(spoken, "after_thinking", spoken)
     return JudgedText(thought, "thinking", spoken)
+
+
+def select_thinking(response: str, most: int) -> JudgedText | None:
+    """The thinking of a response as the text to judge; None if there is none.
+
+    Of a long thinking, the passages that cite evidence or draw a conclusion, and its end.
+
+    Args:
+        response: the response of a model.
+        most: maximum number of characters.
+    """
+    spoken, thought, closed = split_thinking(response)
+    if thought is None or not thought.strip():
+        return None
+    seen = excerpt(thought, most, lambda part: THEREFORE.match(part) or cited(part))
+    cut = f"{seen.passages:,} of {seen.of:,} passages; {seen.left_out:,} characters are left out"
+    source: ReasoningSource = "thinking" if closed else "unclosed_thinking"
+    return JudgedText(seen.text, source, spoken, cut if seen.left_out else "")
 
 
 def split_thinking(response: str) -> tuple[str, str | None, bool]:

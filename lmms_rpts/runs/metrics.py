@@ -28,6 +28,7 @@ class Metric:
         listed: whether lmms-eval's results contain it.
         tested: whether `compare` tests it: each test raises the corrected p-values of the others.
         needs_answer: whether it needs a gold answer.
+        optional: whether a setting asks for it; without any value, tables leave it out.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Metric:
     listed: bool = True
     tested: bool = True
     needs_answer: bool = False
+    optional: bool = False
 
     @property
     def title(self) -> str:

@@ -17,10 +17,11 @@ from lmms_rpts.base.masking import mask
 from lmms_rpts.runs.metadata import image_places
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import shortest_ends
-from lmms_rpts.runs.run import AnyRun, RunOf, holds_schema
-from lmms_rpts.runs.samples import RunError, read_samples_of
+from lmms_rpts.runs.run import AnyRun, RunOf
+from lmms_rpts.runs.samples import SAMPLES, RunError, holds_schema, read_samples_of
 
-_SAMPLES, _RESULTS = "_samples_", "_results.json"
+_RESULTS = "_results.json"
+# Arguments of wrappers that name what is loaded, the most telling first
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
 
@@ -55,6 +56,7 @@ def read_runs_of(
         others = foreign(place) if foreign else None
         if others:
             parts.extend(others(label))
+        # A folder may hold samples of lmms-eval beside the results of third parties.
         if not others or (place.is_dir() and _files(place)):
             parts.extend(_read_place(record, place, label))
     if not parts:
@@ -93,12 +95,12 @@ def _read_place(record: type[R], place: Path, label: str | None) -> list[RunOf[R
         return [_read_run(record, files, label, whole=False)]
     if not files:
         raise RunError(
-            f"No samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
+            f"No samples (*{SAMPLES}*.jsonl) in {place}: run lmms-eval with "
             "--log_samples --output_path FOLDER"
         )
     groups: dict[tuple[Path, str], list[Path]] = {}
     for file in files:
-        groups.setdefault((file.parent, file.name.partition(_SAMPLES)[0]), []).append(file)
+        groups.setdefault((file.parent, file.name.partition(SAMPLES)[0]), []).append(file)
     runs = [_read_run(record, group, label, whole=True) for group in groups.values()]
     runs = [run for run in runs if run.responses]
     if not runs:
@@ -122,9 +124,9 @@ def _files(place: Path) -> list[Path]:
         raise RunError(_unreadable(place, error)) from None
     if not whole and not place.name.endswith(_RESULTS):
         return [place]
-    start = "" if whole else place.name.removesuffix(_RESULTS) + _SAMPLES
+    start = "" if whole else place.name.removesuffix(_RESULTS) + SAMPLES
     found = place.rglob("*.jsonl") if whole else place.parent.glob("*.jsonl")
-    names = (each for each in found if _SAMPLES in each.name and each.name.startswith(start))
+    names = (each for each in found if SAMPLES in each.name and each.name.startswith(start))
     return sorted(each for each in names if not each.is_dir())
 
 
@@ -160,14 +162,14 @@ def _path_of(folder: Path, checkpoint: str) -> tuple[str, str]:
 
 def results_beside(samples: Path) -> Path:
     """The path of the results of a samples file."""
-    return samples.with_name(samples.name.partition(_SAMPLES)[0] + _RESULTS)
+    return samples.with_name(samples.name.partition(SAMPLES)[0] + _RESULTS)
 
 
 def read_results(samples: Path) -> Mapping[str, Any]:
     """Read the results of a samples file; empty if there are none."""
     path = results_beside(samples)
     remedy = "copy it again, or remove it: the samples can be read without it"
-    if _SAMPLES not in samples.name or not path.is_file():
+    if SAMPLES not in samples.name or not path.is_file():
         return {}
     try:
         results = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -205,11 +207,7 @@ def _cleaned(source: str) -> str:
 def replayed_model(model_args: str | Mapping[str, Any]) -> str:
     """The original model: from ``name=``, else from the results of the samples, else the file name.
 
-    Args:
-        model_args: model arguments of ``replay``.
-
-    Returns:
-        The name that lmms-rpts shows for the run; empty if unknown.
+    Its name as lmms-rpts shows it for the run, from the arguments of ``replay``; empty if unknown.
     """
     named = model_name({"config": {"model_args": model_args}}) or ""
     model_args = _arguments(model_args)
@@ -249,6 +247,7 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     """Join parts of one run: same model and settings, no common document."""
     files = [frozenset(file.resolve() for file in part.files) for part in parts]
 
+    # As in "summarize results results/lab__model": the second is in the first.
     def known(at: int) -> bool:
         """Whether another part contains all files of this one."""
         return any(
@@ -308,9 +307,9 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     ]
     judges: dict[str, set[str]] = {}
     for run, label in zip(runs, labels, strict=True):
-        judges.setdefault(label, set()).add(_judge(run))
+        judges.setdefault(label, set()).add(run.judges)
     labels = [
-        f"{label} ({_judge(run)})" if len(judges[label]) > 1 else label
+        f"{label} ({_plain(run.judges)})" if len(judges[label]) > 1 else label
         for run, label in zip(runs, labels, strict=True)
     ]
     counts = Counter(labels)
@@ -323,10 +322,6 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
         taken.add(own)
         named.append(replace(run, label=own))
     return named
-
-
-def _judge(run: AnyRun) -> str:
-    return _plain("+".join(dict.fromkeys(each.judge for each in run.scorings)))
 
 
 def _plain(text: str) -> str:

@@ -13,6 +13,7 @@ from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.notebook import html_of
 from lmms_rpts.base.schema import (
     FieldError,
+    Flag,
     ForeignError,
     Model,
     Share,
@@ -33,6 +34,11 @@ def field_of(record: Any, path: str) -> Any:
     for name in path.split("."):
         record = getattr(record, name, None)
     return record
+
+
+def is_none(value: object) -> bool:
+    """Whether a field without a value is omitted, as ``exclude_if``."""
+    return value is None
 
 
 class Asked(Model):
@@ -61,6 +67,32 @@ class JudgeGrade(Model):
     score: Share | None = Field(description="1 or 0; null if the judge failed")
     reply: Text | None = Field(default=None, description="the judge's complete reply")
     error: Text | None = Field(default=None, description="why the judge failed")
+
+
+class Consistency(Model):
+    """Whether the answer agrees with the thinking."""
+
+    consistent: Flag | None = Field(description="whether they agree; null if the judge failed")
+    reply: Text | None = Field(description="the judge's complete reply")
+    error: Text | None = Field(description="why the judge failed")
+    prompt_version: Text | None = Field(
+        default=None,
+        description="version of the prompt; omitted where `settings` have it",
+        exclude_if=is_none,
+    )
+
+
+class PretendedTools(Model):
+    """Whether the thinking pretends to use tools or to search."""
+
+    pretended: Flag | None = Field(
+        description="whether it claims a search, a tool, a program or an operation on an image "
+        "that it cannot have run; null if the judge failed"
+    )
+    reply: Text | None = Field(description="the judge's complete reply")
+    error: Text | None = Field(description="why the judge failed")
+    prompt_version: Text = Field(description="version of the prompt")
+    left_out: Whole = Field(description="characters of the thinking that the judge did not see")
 
 
 class Record(Model):
@@ -135,16 +167,7 @@ class Record(Model):
 
     @classmethod
     def parse(cls: type[R], value: object, *, task: str = "", doc_id: int = 0, **beside: Any) -> R:
-        """Read one record.
-
-        Args:
-            value: the JSON object.
-            task, doc_id: identity of the document.
-            beside: ``repeat``, ``text`` and ``tokens``, if known.
-
-        Raises:
-            FieldError: with the error.
-        """
+        """Read one record; ``beside`` are ``repeat``, ``text`` and ``tokens``, if known."""
         if not isinstance(value, dict):
             raise FieldError(f"the record should be an object, not {shown(value)}")
         if value.get("schema") != cls.SCHEMA:

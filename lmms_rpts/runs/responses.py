@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
+from lmms_rpts.base.schema import shown
+from lmms_rpts.runs.samples import holds_record, task_of, unwrapped
 
-_SAMPLES = "_samples_"
-_SCHEMAS = "lmms_rpts."
+# Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
-"""Lists in each other: options, responses to one, a likelihood and whether it is the largest."""
+_NOT_THERE = "[LMMS_EVAL_REQUEST_FAILED] the file has no response"
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 _PIPELINES = (
@@ -79,11 +82,7 @@ class SavedResponses:
         return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
 
     def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
-        """The responses to a document; empty if none were saved.
-
-        Raises:
-            ResponsesError: for an id of a group that is in two of its tasks.
-        """
+        """The responses to a document; empty if none were saved."""
         found = self.by_doc_id.get((task, str(doc_id))) or self.by_id.get((task, str(own_id)))
         if found:
             return found
@@ -101,6 +100,7 @@ class SavedResponses:
 
     def keys_of(self, task: str, own_id: object) -> list[tuple[str, str]]:
         """The keys of a document in ``by_id``: of its task, of groups, and without a task."""
+        # rome_geo_en may be saved as rome_geo_en, rome_geo, rome or "".
         parts = task.split("_")
         names = ["_".join(parts[:end]) for end in range(len(parts), -1, -1)]
         return [(name, str(own_id)) for name in names]
@@ -126,7 +126,7 @@ def read_responses(
     try:
         # Samples of lmms-eval name their task in the file name alone: DATE_samples_TASK.jsonl.
         found = [file for path in paths for file in _files(Path(path))]
-        files = {file: file.stem.partition(_SAMPLES)[2] or None for file in found}
+        files = {file: task_of(file) for file in found}
         for file, task in files.items():
             if only is not None and task is not None and task not in only:
                 saved.passed_over.add(task)
@@ -164,17 +164,117 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     """A prediction in a layout of ROME's publishers, as a row of ours; else None.
 
     They are one object, a list, or objects by ``question_id``; files with scores have the response
-    as ``raw_answer``. Their ``task`` is a subtask, not a task of lmms-eval.
+    as ``raw_answer``. FlagEvalMM and the release BAAI/ROME-Evaluated hold all rounds of a question
+    in one row, the latter as text, with ``model`` and ``usage``. Their ``task`` is a subtask, not a
+    task of lmms-eval.
     """
-    own_id = row.fields.get("question_id", row.key or None)
-    answer = row.fields.get("raw_answer", row.fields.get("answer"))
-    if own_id is None or not isinstance(answer, str) or {"response", "resps"} & {*row.fields}:
+    fields = row.fields
+    # {"question_id": 7, "answer": "B", "reason": "..."}, or {"7": {"answer": "B"}, ...}
+    own_id = fields.get("question_id", row.key or None)
+    if own_id is None or {"response", "resps"} & {*fields}:
         return None
-    reason = row.fields.get("reason")
+    rounds = fields.get("num_inferences")
+    answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds)
+    answers = [_NOT_THERE if each is None else each for each in answers]
+    if not answers or not all(isinstance(each, str) for each in answers):
+        return None
+    reasons, usages = (
+        found if len(found := _each_round(fields.get(name), rounds)) == len(answers) else []
+        for name in ("reason", "usage")
+    )
+    said = [
+        _with_thinking(reason, answer)
+        for reason, answer in zip_longest(reasons, answers, fillvalue=None)
+    ]
+    entry = {"id": own_id, "response": said, "token_counts": [_used(each) for each in usages]}
+    model = fields.get("model")
+    return entry | ({"model": model} if isinstance(model, str) and model.strip() else {})
+
+
+def _each_round(value: object, rounds: object) -> list[Any]:
+    """The values of a field, one for each round; ``rounds``: their number if the row has it.
+
+    A field with several is a list, an object such as ``{"inference_0": "A"}``, or the text of one.
+    """
+    found = _decoded(value)
+    if isinstance(found, dict) and {str(name)[:10] for name in found} == {"inference_"}:
+        return [found[name] for name in sorted(found, key=lambda name: (len(name), name))]
+    # A single answer may look like a list: "['A', 'B']".
+    if isinstance(found, list) and (found is value or len(found) == rounds):
+        return found
+    return [] if value is None else [value]
+
+
+def _decoded(value: object) -> Any:
+    """The list or object whose text a value is, as JSON or as Python writes it; else the value."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        for read in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                return read(value)
+    return value
+
+
+def _with_thinking(reason: object, answer: object) -> object:
     thinking = reason if isinstance(reason, str) and reason.strip() else ""
+    # Tags as models write them, so that one splitter finds the thinking.
     if thinking and "</think>" not in thinking:
         thinking = f"<think>{thinking}</think>\n"
-    return {"id": own_id, "response": thinking + answer}
+    return f"{thinking}{answer}"
+
+
+def _used(usage: object) -> dict[str, Any] | None:
+    """Token counts of lmms-eval, from those of an OpenAI-compatible server."""
+    usage = _decoded(usage)
+    if not isinstance(usage, dict):
+        return None
+    read, said, total = (usage.get(f"{name}_tokens") for name in ("prompt", "completion", "total"))
+    if isinstance(read, int) and isinstance(said, int) and isinstance(total, int):
+        said = max(said, total - read)  # some servers count thinking in the total alone
+    details = usage.get("completion_tokens_details")
+    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return {"input_tokens": read, "output_tokens": said, "reasoning_tokens": thought}
+
+
+def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
+    """Predictions of several models or rounds, written as one file of rows for each round.
+
+    The k-th response of a model to a question is of its round k. A question without a response in
+    a round, but with one in others, gets a failed request, which is left out of all means.
+
+    Args:
+        paths: files of predictions, such as the release BAAI/ROME-Evaluated, or one per round.
+        folder: for the files.
+
+    Returns:
+        The files by model (empty: the rows do not name it). Empty for other files, and for a
+        single file with one response to each question and no model.
+    """
+    files = [each for path in paths for each in sorted(path.rglob("*.parquet")) or _files(path)]
+    first = [_prediction(row) or {} for file in files for row in islice(read_rows(file), 1)]
+    if not first or not all(first):
+        return {}
+    if len(files) == 1 and "model" not in first[0] and len(first[0]["response"]) == 1:
+        return {}
+    models: dict[str, dict[str, list[SavedResponse]]] = {}
+    for row in chain.from_iterable(map(read_rows, files)):
+        entry = _prediction(row)
+        own_id = row.fields.get("question_id") if entry is None else entry["id"]
+        if own_id is None:
+            raise ResponsesError(f"{row.where} {row.fault or 'has no question_id'}")
+        known = models.setdefault(str(row.fields.get("model", "")), {}).setdefault(str(own_id), [])
+        known += responses_of(entry, row.where) if entry else []
+    ids = list(dict.fromkeys(own_id for known in models.values() for own_id in known))
+    found: dict[str, list[Path]] = {}
+    for number, (model, said_by) in enumerate(models.items()):
+        for at in range(max(map(len, said_by.values()))):
+            path = folder / f"{number}-{at}.jsonl"
+            with path.open("w", encoding="utf-8") as out:
+                for own_id in ids:
+                    (each,) = said_by.get(own_id, [])[at : at + 1] or [SavedResponse(_NOT_THERE)]
+                    said = {"response": each.text, "token_counts": each.tokens}
+                    out.write(json.dumps({"id": own_id, **said}) + "\n")
+            found.setdefault(model, []).append(path)
+    return found
 
 
 @dataclass(slots=True)
@@ -184,6 +284,7 @@ class _Document:
 
     file: Path
     recorded: bool
+    model: object = None
     fault: ResponsesError | None = None
 
 
@@ -215,14 +316,23 @@ class _Reader:
         if not task and kind == "doc_id":
             raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read, recorded = (task, str(entry[kind])), _responses(entry, place), _recorded(entry)
+        key, read, recorded = (
+            (task, str(entry[kind])),
+            responses_of(entry, place),
+            holds_record(entry),
+        )
         known = self.documents.get(document := (kind, *key))
         if known is None:
-            self.documents[document] = _Document(file, recorded)
+            self.documents[document] = _Document(file, recorded, entry.get("model"))
             table[key] = read
             if file not in self.saved.files:
                 self.saved.files.append(file)
         elif known.file == file and "response" in entry:
+            if entry.get("model") != known.model:
+                raise ResponsesError(
+                    f"{place}: responses of {shown(entry.get('model'))}, after those of "
+                    f"{shown(known.model)}: lmms-rpts score separates several models (--model)"
+                )
             table[key] += read
         elif known.file == file and recorded != known.recorded:
             if recorded:
@@ -238,17 +348,12 @@ class _Reader:
             known.fault = known.fault or fault
 
 
-def _recorded(entry: Mapping[str, Any]) -> bool:
-    found = entry.get("filtered_resps")
-    for value in found if isinstance(found, list) else [found]:
-        with suppress(ValueError, RecursionError):
-            record = json.loads(value) if isinstance(value, str) else value
-            if isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS):
-                return True
-    return False
+def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
+    """The responses in the fields of a row; ``place`` is for messages.
 
-
-def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
+    Raises:
+        ResponsesError: if there are none.
+    """
     if "response" in entry:
         found = entry["response"]
     elif "resps" in entry:
@@ -256,7 +361,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     else:
         # lmms-eval omits "resps" if the filters changed nothing.
         found = entry.get("filtered_resps")
-        if _recorded(entry):
+        if holds_record(entry):
             raise ResponsesError(
                 f'{place} has a scored record, but no "resps": the response itself is lost'
             )
@@ -265,9 +370,7 @@ def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
             f"{place} holds likelihoods of answer options, not a response: only free text can be "
             "scored"
         )
-    texts = found if isinstance(found, list) else [found]
-    if len(texts) == 1 and isinstance(texts[0], list):
-        texts = texts[0]
+    texts = unwrapped(found)
     if not texts or not all(isinstance(text, str) for text in texts):
         raise ResponsesError(f"{place} has no text as response or resps")
     counts = entry.get("token_counts")

@@ -45,6 +45,7 @@ class Benchmark:
     Attributes:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
+        licence: of its texts, as the Hub names it (``cc-by-4.0``); empty if it is not known.
         folder: the folder of its task files, for lmms-eval's index.
         built: its tasks and groups without a file, a mapping from each name to a function that
             builds its configuration; called with ``full=False`` it returns only what is known
@@ -57,6 +58,7 @@ class Benchmark:
         verifiers: lmms-eval verifiers, by their types.
         record: the type of its records; None: it has none of its own.
         grades: a `Grading`: how ``lmms-rpts summarize`` summarizes runs with such records.
+        answers: an `AnswerGrader` of free-form answers, which ``lmms-rpts validate`` measures.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
         request_kinds: its kinds of judge requests, in addition to those of RPTS.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
@@ -76,6 +78,7 @@ class Benchmark:
     name: str
     title: str
     folder: Path
+    licence: str = ""
     built: str | None = None
     settings: type[Table] | None = None
     checks: str | None = None
@@ -84,6 +87,7 @@ class Benchmark:
     verifiers: Mapping[str, str] = field(default_factory=dict)
     record: str | None = None
     grades: str | None = None
+    answers: str | None = None
     foreign: str | None = None
     request_kinds: tuple[RequestKind, ...] = ()
     scored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

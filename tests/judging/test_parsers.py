@@ -16,6 +16,7 @@ from lmms_rpts.judging.parsers import (
     parse_consistency,
     parse_grade,
     parse_mistake,
+    parse_pretended,
     parse_yes_no,
     read_reply,
     strip_thinking,
@@ -27,12 +28,14 @@ PARSERS: dict[str, Callable[[str], float | str | None]] = {
     "score": parse_score,
     "grade": parse_grade,
     "consistency": parse_consistency,
+    "pretended_tools": parse_pretended,
     "mistake": parse_mistake,
     "yes_no": parse_yes_no,
 }
 WORDS = {
     "grade": ("correct", "incorrect"),
     "consistency": ("consistent", "inconsistent"),
+    "pretended_tools": ("pretended", "none"),
     "mistake": ("perception", "reasoning", "calculation", "reject"),
     "yes_no": ("yes", "no"),
 }

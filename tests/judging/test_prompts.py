@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.judging import JudgeConfigurationError, prompts
-from lmms_rpts.judging.fencing import fence
-from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.prompts import Prompts, fence
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.tables import table
@@ -73,6 +72,7 @@ def test_every_prompt_and_its_reminder_render(name: str, language: str) -> None:
 WORDS = {
     "grade": {"en": ("correct", "incorrect"), "zh": ("正确", "错误")},
     "consistency": {"en": ("consistent", "inconsistent"), "zh": ("一致", "不一致")},
+    "pretended_tools": {"en": ("pretended", "none"), "zh": ("假装", "没有")},
     "mistake": {
         "en": ("perception", "reasoning", "calculation", "reject"),
         "zh": ("感知", "推理", "计算", "拒答"),

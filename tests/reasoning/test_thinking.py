@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 
 from lmms_rpts.reasoning import select_reasoning
+from lmms_rpts.reasoning.thinking import excerpt, select_thinking
 from tests.reasoning.strategies import texts
+from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 
 STEPS = "Conclusion 0: from Image 0, the lorry is too high."
@@ -67,3 +69,37 @@ def test_selection_is_total_and_invents_nothing(text: str) -> None:
     assert len(picked.text) <= len(text)
     if picked.source == "response":
         assert picked.text == picked.spoken == text
+
+
+@table(
+    "text, most, kept, left_out",
+    ("short\n", 6, "short\n", 0),
+    # The end, then what is wanted, the last ones first, then what fits.
+    ("a\n" * 30 + "want\n" + "b\n" * 30 + "end", 40, "[...]\nwant\n[...]\nb\nb\nb\nend", None),
+    # One line of many sentences; without any, it is cut.
+    ("One. " * 900 + "I want this. " + "Two. " * 900, 3000, "I want this.", None),
+    ("y" * 5000, 3000, "[...]\n" + "y" * 1000, None),
+)
+def test_an_excerpt(text: str, most: int, kept: str, left_out: int | None) -> None:
+    found = excerpt(text, most, lambda part: "want" in part)
+    assert kept in found.text
+    assert len(found.text) <= most + len("[...]\n")
+    without = found.text.replace("[...]\n", "")
+    assert found.left_out == len(text) - len(without)
+    assert left_out in (None, found.left_out)
+    assert found.passages <= found.of
+
+
+@given(texts)
+def test_an_excerpt_is_bounded_and_invents_nothing(text: str) -> None:
+    found = excerpt(text, 30, str.isupper)
+    assert len(found.text) <= max(36, len(text) if found.left_out == 0 else 0)
+    assert found.left_out <= len(text)
+    for part in found.text.split("[...]\n"):
+        assert part in text
+
+
+def test_long_thinking_takes_linear_time() -> None:
+    for unit in ("From Image 0, it is. ", "Hmm.\n", "图片0显示。", "x", "So \n"):
+        thinking = f"<think>{unit * (300_000 // len(unit))}"
+        assert_linear_in_text(lambda text: select_thinking(text, 15_000), thinking)

@@ -114,7 +114,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def report_of(folder: Path, output: str, *names: str) -> Path:
     found = read_all_runs([folder / name for name in names]).every
-    return write_report(list(found), folder / output, images=folder / "images").path
+    return write_report(list(found), folder / output, images=folder / "images", published=True).path
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.rescoring import plan_rescoring
-from lmms_rpts.runs.responses import ResponsesError, read_responses
+from lmms_rpts.filters.responses import missing_response
+from lmms_rpts.runs.responses import ResponsesError, read_responses, split_rounds
 from tests.support.tables import table
 
 PREDICTION = {"question_id": "question_geo_1", "answer": "Final Answer: A", "task": "geo"}
@@ -34,6 +35,94 @@ def test_predictions_of_the_publishers(tmp_path: Path, content: Any, said: str) 
     saved = read_responses(file, default_task="")
     assert [each.text for each in saved.responses("rome_geo", 5, "question_geo_1")] == [said]
     assert not saved.responses("rome_geo", 5, "question_geo_2")
+
+
+_SAID = ["Final Answer: A", "['B', 'C']"]
+_USED = [
+    {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30},
+    # Gemini counts its thinking in the total alone
+    {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 95},
+]
+_ROUNDS = {f"inference_{at}": each for at, each in enumerate(_SAID)}
+_RELEASE = {"question_id": "q", "model": "m", "reason": ["one", "two"], "usage": _USED}
+_BOTH = [f"<think>{each}</think>\n{said}" for each, said in zip(("one", "two"), _SAID, strict=True)]
+
+
+@table(
+    "rows, said, tokens",
+    # FlagEvalMM's own files, before and after its evaluation
+    ([{**_RELEASE, "answer": _ROUNDS}], {"m": _BOTH}, [20, 85]),
+    ([{**_RELEASE, "answer": {}, "raw_answer": _SAID}], {"m": _BOTH}, [20, 85]),
+    # BAAI/ROME-Evaluated: all as text
+    (
+        [
+            {name: each if isinstance(each, str) else write(each) for name, each in row.items()}
+            | {"num_inferences": 2}
+            for write in (json.dumps, str)
+            for row in [{**_RELEASE, "answer": _ROUNDS, "raw_answer": _SAID, "model": repr(write)}]
+        ],
+        {repr(json.dumps): _BOTH, repr(str): _BOTH},
+        [20, 85],
+    ),
+    # a row for each round; an answer that looks like a list is one answer
+    (
+        [{"question_id": "q", "model": "m", "answer": each} for each in _SAID],
+        {"m": _SAID},
+        [None, None],
+    ),
+    # thinking and tokens that fit no round are left out
+    ([{**_RELEASE, "answer": _ROUNDS, "reason": "?", "usage": [{}]}], {"m": _SAID}, [None, None]),
+)
+def test_rounds_of_the_publishers(
+    tmp_path: Path, rows: list[Any], said: dict[str, list[str]], tokens: list[int | None]
+) -> None:
+    file = tmp_path / "train.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    found = {}
+    for model, files in split_rounds([file], tmp_path).items():
+        read = [read_responses(each, default_task="").by_id["", "q"] for each in files]
+        found[model] = [each.text for (each,) in read]
+        assert [(each.tokens or {}).get("output_tokens") for (each,) in read] == tokens
+    assert found == said
+
+
+def test_files_of_one_round_each_and_a_round_that_lacks_a_question(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.json" for name in ("first", "second")]
+    both = [{"question_id": each, "answer": each} for each in ("a", "b")]
+    for file, rows in zip(files, (both, both[:1]), strict=True):
+        file.write_text(json.dumps(rows))
+    (rounds,) = split_rounds(files, tmp_path).values()
+    read = [read_responses(each, default_task="").by_id for each in rounds]
+    assert [table["", "a"][0].text for table in read] == ["a", "a"]
+    assert read[0]["", "b"][0].text == "b"
+    assert missing_response(read[1]["", "b"][0].text) == (
+        "the model request failed: the file has no response"
+    )
+
+
+def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:
+    rows = [
+        {"question_id": "a", "model": "m", "answer": {"inference_0": "A", "inference_1": None}},
+        {"question_id": "b", "model": "m", "reason": "no answer"},
+    ]
+    file = tmp_path / "train.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (rounds,) = split_rounds([file], tmp_path).values()
+    read = [read_responses(each, default_task="").by_id for each in rounds]
+    said = [[table["", own_id][0].text for own_id in "ab"] for table in read]
+    failed = "[LMMS_EVAL_REQUEST_FAILED] the file has no response"
+    assert said == [["A", failed], [failed, failed]]
+
+
+def test_other_files_are_no_rounds(tmp_path: Path) -> None:
+    alone, ours = tmp_path / "alone.json", tmp_path / "ours.jsonl"
+    alone.write_text(json.dumps([PREDICTION]))
+    ours.write_text('{"id": "a", "response": "x"}\n')
+    assert split_rounds([alone], tmp_path) == split_rounds([ours, alone], tmp_path) == {}
+    two = [PREDICTION | {"model": name} for name in "mn"]
+    alone.write_text(json.dumps(two))
+    with pytest.raises(ResponsesError, match="responses of 'n', after those of 'm'"):
+        read_responses(alone, default_task="")
 
 
 def test_a_blank_cell_of_csv_is_an_empty_response(tmp_path: Path) -> None:

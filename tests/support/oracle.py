@@ -10,9 +10,15 @@ _VERDICTS = {
     "Verdict: ": (
         ("correct", "incorrect"),
         ("consistent", "inconsistent"),
+        ("pretended", "none"),
         ("perception", "reasoning", "calculation", "reject"),
     ),
-    "判定：": (("正确", "错误"), ("一致", "不一致"), ("感知", "推理", "计算", "拒答")),
+    "判定：": (
+        ("正确", "错误"),
+        ("一致", "不一致"),
+        ("假装", "没有"),
+        ("感知", "推理", "计算", "拒答"),
+    ),
 }
 
 

@@ -12,11 +12,12 @@ import pytest
 from lmms_eval.verifiers import build_verification_pipeline
 
 import lmms_rpts.plugin
+from lmms_rpts.filters.thinking import CONCLUSION_SHOWN, THINKING_SHOWN
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.rome.filter import THINKING_SHOWN, RomeAnswerFilter
+from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import process_results
 from tests.support import oracle
 from tests.support.environment import VARIABLES, configure
@@ -138,9 +139,9 @@ def test_the_end_of_the_thinking_is_shown(
     configure(monkeypatch, rome={"consistency": True})
     server = judge(constant(AGREES), grader="rule")
     end = "So it is B."
-    grade(f"<think>first{'y' * (THINKING_SHOWN - len(end))}{end}\n</think>Final Answer: B")
+    grade(f"<think>first{'y' * (CONCLUSION_SHOWN - len(end))}{end}\n</think>Final Answer: B")
     fenced = shown(server.requests[0]).partition("thinking:\n<<<")[2].partition(">>>")[0]
-    assert fenced == "y" * (THINKING_SHOWN - len(end)) + end
+    assert fenced == "y" * (CONCLUSION_SHOWN - len(end)) + end
 
 
 @pytest.mark.parametrize(
@@ -156,6 +157,43 @@ def test_nothing_is_compared_where_one_of_both_is_missing(
     assert record["consistency"] is None
     assert process_results({}, [json.dumps(record)])["thinking_answer_consistency"] is None
     assert server.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "pretended"),
+    [
+        ("It says that it searched.\nVerdict: pretended", True),
+        ("Nothing of that.\nVerdict: none", False),
+        ("判定：假装", True),
+        ("Hard to say.", None),
+    ],
+)
+def test_pretended_tools_are_asked_for(
+    judge: Callable[..., JudgeServer],
+    monkeypatch: pytest.MonkeyPatch,
+    reply: str,
+    pretended: bool | None,
+) -> None:
+    """Of a long thinking, the judge sees the end, and what may be about tools."""
+    configure(monkeypatch, rome={"pretended_tools": True})
+    server = judge(constant(reply), grader="rule")
+    filler, claim = "It may be A or B.\n" * 5000, "Running a quick image search: it is a heron.\n"
+    (record,) = grade(f"<think>{filler}{claim}{filler}So B.</think>Final Answer: B")
+    found = record["pretended_tools"]
+    assert found["pretended"] is pretended
+    assert (found["error"] is None) == (pretended is not None)
+    assert len(2 * filler) - THINKING_SHOWN <= found["left_out"] <= len(2 * filler)
+    said = shown(server.requests[0])
+    assert claim in said
+    assert "So B.>>>" in said
+    assert len(said) < THINKING_SHOWN + 3000
+    metrics = process_results({}, [json.dumps(record)])
+    assert metrics["pretended_tools"] == (None if pretended is None else float(pretended))
+    assert (record["consistency"], metrics["thinking_answer_consistency"]) == (None, None)
+    calls = server.calls
+    (record,) = grade("Final Answer: B")
+    assert "pretended_tools" not in record
+    assert server.calls == calls
 
 
 def test_grade_and_consistency_fail_apart(

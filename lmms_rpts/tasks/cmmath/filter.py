@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
-from lmms_rpts.filters.documents import (
-    ANYTHING,
-    LANGUAGE,
-    NAMES,
-    OPTIONAL_TEXT,
-    OPTIONAL_WHOLE,
-    SOME_TEXT,
-    TEXT,
-    FieldCheck,
-)
+from lmms_rpts.base.schema import Line, Model, Several, Text, Whole
 from lmms_rpts.filters.grading import (
+    SCORES,
+    AnswerGrader,
     Answers,
     Given,
     GradingFilter,
@@ -32,6 +25,7 @@ from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import add_request_kinds
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.benchmark import REQUEST_KINDS, CmmathSettings
@@ -45,14 +39,29 @@ from lmms_rpts.tasks.cmmath.record import (
 )
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.cmmath.grading import Outcome
+    from lmms_rpts.grading import Grade
 
 add_request_kinds(REQUEST_KINDS)
 
 UNDECIDED = "the rules leave it undecided"
 """The beginning of the reason why a response that only rules graded has no score."""
 
-SCORES: dict[Outcome, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
+
+class CmmathDocument(Model):
+    """The fields of a problem."""
+
+    id: Any
+    language: Language
+    question: Text
+    reference: Line
+    form: Text
+    analysis: Text | None
+    knowledge_point: Text | None
+    img_path: Several[Text]
+    category: Text | None = None
+    grade_id: Whole | None = None
+    grade_group: Whole | None = None
+    caption: Text | None = None
 
 
 class CmmathGradeFilter(GradingFilter):
@@ -66,21 +75,7 @@ class CmmathGradeFilter(GradingFilter):
     """
 
     DATA = "CMMaTH"
-    FIELDS: Mapping[str, FieldCheck] = {
-        "id": ANYTHING,
-        "language": LANGUAGE,
-        "question": TEXT,
-        "reference": SOME_TEXT,
-        "form": TEXT,
-        "analysis": OPTIONAL_TEXT,
-        "knowledge_point": OPTIONAL_TEXT,
-        "img_path": NAMES,
-    }
-    OPTIONAL: Mapping[str, FieldCheck] = {
-        "category": OPTIONAL_TEXT,
-        "grade_id": OPTIONAL_WHOLE,
-        "grade_group": OPTIONAL_WHOLE,
-    }
+    DOCUMENT = CmmathDocument
     ORDER = "use cmmath_grade alone"
     RECORD = CmmathRecord
 
@@ -92,13 +87,11 @@ class CmmathGradeFilter(GradingFilter):
         """The judge that may be asked; ``none`` if there is nothing to ask."""
         if not self.cmmath.asks_judge:
             return NO_JUDGE
-        return needed_judge(self.settings, self.cmmath, "errors", default)
+        return needed_judge(self.settings, self.cmmath, ["errors"] * self.cmmath.errors, default)
 
     def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
         """The grade by rules, which may leave an answer undecided."""
-        from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
-
-        found = grade(doc["question"], doc["reference"], answer)
+        found = grade_by_rules(doc["question"], doc["reference"], answer)
         return SCORES[found.outcome], f"{UNDECIDED}: {found.rule}", found
 
     def asks(self, doc: Doc) -> bool:
@@ -176,6 +169,13 @@ class CmmathGradeFilter(GradingFilter):
         }
 
 
+def grade_by_rules(question: str, reference: str, response: str) -> Grade:
+    """The grade of a response by rules, which may leave it undecided."""
+    from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
+
+    return grade(question, reference, response)
+
+
 def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
     """The request that asks a judge whether an answer says the same as the reference."""
     # In English whatever the problem's language: the publishers found that a grader that restates
@@ -188,3 +188,6 @@ def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
         reference=readable(doc["reference"]),
         answer=answer,
     )
+
+
+ANSWERS = AnswerGrader(grade_by_rules, compare_request)

@@ -11,24 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
+from lmms_rpts.base.schema import Line, Text
+from lmms_rpts.filters.documents import ReasoningDocument
 from lmms_rpts.filters.record import Answer
 from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue
 from lmms_rpts.reasoning import JudgedText
-from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
-from lmms_rpts.tasks.cmmath.data import (
-    IMAGES,
-    attach_images,
-    load_problems,
-    problems_metadata,
-    say_once,
-)
+from lmms_rpts.tasks.cmmath.data import DATA, attach_images, problems_metadata, say_once
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.images import doc_to_visual
@@ -104,17 +97,10 @@ def rpts_fields(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     """The documents of the task without their images, by its name."""
-    read = load_problems()
-    read.refuse(read.faults_of(), "problem", (), "")
+    read = DATA.load()
+    DATA.check(read, read.faults_of(), (), "")
     rows = list(map(asdict, read.questions))
     return {task: [row | rpts_fields(row) for row in rows]}
-
-
-def images_folder(task: str) -> Path | None:
-    """The folder of the images; None if there is none."""
-    path = CmmathSettings.load().path
-    folder = path and (path.parent if path.is_file() else path) / IMAGES
-    return folder if folder and folder.is_dir() else None
 
 
 def _context(year: int | None, school: int | None) -> str:
@@ -154,11 +140,18 @@ doc_to_text, doc_to_messages = _PROMPT.doc_to_text, _PROMPT.doc_to_messages
 def __getattr__(name: str) -> Any:
     if name != "metadata":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    unsolved = sum(not _reasoning(each.analysis, 1) for each in load_problems().questions)
+    unsolved = sum(not _reasoning(each.analysis, 1) for each in DATA.load().questions)
     return {**rpts_eval.metadata, **problems_metadata(), "without_solution": unsolved}
 
 
 # --- the filter ----------------------------------------------------------------------------------
+
+
+class SolutionDocument(ReasoningDocument):
+    """A problem with the fields that RPTS needs."""
+
+    question: Text
+    reference: Line
 
 
 class CmmathTransformFilter(TransformFilter):
@@ -172,14 +165,13 @@ class CmmathTransformFilter(TransformFilter):
     """
 
     DATA = "CMMaTH"
-    FIELDS = REASONING_FIELDS | {"question": TEXT, "reference": SOME_TEXT}
+    DOCUMENT = SolutionDocument
     ORDER = "use cmmath_transform, rpts_score and rpts_aggregate in this order"
     NAME = "cmmath_transform"
 
     def reading(self) -> Reading:
         """How solutions are read."""
-        plain = super().reading()
-        return SolutionReading(plain.mode, plain.can_ask, plain.prompts)
+        return self.read_as(SolutionReading)
 
     def gold_faults(self, doc: Doc) -> Iterator[str]:
         """No faults: the rules of CMMaTH accept any reference."""

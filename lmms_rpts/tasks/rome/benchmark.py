@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from lmms_rpts.base.settings import Place, Table, setting
-from lmms_rpts.judging.request_kinds import RequestKind
 from lmms_rpts.tasks.benchmark import Benchmark
 
 RomeGrader = Literal["rule", "llm", "recommended"]
 Grader = Literal["rule", "llm"]
 
 _HERE = "lmms_rpts.tasks.rome"
-_TEMPLATES = Path(__file__).parent / "templates"
 SUBTASKS = (
     "academic",
     "diagrams",
@@ -28,25 +26,6 @@ _TASKS = tuple(f"rome_{each}" for each in SUBTASKS)
 _LLM_RECOMMENDED = frozenset({"diagrams"})
 """The subtasks that the publishers recommend to grade by a language model."""
 
-REQUEST_KINDS = (
-    RequestKind(
-        "grade",
-        512,
-        {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
-        "one of correct and incorrect",
-        _TEMPLATES,
-        words=("correct", "incorrect", "正确", "错误"),
-    ),
-    RequestKind(
-        "consistency",
-        512,
-        {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"},
-        "one of consistent and inconsistent",
-        _TEMPLATES,
-        words=("consistent", "inconsistent", "一致", "不一致"),
-    ),
-)
-
 
 class RomeSettings(Table):
     """The settings of ROME."""
@@ -55,6 +34,9 @@ class RomeSettings(Table):
     path: Place | None = setting(None, "folder of ROME; without it, downloaded", True)
     grader: RomeGrader = setting("rule", "`recommended`: `llm` for diagrams, else `rule`", True)
     consistency: bool = setting(False, "whether a judge compares thinking and answers")
+    pretended_tools: bool = setting(
+        False, "whether a judge looks for tools and searches that the thinking pretends to use"
+    )
 
     def grader_of(self, subtask: str) -> Grader:
         """The grader whose grade counts for a subtask."""
@@ -63,7 +45,7 @@ class RomeSettings(Table):
 
     def asks_judge(self, subtask: str) -> bool:
         """Whether a judge is asked about a subtask's responses."""
-        return self.consistency or self.grader_of(subtask) == "llm"
+        return bool(self.questions) or self.grader_of(subtask) == "llm"
 
 
 BENCHMARK = Benchmark(
@@ -77,7 +59,6 @@ BENCHMARK = Benchmark(
     verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
     record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.record:GRADING",
-    request_kinds=REQUEST_KINDS,
     answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},
     documents=f"{_HERE}.data:read_documents",
     images=f"{_HERE}.data:images_folder",

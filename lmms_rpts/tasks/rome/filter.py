@@ -7,15 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from lmms_rpts.filters.documents import (
-    ANYTHING,
-    LANGUAGE,
-    NAMES,
-    OPTIONAL_TEXT,
-    TEXT,
-    FieldCheck,
-    as_text,
-)
+from lmms_rpts.base.schema import Model, Several, Text
+from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import (
     Answers,
     Given,
@@ -23,59 +16,57 @@ from lmms_rpts.filters.grading import (
     grade_of,
     known_grade,
     needed_judge,
-    report_failed,
+    report_thinking,
 )
 from lmms_rpts.filters.responses import Doc
+from lmms_rpts.filters.thinking import ask_about_thinking, unasked_metrics
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
-from lmms_rpts.judging.parsers import parse_consistency, parse_grade
-from lmms_rpts.judging.request_kinds import add_request_kinds
+from lmms_rpts.judging.parsers import parse_grade
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.rome.arguments import check_arguments
-from lmms_rpts.tasks.rome.benchmark import REQUEST_KINDS, SUBTASKS, RomeSettings
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
 from lmms_rpts.tasks.rome.matchers import match
-from lmms_rpts.tasks.rome.record import (
-    OF_THE_IMAGE,
-    Consistency,
-    RomeGrades,
-    RomeGrading,
-    RomeInstance,
-    RomeRecord,
-)
+from lmms_rpts.tasks.rome.record import RomeGrades, RomeGrading, RomeInstance, RomeRecord
 from lmms_rpts.tasks.rome.strict import grade_strictly
 
-add_request_kinds(REQUEST_KINDS)
 
-THINKING_SHOWN = 4000
-"""Number of characters at the end of the thinking that a judge sees."""
+class RomeDocument(Model):
+    """The fields of a question; those of its image may be left out."""
+
+    id: Any
+    task: Text
+    language: Language
+    question: Text
+    reference: Text
+    evaluator: Text
+    evaluator_kwargs: Text
+    img_path: Several[Text]
+    question_type: Text | None = None
+    image_type: Text | None = None
+    image_subtype: Text | None = None
+    reasoning_type: Text | None = None
 
 
 class RomeAnswerFilter(GradingFilter):
     """Turns each response into one JSON string; docs/record.md describes its fields.
 
-    ROME_GRADER sets the grader, ``consistency`` whether a judge compares thinking and answer. If
-    only rules grade, no judge is needed.
+    ROME_GRADER sets the grader, ``consistency`` and ``pretended_tools`` the questions about the
+    thinking. If only rules grade, no judge is needed.
 
     Args:
         judge: the judge if LMMS_RPTS_JUDGE is not set.
     """
 
     DATA = "ROME"
-    FIELDS: Mapping[str, FieldCheck] = {
-        "id": ANYTHING,
-        **dict.fromkeys(("task", "language", "question", "reference", "evaluator"), TEXT),
-        "evaluator_kwargs": TEXT,
-        "language": LANGUAGE,
-        "img_path": NAMES,
-    }
-    OPTIONAL: Mapping[str, FieldCheck] = dict.fromkeys(OF_THE_IMAGE, OPTIONAL_TEXT)
+    DOCUMENT = RomeDocument
     ORDER = "use rome_answer alone"
     RECORD = RomeRecord
     NAMES: Mapping[str, str] = {"images": "img_path", "subtask": "task"}
 
     def __init__(self, judge: str | None = None) -> None:
         self.rome = RomeSettings.load()
-        if not self.rome.consistency:
-            self.unasked = frozenset({"thinking_answer_consistency"})
+        self.unasked = unasked_metrics(self.rome.questions)
         super().__init__(judge)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
@@ -95,10 +86,10 @@ class RomeAnswerFilter(GradingFilter):
         if not any(map(self.rome.asks_judge, SUBTASKS)):
             return NO_JUDGE
         try:
-            return needed_judge(self.settings, self.rome, "consistency", default)
+            return needed_judge(self.settings, self.rome, self.rome.questions, default)
         except JudgeConfigurationError as error:
             # Only the documents show whether a judge is asked; the task's check has read them.
-            if self.rome.grader != "recommended" or self.rome.consistency:
+            if self.rome.grader != "recommended" or self.rome.questions:
                 raise
             self.unjudged = f"not judged: {str(error).splitlines()[0]}"
             return NO_JUDGE
@@ -115,18 +106,17 @@ class RomeAnswerFilter(GradingFilter):
         return rule, fault, strict
 
     def asks(self, doc: Doc) -> bool:
-        """Whether a judge grades this subtask, or compares thinking and answer."""
+        """Whether a judge grades this subtask, or is asked about the thinking."""
         return self.rome.asks_judge(as_text(doc.get("task")))
 
     def report(self, records: Sequence[RomeRecord]) -> None:
-        """Log how many answers could not be graded, or compared with their thinking, and why."""
+        """Log how many questions were left without an answer, and why."""
         super().report(records)
-        compared = [record.consistency for record in records]
-        report_failed(compared, "answers could not be compared with their thinking")
+        report_thinking(map(vars, records))
 
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
-        """The judge's replies on the answer and on its consistency with the thinking, if asked."""
-        grade = consistency = None
+        """The judge's replies on the answer and on the thinking, if asked."""
+        grade = None
         asked = {"question": doc["question"], "answer": given.answer}
         if self.rome.grader_of(doc["task"]) == "llm":
             reference = doc["reference"]
@@ -138,30 +128,24 @@ class RomeAnswerFilter(GradingFilter):
                     "grade", doc["language"], parse=parse_grade, reference=reference, **asked
                 )
                 grade = grade_of(verdict, "correct")
-        if self.rome.consistency and given.thinking and given.answer.strip():
-            verdict = yield self.prompts.request(
-                "consistency",
-                doc["language"],
-                parse=parse_consistency,
-                thinking=given.thinking[-THINKING_SHOWN:],
-                **asked,
-            )
-            consistency = Consistency(
-                consistent=None if verdict.error else verdict.value == "consistent",
-                reply=verdict.text,
-                error=verdict.error,
-            )
-        return grade, consistency
+        asking = {**asked, "thinking": given.thinking or ""}
+        more = yield from ask_about_thinking(
+            self.rome.questions, self.prompts, doc["language"], asking
+        )
+        if more["consistency"]:  # `settings` have the version of its prompt, and of the grader's
+            without = more["consistency"].model_copy(update={"prompt_version": None})
+            more["consistency"] = without
+        return grade, more
 
     def fields(
-        self, given: Given, grade: JudgeGrade | None, more: Consistency | None, doc: Doc
+        self, given: Given, grade: JudgeGrade | None, more: Mapping[str, Any] | None, doc: Doc
     ) -> dict[str, Any]:
-        """Settings, all grades, and whether answer and thinking are consistent (``more``)."""
+        """Settings, all grades, and what the judge said of the thinking (``more``)."""
         strict = None if given.missing else given.found
         return {
             "grader": self.rome.grader_of(as_text(doc.get("task"))),
             "grades": RomeGrades(rule=given.score, strict=strict, llm=grade),
-            "consistency": more,
+            **(more or {"consistency": None}),
             "settings": RomeGrading(
                 grader=self.rome.grader,
                 judge=self.judge if self.asks(doc) else None,

@@ -11,11 +11,11 @@ from typing import Annotated, ClassVar
 from pydantic import Field, PlainSerializer, PlainValidator
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.schema import Described, FieldError, Flag, Model, Several, Share, Text, wrong
-from lmms_rpts.reasoning.thinking import ReasoningSource, split_thinking
+from lmms_rpts.base.schema import Described, FieldError, Model, Several, Share, Text, wrong
+from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, JudgeGrade, Record
+from lmms_rpts.runs.record import Asked, Consistency, JudgeGrade, PretendedTools, Record, is_none
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.aggregation import group_metric_list, metric_list, record_metrics
 from lmms_rpts.tasks.grade_types import (
@@ -34,9 +34,7 @@ from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import extract_answer
 from lmms_rpts.tasks.rome.strict import whole_answer
 from lmms_rpts.tasks.sheets import end_of
-
-OF_THE_IMAGE = ("question_type", "image_type", "image_subtype", "reasoning_type")
-"""Fields of a question that the data may leave out."""
+from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, THINKING_METRICS, thinking_grades
 
 
 def _canonical(value: object) -> str:
@@ -63,14 +61,6 @@ class RomeGrades(Model):
     )
     strict: Share | None = Field(description="grade by the strict rules; null as above")
     llm: JudgeGrade | None = Field(description="grade by the judge; null if it was not asked")
-
-
-class Consistency(Model):
-    """Whether the answer agrees with the thinking."""
-
-    consistent: Flag | None = Field(description="whether they agree; null if the judge failed")
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
 
 
 class RomeInstance(Asked):
@@ -135,6 +125,12 @@ class RomeRecord(Record):
         description="whether the answer agrees with the thinking; null if this was not asked, "
         "or if thinking or answer is missing"
     )
+    pretended_tools: PretendedTools | None = Field(
+        default=None,
+        description="whether the thinking pretends to use tools; omitted if this was not asked, "
+        "or if there is no thinking",
+        exclude_if=is_none,
+    )
     instance: RomeInstance = Field(description="the question, without its images")
     settings: RomeGrading = Field(description="how the answer was graded")
 
@@ -142,11 +138,6 @@ class RomeRecord(Record):
     def llm(self) -> float | None:
         """The judge's grade, 0 or 1; None if it was not asked, or failed."""
         return None if self.grades.llm is None else self.grades.llm.score
-
-    @property
-    def consistent(self) -> bool | None:
-        """Whether the answer agrees with the thinking; None if unknown."""
-        return None if self.consistency is None else self.consistency.consistent
 
     def disputed_by(self, other: float | None) -> bool:
         """Whether another grade differs from that by the published rules."""
@@ -177,12 +168,7 @@ METRICS = by_name(
         head="strict",
         words="by strict rules",
     ),
-    Metric(
-        "thinking_answer_consistency",
-        lambda record: record.consistent,
-        head="consistency",
-        words="share of answers that agree with the thinking",
-    ),
+    *THINKING_METRICS.values(),
     Metric(
         "grader_coverage",
         lambda record: record.score is not None,
@@ -201,8 +187,6 @@ process_results = partial(record_metrics, RomeRecord, METRICS)
 
 
 # --- summary and report --------------------------------------------------------------------------
-
-_AGREEMENT = {True: "consistent", False: "inconsistent", None: ""}
 
 
 def _sentence(figures: Figures) -> str:
@@ -260,24 +244,7 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
     if grades.llm is not None:
         prompt = partial(_prompt, record, "grade", reference=record.instance.reference)
         yield judged_grade(record.settings.model, grades.llm, not by_rule, prompt)
-    if record.consistency is not None:
-        yield ShownGrade(
-            grader="thinking and answer",
-            value=None if record.consistent is None else float(record.consistent),
-            word=_AGREEMENT[record.consistent],
-            asked=_asked_consistency(record),
-            reply=record.consistency.reply,
-            error=record.consistency.error,
-        )
-
-
-def _asked_consistency(record: RomeRecord) -> str:
-    from lmms_rpts.tasks.rome.filter import THINKING_SHOWN
-
-    _, thinking, _ = split_thinking(record.text or "")
-    if not thinking:
-        return ""
-    return _prompt(record, "consistency", thinking=thinking.strip()[-THINKING_SHOWN:])
+    yield from thinking_grades(record, record.instance.question, record.answer)
 
 
 def _prompt(record: RomeRecord, name: str, **fields: str) -> str:
@@ -306,8 +273,8 @@ GRADING = Grading(
         "rule_strict": _strict_differs,
         "rule_llm": _judge_differs,
     },
-    asked={"whether they are consistent": lambda each: each.consistency and each.consistency.error},
-    columns=("accuracy", "accuracy_strict", "thinking_answer_consistency"),
+    asked=ASKED_OF_THINKING,
+    columns=("accuracy", "accuracy_strict", *THINKING_METRICS),
     explained={
         "tokens": "per response",
         "[ ]": "95% interval over questions, of one round (exact where all grades are 0 or 1, "

@@ -7,13 +7,17 @@ from functools import partial
 from operator import attrgetter
 from statistics import fmean
 
-from lmms_rpts.filters.metrics import GUARDED, METRICS
+from lmms_rpts.filters.metrics import GUARDED, METRICS, THINKING_METRICS
 from lmms_rpts.filters.record import RptsRecord, Scoring
-from lmms_rpts.filters.responses import undecided_note
+from lmms_rpts.filters.responses import CUT, undecided_note
+from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.runs.record import field_of
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.rpts_eval.relations import relation_notes
+from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, thinking_grades
 
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
 """Metrics that need no judge."""
@@ -63,6 +67,19 @@ def undecided_notes(run: AnyRun) -> Iterator[str]:
     yield f"{run.label}: {note}"
 
 
+def notes(run: AnyRun) -> Iterator[str]:
+    """Warnings about a run: undecided answers, missing relations, and thinkings cut to passages."""
+    yield from undecided_notes(run)
+    yield from relation_notes(run)
+    read = [each.thinking or each for each in run.responses]
+    cut = sum(any(said.startswith(CUT) for said in each.transform.problems) for each in read)
+    if cut:
+        yield (
+            f"{run.label}: the thinking of {cut} of {len(read)} responses is too long: only "
+            "passages of it are judged"
+        )
+
+
 def _root_error(record: RptsRecord) -> str | None:
     """Why a scored response has no guarded score; None if it has one, or can have none."""
     if record.rpts is None or record.root is None or record.root.score is not None:
@@ -83,9 +100,16 @@ GRADING = Grading(
     questions="documents",
     # ``comparable`` follows from the judge.
     settings=tuple(name for name in Scoring.model_fields if name != "comparable"),
-    asked={"whether the evidence leads to the answer (rpts_guarded)": _root_error},
-    notes=undecided_notes,
-    columns=("rpts", "rpts_guarded", "accuracy", "right_for_wrong_reason", "judge_coverage"),
+    asked={
+        "whether the evidence leads to the answer (rpts_guarded)": _root_error,
+        "how sound the thinking is (rpts_thinking)": lambda each: field_of(each, "thinking.reason"),
+        **ASKED_OF_THINKING,
+    },
+    notes=notes,
+    columns=(
+        *("rpts", "rpts_thinking", "rpts_guarded", "accuracy", "right_for_wrong_reason"),
+        *(*THINKING_METRICS, "judge_coverage"),
+    ),
     best=best,
     display=Display(
         question=lambda record: ShownQuestion(
@@ -94,7 +118,14 @@ GRADING = Grading(
             language=record.instance.language,
             images=record.instance.visual_clue,
         ),
-        answer=lambda record: ShownAnswer(final=record.answer.value),
+        answer=lambda record: ShownAnswer(
+            final=record.answer.value,
+            grades=tuple(
+                thinking_grades(
+                    record, record.instance.statement, split_thinking(record.text or "")[0]
+                )
+            ),
+        ),
     ),
     explained={
         "tokens": "per response",
