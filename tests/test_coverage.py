@@ -22,7 +22,6 @@ PAGE = (ROOT / "docs" / "coverage.md").read_text("utf-8")
 PENDING = {
     "lmms-rpts rate --relations",
     "lmms-rpts agreement --fit",
-    "lmms-rpts validate --answers",
     "[rome] pretended_tools",
     "pretended_tools",
     "unfaithful_perception_rate",
