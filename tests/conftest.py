@@ -22,16 +22,17 @@ from tests.support.ports import reserved_port
 
 collect_ignore = ["real"]  # unless it is named, as make test-real does
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
-# Modules that take over 10 s on an idle machine. The first need the fork server, which takes 10 s
-# to start, only later.
+# Modules that take over 8 s of processor time, the longest first: a worker that begins one last
+# works on alone. The first ones don't need the fork server, which takes 10 s to start.
 LONG = [
-    "judging/hf_backend", "host/hf_multimodal", "readme", "end_to_end", "reform_end_to_end",
-    "any_task_end_to_end", "score", "judging/cache", "judging_end_to_end", "fork_server",
-    "report/rating_page", "report/browser", "score_any_run", "hostile_texts",
-    "host/any_task_faults", "plugin", "host/any_task_refusals", "host/own_tasks", "benchmarks",
-    "release", "judging/openai_backend", "likelihood_end_to_end", "rome_end_to_end",
-    "cmmath_end_to_end", "tasks/cmmath_grading", "doctor", "loggers", "outside_benchmark",
-    "saved_runs", "two_nodes", "site",
+    "report/journeys", "judging/hf_backend", "readme", "end_to_end", "report/rating_page",
+    "host/hf_multimodal", "hostile_texts", "fork_server", "report/validity_page",
+    "reform_end_to_end", "any_task_end_to_end", "score", "report/plots", "judging_end_to_end",
+    "score_any_run", "doctor", "judging/cache", "host/own_tasks", "tasks/reform_captions",
+    "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
+    "cmmath_end_to_end", "loggers", "judging/throttling", "host/any_task_faults",
+    "host/any_task_refusals", "report/writing", "architecture", "gaming", "judging/openai_backend",
+    "outside_benchmark", "saved_runs", "two_nodes", "site",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""
 forget_machine()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts import analysis
+from tests.conftest import LONG
 from tests.support.lmms import run
 
 ROOT = Path(__file__).parents[1] / "lmms_rpts"
@@ -212,3 +213,8 @@ def test_messages_begin_with_a_capital_letter() -> None:
         if UNCAPITALISED.match(ast.unparse(node.args[0]))
     ]
     assert not against
+
+
+def test_long_test_modules_exist() -> None:
+    for folder, _, name in (each.rpartition("/") for each in LONG):
+        assert (Path(__file__).parent / folder / f"test_{name}.py").is_file(), name

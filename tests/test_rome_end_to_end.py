@@ -131,7 +131,8 @@ def test_the_results_file_names_grader_and_judge(judged: Run, data: Path) -> Non
         )
     found = written["config"]["lmms_rpts"]
     assert (found["judge"], found["concurrency"]) == ("openai:oracle", 32)
-    assert found["rome"] == {"path": str(data), "grader": "llm", "consistency": True}
+    asked = {"consistency": True, "pretended_tools": False}
+    assert found["rome"] == {"path": str(data), "grader": "llm", **asked}
     assert written["usage"]["judges"]["calls"] == 12 + 8
     assert "sk-secret-of-the-test" not in file.read_text(encoding="utf-8") + judged.output
 

@@ -219,13 +219,7 @@ def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[
         RunError: with the values that there are.
     """
     name, _, chosen = by.partition("=")
-    if name not in grading.breakdowns:
-        raise RunError(f"Unknown field {name!r}; fields: {', '.join(grading.breakdowns)}")
-    found: dict[str, list[R]] = {}
-    for record in run.responses:
-        for value in grading.breakdowns[name](record):
-            if value is not None:
-                found.setdefault(value, []).append(record)
+    found = _by_value(run, name, grading)
     values = chosen.split(",") if chosen else list(found)
     enough = len({*values}) == len(values) > 1 and (chosen or len(values) == 2)
     if not enough or not {*values} <= {*found}:
@@ -236,6 +230,34 @@ def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[
     return tuple(
         replace(run, label=value, responses=tuple(found[value]), path=("", "")) for value in values
     )
+
+
+def part_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> RunOf[R]:
+    """The part of a run with one value of a breakdown, such as ``relation=guided``.
+
+    Raises:
+        RunError: with the values that there are.
+    """
+    name, _, value = by.partition("=")
+    found = _by_value(run, name, grading)
+    if value not in found:
+        raise RunError(
+            f"{run.label}: {by!r} does not give a part; values of {name}: "
+            f"{listed(found) or 'none'}. Choose one of them: {name}=A"
+        )
+    return replace(run, responses=tuple(found[value]))
+
+
+def _by_value(run: RunOf[R], name: str, grading: Grading) -> dict[str, list[R]]:
+    """The responses with each value of a breakdown."""
+    if name not in grading.breakdowns:
+        raise RunError(f"Unknown field {name!r}; fields: {', '.join(grading.breakdowns)}")
+    found: dict[str, list[R]] = {}
+    for record in run.responses:
+        for value in grading.breakdowns[name](record):
+            if value is not None:
+                found.setdefault(value, []).append(record)
+    return found
 
 
 def _keys(grading: Grading) -> list[Callable[[Any], Key]]:

@@ -205,7 +205,7 @@ def _named(clues: Iterable[Clue]) -> str:
     )
 
 
-def _of_both(run: Run, response: RptsRecord) -> dict[str, Any]:
+def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
     """The cells that both frames have: ``PLACE_TYPES``, and those of the whole response."""
     instance = response.instance
     return {
@@ -247,7 +247,7 @@ def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
 def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosed
     return {
-        **_of_both(run, response),
+        **response_cells(run, response),
         "ability": [storable(each) for each in instance.abilities],
         "gold_answer": instance.answer,
         "first_error_step": error and error.step,
@@ -273,7 +273,7 @@ def _of_steps(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
     for at, step in enumerate(response.steps):
         last = step.questions[-1] if step.questions else None
         yield {
-            **_of_both(run, response),
+            **response_cells(run, response),
             "step": at,
             "premises": _named(step.premises),
             "conclusion": step.conclusion,

@@ -238,6 +238,9 @@ class Settings(Table):
         False, "whether a judge looks for tools that the thinking pretends to use", True
     )
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
+    relations: Place | None = setting(
+        None, "labels of relations: a file, or a folder of files, of `lmms-rpts rate`", True
+    )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     grades: Place | None = environment(None, "")  # an option of lmms-rpts score

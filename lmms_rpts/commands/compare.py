@@ -48,7 +48,9 @@ def compare(
     run_b: Annotated[
         str | None,
         typer.Argument(
-            metavar="[RUN_B]", help="The other run, unless --by is used.", show_default=False
+            metavar="[RUN_B]",
+            help="The other run, unless --by compares parts of one.",
+            show_default=False,
         ),
     ] = None,
     by: Annotated[
@@ -57,7 +59,8 @@ def compare(
             "--by",
             metavar="FIELD",
             help="Compare two parts of one run, as language, or task=A,B for two of its values; "
-            "task=A,B,C compares each with the first.",
+            "task=A,B,C compares each with the first. With two runs: only the documents of one "
+            "value, as relation=guided.",
         ),
     ] = None,
     benchmark: Annotated[
@@ -116,7 +119,7 @@ def compare(
         dict.fromkeys(
             said
             for b, each in zip(others, found, strict=True)
-            for said in _warnings(a, b, each, grading, by is not None)
+            for said in _warnings(a, b, each, grading, run_b is None)
         )
     )
     notes = {"validity": [asdict(note) for note in judges]} if judges else {}
@@ -155,14 +158,14 @@ def _read(
     run_a: str, run_b: str | None, by: str | None, benchmark: str | None, task: str | None
 ) -> tuple[Grading, Sequence[AnyRun]]:
     """How a benchmark is summarized, and two runs of it, or several parts of one run."""
-    from lmms_rpts.analysis.comparison import parts_of
+    from lmms_rpts.analysis.comparison import part_of, parts_of
     from lmms_rpts.runs.reading import name_runs
     from lmms_rpts.runs.run import of_task
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
     from lmms_rpts.tasks.rpts_eval.runs import only_run
 
-    if (run_b is None) == (by is None):
+    if run_b is None and by is None:
         fail("Pass two runs, or one run and --by FIELD, such as --by language")
     paths = [run_a] if run_b is None else [run_a, run_b]
     # Read separately: together, two runs without shared documents would be merged into one.
@@ -187,8 +190,9 @@ def _read(
     if None in runs:
         fail(f"The runs have no task {task} in common")
     chosen = [run for run in runs if run is not None]
-    parts = parts_of(chosen[0], by, grading) if by is not None else name_runs(chosen)
-    return grading, parts
+    if run_b is None:
+        return grading, parts_of(chosen[0], str(by), grading)
+    return grading, name_runs([part_of(each, by, grading) if by else each for each in chosen])
 
 
 def _warnings(

@@ -88,8 +88,8 @@ def summarize(
         str | None,
         typer.Option(
             "--metric",
-            help="Metric on the vertical axis of the scatter plot. Default: the benchmark's first. "
-            "ssr: the share of knowledge points mastered over all thresholds (CMMaTH).",
+            help="Metric on the vertical axis of the scatter plot, or the name of curves to draw "
+            "(ssr). Default: the benchmark's first metric. An unknown name lists them.",
         ),
     ] = None,
     output: Annotated[

@@ -178,6 +178,7 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
         return None
     rounds = fields.get("num_inferences")
     answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds)
+    answers = [_NOT_THERE if each is None else each for each in answers]
     if not answers or not all(isinstance(each, str) for each in answers):
         return None
     reasons, usages = (
@@ -199,11 +200,7 @@ def _each_round(value: object, rounds: object) -> list[Any]:
     A field with several is a list, an object such as ``{"inference_0": "A"}``, or the text of one.
     """
     found = _decoded(value)
-    if (
-        isinstance(found, dict)
-        and found
-        and all(str(name).startswith("inference_") for name in found)
-    ):
+    if isinstance(found, dict) and {str(name)[:10] for name in found} == {"inference_"}:
         return [found[name] for name in sorted(found, key=lambda name: (len(name), name))]
     # A single answer may look like a list: "['A', 'B']".
     if isinstance(found, list) and (found is value or len(found) == rounds):
@@ -263,19 +260,20 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
     models: dict[str, dict[str, list[SavedResponse]]] = {}
     for row in chain.from_iterable(map(read_rows, files)):
         entry = _prediction(row)
-        if entry is None:
-            raise ResponsesError(f"{row.where} {row.fault or 'has no question_id, or no answer'}")
-        known = models.setdefault(entry.get("model", ""), {})
-        known.setdefault(str(entry["id"]), []).extend(_responses(entry, row.where))
+        own_id = row.fields.get("question_id") if entry is None else entry["id"]
+        if own_id is None:
+            raise ResponsesError(f"{row.where} {row.fault or 'has no question_id'}")
+        known = models.setdefault(str(row.fields.get("model", "")), {}).setdefault(str(own_id), [])
+        known += responses_of(entry, row.where) if entry else []
     ids = list(dict.fromkeys(own_id for known in models.values() for own_id in known))
     found: dict[str, list[Path]] = {}
-    for number, (model, known) in enumerate(models.items()):
-        for at in range(max(map(len, known.values()))):
+    for number, (model, said_by) in enumerate(models.items()):
+        for at in range(max(map(len, said_by.values()))):
             path = folder / f"{number}-{at}.jsonl"
             with path.open("w", encoding="utf-8") as out:
                 for own_id in ids:
-                    each = known.get(own_id, [])[at : at + 1] or [SavedResponse(_NOT_THERE)]
-                    said = {"response": each[0].text, "token_counts": each[0].tokens}
+                    (each,) = said_by.get(own_id, [])[at : at + 1] or [SavedResponse(_NOT_THERE)]
+                    said = {"response": each.text, "token_counts": each.tokens}
                     out.write(json.dumps({"id": own_id, **said}) + "\n")
             found.setdefault(model, []).append(path)
     return found

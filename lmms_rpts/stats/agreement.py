@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lmms_rpts.stats.intervals import Estimate, Flags, Floats, Indices, bootstrap, bootstrapped
-from lmms_rpts.stats.measures import Measure, divided, ratio
+from lmms_rpts.stats.measures import Measure, ratio
 
 STATISTICS = ("mae", "spearman", "kappa", "bias")
 LEVELS = 10
@@ -59,6 +59,29 @@ def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
         kappa = _kappa(_levels(scores), _levels(others), weights, total)
         spearman = _correlation(_ranks(scores, weights), _ranks(others, weights), weights)
     found: Floats = np.column_stack([mae, spearman, kappa, bias])
+    return found
+
+
+def nominal_statistics(one: Indices, two: Indices, weights: Floats) -> Floats:
+    """Agreement of two sets of n labels under each of k weightings: (k, 2).
+
+    The share of equal labels, and Cohen's kappa (Cohen 1960); NaN without weight, the kappa also
+    if only one label occurs.
+
+    Args:
+        one: (n,), labels from 0; -1: no label, the item does not count. ``two``: likewise.
+        weights: (k, n).
+    """
+    known = weights * ((one >= 0) & (two >= 0))
+    total = known.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        equal = known @ (one == two) / total
+        chance = sum(
+            (known @ (one == label)) * (known @ (two == label)) / total**2
+            for label in range(1 + max(one.max(initial=-1), two.max(initial=-1)))
+        )
+        kappa = np.where(chance < 1, (equal - chance) / (1 - chance), np.nan)
+    found: Floats = np.column_stack([equal, kappa])
     return found
 
 
@@ -151,12 +174,10 @@ def grading_measures(right: Flags, grades: Floats) -> dict[str, Measure]:
     cells = [known & (right == label) & (accepted == given) for label, given in _CELLS]
     counts = np.column_stack(cells).astype(float)
 
+    given = np.where(known, accepted, -1).astype(np.intp)
+
     def kappa(weights: Floats) -> Floats:
-        hit, missed, alarm, passed = (weights @ counts).T
-        n = hit + missed + alarm + passed
-        chance = (hit + missed) * (hit + alarm) + (alarm + passed) * (missed + passed)
-        found: Floats = divided(n * (hit + passed) - chance, n * n - chance)
-        return found
+        return nominal_statistics(right.astype(np.intp), given, weights)[:, 1]
 
     hit, missed, alarm, passed = counts.T
     return {

@@ -367,16 +367,26 @@ class Grading:
     @property
     def groups(self) -> Mapping[str, Sequence[str]]:
         """The names of the metrics by the title of their group."""
-        return self.groups_in([])
+        return self._grouped(self.metrics)
 
     def groups_in(self, figures: Iterable[Any]) -> Mapping[str, Sequence[str]]:
-        """The same without optional metrics of which none of these ``metrics`` has a value."""
+        """The same without optional metrics of which none of the ``metrics`` of these has a value."""
+        return self._grouped(self.known_in(figures))
+
+    def known_in(self, figures: Iterable[Any]) -> list[str]:
+        """The names of the metrics, without optional ones of which none of these has a value."""
         figures = list(figures)
+        return [
+            name
+            for name, each in self.metrics.items()
+            if not each.optional or any(one.metrics[name].value is not None for one in figures)
+        ]
+
+    def _grouped(self, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
         found: dict[str, list[str]] = {}
-        for name, each in self.metrics.items():
-            there = any(one.metrics[name].value is not None for one in figures)
-            if each.group and (there or not each.optional or not figures):
-                found.setdefault(each.group, []).append(name)
+        for name in names:
+            if self.metrics[name].group:
+                found.setdefault(self.metrics[name].group, []).append(name)
         return found
 
     def score(self, record: Any) -> float | None:

@@ -100,11 +100,16 @@ class GradeSummary:
         return whole | dict(self.lists) | {"warnings": self.warnings}
 
     def _group(self, group: Group) -> dict[str, Any]:
+        there = self.grading.known_in(self.models)
         models = [
             self._named(each)
             | dict(each.counts)
             | {"tokens": asdict(each.tokens)}
-            | {"metrics": {name: asdict(figure) for name, figure in each.metrics.items()}}
+            | {
+                "metrics": {
+                    name: asdict(figure) for name, figure in each.metrics.items() if name in there
+                }
+            }
             for each in group.models
         ]
         return {"value": group.value, "models": models}

@@ -315,7 +315,9 @@ def rated_chains(rows: Sequence[Fields]) -> tuple[list[LabelledChain], str]:
             raise RowError(place, wrong) from None
         rater = file.rater.strip()
         for at, item in enumerate(file.items):
-            key = (file.sample, *item.key)
+            if item.what != "step":
+                continue
+            key = (file.sample, *item.key[:4])
             first, own = items.setdefault(key, item), scores.setdefault(key, {})
             if any(getattr(first, name) != getattr(item, name) for name in _SHOWN):
                 raise RowError(f"items[{at}]", "has other texts than another file of the sample")
@@ -341,7 +343,7 @@ def rated_chains(rows: Sequence[Fields]) -> tuple[list[LabelledChain], str]:
 
 
 def _rated_chain(rated: Sequence[tuple[RatedItem, float]]) -> LabelledChain:
-    rated = sorted(rated, key=lambda pair: pair[0].step)
+    rated = sorted(rated, key=lambda pair: pair[0].step or 0)
     items, means = zip(*rated, strict=True)
     first = items[0]
     if any((each.context, each.language) != (first.context, first.language) for each in items):

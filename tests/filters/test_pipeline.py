@@ -536,7 +536,7 @@ def test_the_scoring_names_what_the_judge_was_asked_with(
 
 # --- thinking ------------------------------------------------------------------------------------
 
-THOUGHT = "From Image 0 I see that it is nine.\nText 0 is about bread.\nLet me zoom in. So it is night."
+THOUGHT = "From Image 0 I see that it is nine.\nText 0 is on bread.\nLet me zoom in. So it is."
 THINKER = f"<think>{THOUGHT}</think>{STEPS}"
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import lmms_eval.models
 import lmms_eval.tasks
 import pytest
+import yaml
 
 from lmms_rpts.host.task_index import only_tasks, wanted_tasks
 from lmms_rpts.tasks.benchmark import benchmark_of
+from tests.support.fork_server import read_yaml_quickly
 from tests.support.tables import table
 
 ROOT = Path(lmms_eval.tasks.__file__).parent
@@ -62,8 +64,12 @@ def test_of_one_name_that_of_lmms_eval_comes_first(tmp_path: Path, read: list[Pa
     assert Path(manager.task_index["mmmu_val"]["yaml_path"]).is_relative_to(ROOT)
 
 
-def test_a_name_that_is_defined_twice_is_taken_from_the_whole_index() -> None:
+def test_a_name_that_is_defined_twice_is_taken_from_the_whole_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """lmms-eval 0.7.3 defines this task in two different files."""
+    monkeypatch.setattr(yaml, "full_load", yaml.full_load)  # to be restored
+    read_yaml_quickly()
     name = "mmbench_en_dev_reasoning"
     whole = lmms_eval.tasks.TaskManager("ERROR").task_index[name]["yaml_path"]
     with only_tasks([name]):

@@ -138,16 +138,16 @@ def unsteady(time: float) -> int:
     # random refusals: if they take as long as an answer, they cost 1 / (1 - share)
     (Lottery(refusal=SLOW, share=0.02), 2000, 31.25, 1.2, 0.04),
     (Lottery(refusal=SLOW, retry_after=1.0), 2000, 31.25, 1.4, 0.13),
-    (Lottery(), 2000, 31.25, 1.35, 0.13),
+    (Lottery(), 1000, 15.625, 1.35, 0.13),
     (Lottery(refusal=SLOW, share=0.3, retry_after=1.0), 2000, 31.25, 1.9, 0.33),
     # a limit of calls at a time
     (Hard(), 1000, 62.5, 1.1, 0.08),
-    (Hard(refusal=SLOW, retry_after=1.0), 1000, 62.5, 1.1, 0.08),
+    (Hard(refusal=SLOW, retry_after=1.0), 500, 31.25, 1.1, 0.08),
     (Hard(size=lambda time: 1), 500, 250, 1.1, 0.12),
-    (Hard(size=lambda time: 20, refusal=SLOW), 2000, 50, 1.1, 0.05),
+    (Hard(size=lambda time: 20, refusal=SLOW), 1000, 25, 1.1, 0.05),
     # a limit of calls per second
     (Bucket(), 1000, 49, 1.12, 0.2),
-    (Bucket(rate=50.0, burst=50.0), 2000, 39, 1.1, 0.1),
+    (Bucket(rate=50.0, burst=50.0), 1000, 19, 1.1, 0.1),
     (Bucket(rate=2.0, burst=60.0), 300, 120, 1.15, 0.7),
     # 8 at a time, 32 after 30 s, 4 after 60 s: 480 + 1920 answers, then 8 per second
     (Hard(size=unsteady), 2800, 110, 1.35, 0.06),

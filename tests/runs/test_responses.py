@@ -100,6 +100,20 @@ def test_files_of_one_round_each_and_a_round_that_lacks_a_question(tmp_path: Pat
     )
 
 
+def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:
+    rows = [
+        {"question_id": "a", "model": "m", "answer": {"inference_0": "A", "inference_1": None}},
+        {"question_id": "b", "model": "m", "reason": "no answer"},
+    ]
+    file = tmp_path / "train.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (rounds,) = split_rounds([file], tmp_path).values()
+    read = [read_responses(each, default_task="").by_id for each in rounds]
+    said = [[table["", own_id][0].text for own_id in "ab"] for table in read]
+    failed = "[LMMS_EVAL_REQUEST_FAILED] the file has no response"
+    assert said == [["A", failed], [failed, failed]]
+
+
 def test_other_files_are_no_rounds(tmp_path: Path) -> None:
     alone, ours = tmp_path / "alone.json", tmp_path / "ours.jsonl"
     alone.write_text(json.dumps([PREDICTION]))
