@@ -26,15 +26,17 @@ from lmms_rpts.host.result_hooks import (
     log_experiment_args,
     log_wandb_samples,
     pooled_sample_stderr,
+    read_response,
     reset_usage,
     save_results,
     save_samples,
     start_wandb,
     stderr_for_metric,
     summarize_usage,
+    unwrap_output,
     with_places,
+    write_response,
 )
-from lmms_rpts.host.token_loss import read_response, unwrap_output, write_response
 
 _MARK = "_lmms_rpts_wrapped"
 _registered = False
@@ -146,7 +148,7 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
 
 
 def _evaluate(original: Callable[..., Any], lm: Any, task_dict: Any, *args: Any, **kw: Any) -> Any:
-    from lmms_rpts.host.model_calls import careful_calls
+    from lmms_rpts.host.result_hooks import careful_calls
 
     with careful_calls(lm, task_dict):
         return original(lm, task_dict, *args, **kw)

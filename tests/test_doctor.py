@@ -22,7 +22,7 @@ from huggingface_hub import constants
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.commands.doctor import installation
+from lmms_rpts.commands.doctor import examination as installation
 from lmms_rpts.commands.doctor.examination import Stage, plan
 from lmms_rpts.judging import JudgeRequest, Usage, client
 from lmms_rpts.judging.cache import FILE, AnswerCache

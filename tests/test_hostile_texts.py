@@ -17,8 +17,8 @@ from lmms_rpts.filters.response_reading import parse_answer
 from lmms_rpts.grading import grade
 from lmms_rpts.grading.formulas import equal, parse
 from lmms_rpts.grading.stance import read_stance
-from lmms_rpts.judging.fencing import neutralise
 from lmms_rpts.judging.parsers import parse_score, parse_yes_no
+from lmms_rpts.judging.prompts import neutralise
 from lmms_rpts.reasoning import extract_chain, parse_chain, select_reasoning
 from lmms_rpts.tasks.cmmath.data import form_of
 from lmms_rpts.tasks.reform_eval import published

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
+from lmms_rpts.tasks.reform_eval.benchmark import TASKS, groups
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.record import read_reform_runs
-from lmms_rpts.tasks.reform_eval.sets import TASKS, groups
 from tests.support.environment import write_config
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference

@@ -132,7 +132,7 @@ def test_by_the_tasks_own_aggregation(tmp_path: Path) -> None:
     "correct, named",
     ("colour", "'colour' is not a metric of the task"),
     ("m>=-2", "Use one of m, or none. To set a minimum, write it as in m>=0.5"),
-    ("m.wrong", "No response has a number in the field 'wrong' of 'm'"),
+    ("m.wrong", "No response has a number as m.wrong>=0.5"),
     ("m>=half", "is not a metric"),
     ("m<1", "is not a metric"),
     ("mm", "is not a metric"),

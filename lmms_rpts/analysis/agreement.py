@@ -13,7 +13,7 @@ import numpy as np
 from lmms_rpts.analysis.ratings import Ratings
 from lmms_rpts.base.escaping import count
 from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, cluster_of
-from lmms_rpts.reasoning.localisation import Modality
+from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
 from lmms_rpts.stats.intervals import Estimate, Indices, numbered

@@ -9,7 +9,7 @@ from lmms_rpts.base.escaping import count
 from lmms_rpts.filters.metrics import is_sound
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue
-from lmms_rpts.reasoning.localisation import WRONG_BELOW
+from lmms_rpts.reasoning.tree import WRONG_BELOW
 
 APART = 0.3
 """RPTS and guarded score differ if the difference is larger than this."""

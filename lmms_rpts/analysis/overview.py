@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from lmms_rpts.filters.metrics import is_sound
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.reasoning.localisation import Modality
+from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING, summarize

@@ -13,7 +13,7 @@ from typing import Any
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import SettingError
-from lmms_rpts.host.correctness import greatest_value, no_scale, on_scale, parse_criterion, survey
+from lmms_rpts.host.correctness import choose, survey
 from lmms_rpts.host.task_index import SUFFIX, split_name
 from lmms_rpts.runs.metadata import value_at
 from lmms_rpts.runs.reading import model_name, read_results
@@ -24,11 +24,10 @@ from lmms_rpts.runs.responses import (
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.runs.task_grades import Grades, metric_names, read_task_grades
+from lmms_rpts.runs.samples import SAMPLES, Grades, metric_names, read_task_grades
 from lmms_rpts.tasks.benchmark import answered_tasks, benchmark_of, read_documents, scored_tasks
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
-_SAMPLES = "_samples_"
 # A task name becomes an argument of lmms-eval: "--help", "a,b" and "../evil" must not pass.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
@@ -389,7 +388,7 @@ def guess_name(files: Sequence[Path]) -> str:
         )
     if models:
         return models[0]
-    if len(files) == 1 and _SAMPLES not in files[0].stem:
+    if len(files) == 1 and SAMPLES not in files[0].stem:
         return files[0].stem
     return files[0].resolve().parent.name or "model"
 
@@ -421,18 +420,11 @@ def _scored_as(task: str, own: Sequence[str]) -> str:
 def _check_correct(correct: str | None, grades: Mapping[str, Grades]) -> None:
     """Check that the samples have a metric of that name before any judge call."""
     for found in grades.values() if correct is not None else ():
-        criterion = parse_criterion(str(correct), metric_names(found))
-        if criterion is None:
-            continue
         # Without the task's aggregations: their result is not known here.
-        greatest = greatest_value([survey(list(found.values()), {}, correct)], criterion)
-        if greatest is None and criterion.field is not None:
-            raise SettingError(
-                f"No response has a number in the field {criterion.field!r} of "
-                f"{criterion.metric!r} (--correct)"
-            )
-        if greatest is not None and on_scale(criterion, greatest) is None:
-            raise SettingError(no_scale(criterion, greatest))
+        values = survey(list(found.values()), {}, correct)
+        criterion, fault = choose([values], metric_names(found), {}, correct)
+        if fault and not (criterion and criterion.field is None):
+            raise SettingError(f"{fault[0].upper()}{fault[1:]}")
 
 
 def _refuse_filtered(results: Mapping[Path, Mapping[str, Any]], task: str) -> None:

@@ -38,8 +38,8 @@ _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 GUARD = "'"
 _LISTED = 5
 
+# Text for a missing number.
 NONE = "–"
-"""Text for a missing number."""
 
 
 def storable(text: str) -> str:

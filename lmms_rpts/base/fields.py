@@ -18,9 +18,10 @@ D = TypeVar("D")
 Reader = Callable[[Any, str], T]
 """Returns the value of a field, checked; its arguments are the value and the field's name."""
 
+# Maximum length of a question or step, in characters; longer ones exceed any judge's context.
 LONGEST_TEXT = 200_000
-"""Maximum length of a question or step, in characters; longer ones exceed any judge's context."""
 
+# "12", " 3 ", "-1": numbers in the cells of tables
 _WHOLE = re.compile(r"\s*[+-]?\d{1,9}\s*", re.ASCII)
 
 

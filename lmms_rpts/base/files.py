@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _HEAD = 4096
+# The mark that each page has of the command that wrote it
 _GENERATOR = re.compile(
     rb'<meta name="generator" content="lmms-rpts [^" ]{1,100}(?: ([a-z]{1,20}))?">'
 )

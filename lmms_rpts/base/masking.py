@@ -6,15 +6,15 @@ import re
 from functools import lru_cache
 
 MASK = "***"
+# Most characters of a setting or message that callers pass and show.
 LONGEST = 2000
-"""Most characters of a setting or message that callers pass and show."""
 
+# Length of the parts of a key that are masked, too. Servers quote fewer characters to identify a
+# key (OpenAI: the last four), and 8 of a random key do not occur in other text by chance.
 RUN = 8
-"""Length of the parts of a key that are masked, too. Servers quote fewer characters to identify a
-key (OpenAI: the last four), and 8 of a random key do not occur in other text by chance."""
 
+# Keys up to this length ("none", "x") are no secrets.
 _PLACEHOLDER = 4
-"""Keys up to this length ("none", "x") are no secrets."""
 
 _WORDS = (
     r"(?:key|token|secret|passw|passphrase|pwd|credential|auth|bearer|cookie|signature|jwt"
@@ -22,6 +22,7 @@ _WORDS = (
 )
 # max_new_tokens=2048 and tokenizer=lab/model are not secrets.
 _NO_SECRET = re.compile(r"tokenizer(?:_(?:mode|name|path|revision))?=|[^=]*tokens=\d{1,9}$", re.I)
+# api_key=abc, "token": "abc", Authorization: Bearer abc
 _ASSIGNED = re.compile(
     rf"(?<![\w.-])(?P<name>[\w.-]{{0,200}}?{_WORDS}[\w.-]{{0,200}})"
     r"(?P<mark>[\"']?\s{0,9}[:=]\s{0,9})"
@@ -41,6 +42,7 @@ _OTHERS = (
         MASK,
     ),
 )
+# data:image/png;base64,iVBOR..., which servers quote in their errors
 _IMAGE = re.compile(r"(?:data:[\w.+/-]{1,60};base64,)?[A-Za-z0-9+/\\]{100,}={0,2}")
 
 
@@ -50,10 +52,6 @@ def mask(text: str, secrets: str = "") -> str:
     Masked are the keys in ``secrets`` and all runs of 8 of their characters, in upper or lower
     case; values that are assigned to names such as ``api_key``; users and passwords in URLs; keys
     of well-known forms.
-
-    Args:
-        text: a message of bounded length, see ``LONGEST``.
-        secrets: the keys, separated by spaces.
     """
     text = mask_key(mask_images(text), secrets)
     for pattern, instead in _OTHERS:

@@ -23,21 +23,22 @@ from lmms_rpts.base.schema import all_faults, shown
 M = TypeVar("M", bound=BaseModel)
 
 TABLES = (".csv", ".tsv")
+# The suffixes of the files that can be read; a file with another one is read as JSON.
 SUFFIXES = (".json", ".jsonl", *TABLES, ".parquet")
-"""The suffixes of the files that can be read; a file with another one is read as JSON."""
 
+# The fault of an incomplete last line of JSON lines, with the remedy.
 CUT_SHORT = (
     "is truncated: the file was cut while it was written or copied. Copy it again, or delete this "
     "last line to continue without it"
 )
-"""The fault of an incomplete last line of JSON lines, with the remedy."""
 
+# How cells of CSV are written, for messages.
 QUOTING = "put a cell that contains the column separator in double quotes"
-"""How cells of CSV are written, for messages."""
 
+# Bytes that tell the encoding of a file: a byte order mark, or zeros of UTF-16
 _START = 4096
+# Characters of a cell of CSV: images in base64 exceed Python's default of 131,072.
 _LARGEST_CELL = 2**27
-"""Characters of a cell of CSV: images in base64 exceed Python's default of 131,072."""
 
 
 class ReadError(UserError):
@@ -79,11 +80,7 @@ class Row:
         return ReadError(f"{line}. {remedy}" if remedy else line)
 
     def parse(self, model: type[M], remedy: str = "") -> M:
-        """The row as a model.
-
-        Raises:
-            ReadError: with all fields that are wrong, their values, and the remedy.
-        """
+        """The row as a model; a ReadError names all fields that are wrong, and their values."""
         if self.fault:
             raise self.error(self.fault, remedy)
         try:
@@ -126,11 +123,7 @@ def read_objects(path: Path) -> Iterator[Row]:
 
 
 def row_files(path: Path, suffixes: Iterable[str] = SUFFIXES) -> list[Path]:
-    """The file itself, or the files with these suffixes in a folder and in its subfolders.
-
-    Raises:
-        ReadError: if there is none.
-    """
+    """The file itself, or the files with these suffixes below a folder; a ReadError if none."""
     root = path.expanduser()
     if root.is_file():
         return [root]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 60
 _LARGEST = 2**63
+# What pydantic's kinds of errors ask for, where its own words are not plain.
 _WANTED = {
     "tuple_type": "a list",
     "string_unicode": "a text without lone surrogates",
@@ -27,7 +28,6 @@ _WANTED = {
     "float_parsing": "a number",
     "float_type": "a number",
 }
-"""What pydantic's kinds of errors ask for, where its own words are not plain."""
 
 
 class FieldError(ValueError):
@@ -98,6 +98,12 @@ def _text(value: object) -> str:
     return storable(value)
 
 
+def _line(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong("a non-empty string", value)
+    return storable(value)
+
+
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise wrong("true or false", value)
@@ -136,6 +142,9 @@ Several = Annotated[tuple[T, ...], FailFast()]
 
 Text = Annotated[str, PlainValidator(_text), Described("text")]
 """A string; lone surrogates are replaced, because UTF-8 files can't contain them."""
+
+Line = Annotated[str, PlainValidator(_line)]
+"""A text that is not blank."""
 
 Flag = Annotated[bool, PlainValidator(_flag), Described("true or false")]
 """True or false."""

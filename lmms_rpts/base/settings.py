@@ -39,6 +39,7 @@ FILE = "rpts.toml"
 CONFIG = "LMMS_RPTS_CONFIG"
 _OPTIONS = "LMMS_RPTS_OPTIONS"  # JSON: options of a command, also for the processes it starts
 _OTHERS = (CONFIG, _OPTIONS, "LMMS_RPTS_REFERENCE")  # the last one is for tests
+# openai_key in rpts.toml: the message says where keys belong
 _SECRET = re.compile(r"openai|key|secret|password", re.IGNORECASE)
 
 

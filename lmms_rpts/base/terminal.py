@@ -43,9 +43,6 @@ def plain_log(say: Callable[[str], None]) -> None:
     """Show log messages as lines without time and place, for this process.
 
     Shown are warnings and errors, and information of this package.
-
-    Args:
-        say: prints one message.
     """
     global _say
     if _say is None:

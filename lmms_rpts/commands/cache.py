@@ -84,7 +84,7 @@ def clear(
     try:
         with open_answers(place) as connection:
             deleted = connection.execute(_DELETE, {"judge": judge}).rowcount
-            connection.execute("VACUUM")
+            connection.execute("VACUUM")  # else the file stays as large as it was
         typer.echo(f"{deleted:,} replies deleted")
     except DamagedError as error:
         if judge:

@@ -181,7 +181,7 @@ def _score(
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
-    from lmms_rpts.runs.task_grades import write_task_grades
+    from lmms_rpts.runs.samples import write_task_grades
     from lmms_rpts.tasks.benchmark import answered_tasks
 
     metric = load_settings(correct=correct).correct
@@ -211,7 +211,7 @@ def _score(
     include = ["--include_path", str(include_path)] if include_path else []
     stopped = None
     with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
-        merged, graded = (Path(folder) / name for name in ("responses.jsonl", "grades.jsonl"))
+        merged, graded = (Path(folder) / name for name in ("responses.jsonl", "grades.json"))
         write_responses(merged, rescoring.responses)
         if rescoring.grades:
             write_task_grades(graded, rescoring.grades)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from lmms_eval.api.filter import Filter
 from loguru import logger
 
+from lmms_rpts.base.schema import Model
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.budget import run_budget, send_usage
 from lmms_rpts.filters.documents import (
-    OPTIONAL_FIELDS,
-    REASONING_FIELDS,
-    FieldCheck,
+    ReasoningDocument,
     Visuals,
     field_faults,
     gold_faults,
+    missing_fields,
 )
 from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
 from lmms_rpts.judging import (
@@ -55,14 +55,13 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     takes: type = str
     gives: type = str
     DATA = "RPTS-Eval"
-    FIELDS: Mapping[str, FieldCheck] = REASONING_FIELDS
-    OPTIONAL: Mapping[str, FieldCheck] = OPTIONAL_FIELDS
+    DOCUMENT: type[Model] = ReasoningDocument
     ORDER = "use rpts_transform, rpts_score and rpts_aggregate in this order"
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """Why the filter cannot process a document, as sentences without their full stops."""
-        faults = list(field_faults(doc, self.FIELDS, self.OPTIONAL))
-        if not faults and "reasoning" in self.FIELDS:
+        faults = field_faults(doc, self.DOCUMENT)
+        if not faults and issubclass(self.DOCUMENT, ReasoningDocument):
             faults += gold_faults(doc)
         yield from faults
 
@@ -97,7 +96,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                 "exactly the instances' documents."
             )
         if len(docs):
-            missing = [field for field in self.FIELDS if field not in docs[0]]
+            missing = missing_fields(docs[0], self.DOCUMENT)
             if missing:
                 raise FilterInputError(
                     f"{name} needs documents with the fields of {self.DATA}; "

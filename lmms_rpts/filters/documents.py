@@ -6,81 +6,48 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
+from pydantic import ValidationError
+
 from lmms_rpts.base.escaping import count
-from lmms_rpts.base.schema import Model, shown
+from lmms_rpts.base.schema import Model, Several, Text, all_faults
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
-from lmms_rpts.reasoning.clues import LANGUAGES, Language
-from lmms_rpts.runs.rating_file import RELATIONS
+from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.runs.rating_file import Relation
 
 Asked = TypeVar("Asked", bound=Model)
 
-STANCES = ("agree", "disagree")
-
-FieldCheck = tuple[Callable[[object], bool], str]
-"""A check whether a value is valid, and the expected type for messages."""
+Stance = Literal["agree", "disagree"]
+STANCES: tuple[Stance, ...] = get_args(Stance)
 
 
-def is_text(value: object) -> bool:
-    """Whether a value is a text, empty or not."""
-    return isinstance(value, str)
+class ReasoningDocument(Model):
+    """The fields that RPTS needs; ``reasoning`` and the clues may be empty."""
+
+    language: Language
+    statement: Text
+    context: Text
+    reasoning: Several[Text]
+    textual_clue: Several[Text]
+    visual_clue: Several[Text]
+    answer: Any
+    ability: tuple[Text, ...] | None = None
+    relation: Relation | None = None
 
 
-def is_texts(value: object) -> bool:
-    """Whether a value is a list of strings, empty or not."""
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def missing_fields(doc: Mapping[str, Any], kind: type[Model]) -> list[str]:
+    """The fields that a document of this kind lacks."""
+    needed = (name for name, field in kind.model_fields.items() if field.is_required())
+    return [name for name in needed if name not in doc]
 
 
-ANYTHING: FieldCheck = (lambda value: True, "any value")
-TEXT: FieldCheck = (is_text, "a string")
-SOME_TEXT: FieldCheck = (
-    lambda value: is_text(value) and bool(str(value).strip()),
-    "a non-empty string",
-)
-OPTIONAL_TEXT: FieldCheck = (lambda value: value is None or is_text(value), "a string or null")
-OPTIONAL_WHOLE: FieldCheck = (
-    lambda value: value is None or (type(value) is int and 0 <= value < 2**63),
-    "a whole number or null",
-)
-TEXTS: FieldCheck = (is_texts, "a list of strings")
-OPTIONAL_TEXTS: FieldCheck = (lambda value: value is None or is_texts(value), "a list of strings")
-NAMES: FieldCheck = (is_texts, "a list of file names")
-LANGUAGE: FieldCheck = (lambda value: value in LANGUAGES, " or ".join(LANGUAGES))
-STANCE: FieldCheck = (lambda value: value in STANCES, " or ".join(STANCES))
-RELATION: FieldCheck = (
-    lambda value: value is None or value in RELATIONS,
-    f"{', '.join(RELATIONS)} or null",
-)
-
-REASONING_FIELDS: dict[str, FieldCheck] = {
-    "language": LANGUAGE,
-    "statement": TEXT,
-    "context": TEXT,
-    "reasoning": TEXTS,
-    "textual_clue": TEXTS,
-    "visual_clue": NAMES,
-    "answer": ANYTHING,
-}
-"""The fields that RPTS needs; ``reasoning`` and the clues may be empty."""
-
-OPTIONAL_FIELDS: dict[str, FieldCheck] = {"ability": OPTIONAL_TEXTS, "relation": RELATION}
-"""Optional fields of a document that records include."""
-
-
-def field_faults(
-    doc: Mapping[str, object],
-    fields: Mapping[str, FieldCheck],
-    optional: Mapping[str, FieldCheck] | None = None,
-) -> Iterator[str]:
+def field_faults(doc: Mapping[str, Any], kind: type[Model]) -> list[str]:
     """Errors in a document's fields, each in one sentence without its full stop."""
-    for name, (is_valid, wanted) in fields.items():
-        if name not in doc:
-            yield f"the field {name!r} is missing"
-        elif not is_valid(doc[name]):
-            yield f"{name!r} should be {wanted}, not {shown(doc[name])}"
-    for name, (is_valid, wanted) in (optional or {}).items():
-        if name in doc and not is_valid(doc[name]):
-            yield f"{name!r} should be {wanted}, not {shown(doc[name])}"
+    try:
+        kind.model_validate(dict(doc))
+    except ValidationError as error:
+        return all_faults(error)
+    return []
 
 
 def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:

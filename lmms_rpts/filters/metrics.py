@@ -12,7 +12,7 @@ from lmms_rpts.runs.record import field_of
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
     from lmms_rpts.reasoning import Diagnosis
-    from lmms_rpts.reasoning.localisation import Modality
+    from lmms_rpts.reasoning.tree import Modality
 
 RIGHT_REASON = 0.5
 """RPTS at or above which the reasoning counts as sound."""

@@ -43,9 +43,8 @@ from lmms_rpts.reasoning import (
     repair_chain,
 )
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence, Language
-from lmms_rpts.reasoning.localisation import Modality
-from lmms_rpts.reasoning.outline import outline
 from lmms_rpts.reasoning.thinking import ReasoningSource
+from lmms_rpts.reasoning.tree import Modality, outline
 from lmms_rpts.runs.record import Asked, Cell, Consistency, PretendedTools, Record, is_none
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")

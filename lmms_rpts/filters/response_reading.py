@@ -35,7 +35,7 @@ from lmms_rpts.reasoning import (
     select_reasoning,
 )
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line, without_answer
-from lmms_rpts.reasoning.casing import lower
+from lmms_rpts.reasoning.mentions import lower
 from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
 from lmms_rpts.reasoning.tree import distinct_premises, limit_steps

@@ -13,7 +13,7 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import TRANSFORM_MODES, TransformMode, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
-from lmms_rpts.filters.documents import STANCE, as_texts
+from lmms_rpts.filters.documents import STANCES, as_texts
 from lmms_rpts.filters.grading import with_progress
 from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.response_reading import (
@@ -121,9 +121,9 @@ class TransformFilter(JudgingFilter):
     def gold_faults(self, doc: Doc) -> Iterator[str]:
         """Why the rules cannot grade answers to a document."""
         if self.form == "agree":
-            is_valid, wanted = STANCE
-            if not is_valid(doc["answer"]):
-                yield f"'answer' should be {wanted}, not {shown(doc['answer'])}{OTHER_FORMS}"
+            if doc["answer"] not in STANCES:
+                wanted = " or ".join(STANCES)
+                yield f"answer should be {wanted}, not {shown(doc['answer'])}{OTHER_FORMS}"
         elif self.form in ("choice", "number", "text"):
             from lmms_rpts.grading.grader import gold_fault
 

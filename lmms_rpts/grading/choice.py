@@ -26,10 +26,11 @@ from lmms_rpts.grading.statement import (
 from lmms_rpts.grading.vocabulary import phrases
 
 FOREIGN = "no option has this mark"
+# The rule of an answer that names alternatives.
 SEVERAL = "several options"
-"""The rule of an answer that names alternatives."""
+# The rule of an answer that names no option.
 UNIDENTIFIED = "no option can be identified in the answer"
-"""The rule of an answer that names no option."""
+# Characters of the text after "No, I meant": a longer one is a new attempt, which may go on
 _LONGEST_REPLACEMENT = 400
 _SHORT = 1_000
 
@@ -48,6 +49,7 @@ _CALLED = (
     rf"{TOKEN}(?:(?:[\s,、]|\band\b|[和与及])*{TOKEN}){{0,25}}\s?(?:\b(?:options?|choices?|one)\b|选?项|[两三四]项)?"
     r"\s?(?:的?(?:说法|结论|判断|描述)|[:：-])?\s?(?:[都均也皆是]|:|：){0,2}\s?(?:故|所以)?"
 )
+# "is clearly", "are both": between an option and what it is called
 _IS = (
     r"(?:\b(?:is|are|was|were|seems?|looks?|must\sbe)\b\s?)?"
     r"(?:\b(?:both|all|also|clearly|simply|obviously|definitely|really|just|certainly)\b\s?)?"
@@ -56,11 +58,14 @@ _WRONG = (
     r"(?:\b(?:wrong|incorrect|false|excluded|eliminated|ruled\sout|rejected|impossible|out)\b|不正确|不对"
     r"|不符合(?:题意)?|不成立|错误?的?|错了|[×✗])"
 )
+# "B isn't what is asked for", 不会
 _NOT_SO = (
     r"(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)(?:\s?n't|\snot\b)|\bcannot\b"
     rf"|不是|并非|不会|不(?!错))[^{TOKEN[1:-1]},;，。；]{{0,60}}"
 )
+# "A and B are wrong", "B 不正确", "C is not what is asked"
 _DENIED_AFTER = re.compile(rf"{_CALLED}(?:{_IS}{_WRONG}|{_NOT_SO})", re.IGNORECASE)
+# "B is correct", "A、C 正确": right is wrong where the wrong options are asked for
 _CALLED_RIGHT = re.compile(
     rf"{_CALLED}{_IS}(?:\b(?:the\s)?(?:most\s)?(?:correct|right|true)\b"
     r"|(?<!不)(?:正确|成立|符合(?:题意)?)的?|对的?|[√✓])",
@@ -69,6 +74,7 @@ _CALLED_RIGHT = re.compile(
 
 # Words that may stand before a token that is chosen
 _CHOOSES = phrases("chooses")
+# "Chart A": the word before a mark tells whether the mark names an option
 _NAMED_SO = re.compile(rf"([A-Za-z]{{1,20}})\s{TOKEN}")
 # Words that may stand after it.
 _TAIL = re.compile(
@@ -80,15 +86,18 @@ _TAIL = re.compile(
     r"|both)?[\s.。!*)\]>}\"'”’】」〕]*",
     re.IGNORECASE,
 )
+# "It is not A, so B": each clause is read alone; but not at the point of "2.5" or "Mr."
 _CLAUSES = re.compile(
     r"[,;，；。!！\n]|(?<!\d)(?<!\bMr)(?<!\bDr)(?<!\bMs)(?<!\bSt)\.(?=\s|$)|(?<=\d)\.(?=\s|$)|[-=]{1,2}>|[→⇒⟶>]|\s[-–—]+\s|——"
     r"|\b(?:and|but|so|because|since|while|whereas|although|though|as|due\sto)\b|而是|所以|因此|因为|由于|但是?|故"
     r"|(?<=[\ue000-\uefff])\s?(?=[(（])",
     re.IGNORECASE,
 )
+# "A is red. B is blue.": not after "Mr."
 _SENTENCE = re.compile(
     r"(?<=[.!?。！？])(?<!\bMr\.)(?<!\bDr\.)(?<!\bSt\.)(?:\s+|(?<=[。！？]))|\n+"
 )
+# "B, because A is red": options named in a reason are not chosen
 _REASON = re.compile(
     rf"\b(?:because|since|as(?=\s(?:it|the|there|shown|we|this|its|his|her|in|{TOKEN})|$)|due\sto"
     r"|although|though|despite|while|whereas)\b|因为|由于|虽然|尽管",
@@ -99,16 +108,19 @@ _ROW = re.compile(
     r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（\[]?([A-Za-z])[)）\]]?\s?(?:选项)?[.．、:：)）*项\s]"
 )
 _LISTED = re.compile(r"^[\s*_#>\-]{0,6}[(\[]?([A-Za-z])[)\].:：、]\s?\S", re.MULTILINE)
+# "选项B：不正确": of several, the last one in the line is the verdict
 _VERDICT_WORD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
 _WRONG_WORD = re.compile(r"[不错×✗]")
 # "(E)", "E. a dog" if E was not offered
 _FOREIGN = re.compile(
     r"[\W_]{0,6}(?:[(\[【]\s?((?![Ii]\s?[)\]】])[A-Za-z0-9]{1,2})\s?[)\]】]|([B-HJ-Z])[.):](?=\s|$))"
 )
+# "The city is", "it costs", 这是一只: before the text of an option, which then answers
 _VERB = re.compile(
     r"(?:^|\s)(?:is|are|was|were|be|costs?)\s?(?:to\s)?(?:an?\s|the\s)?$|[是为有](?:一?[只个张条辆位])?\s?$",
     re.IGNORECASE,
 )
+# "a dog on a road": what may follow the text of an option
 _ENDS = re.compile(r"\s?(?:$|[.!,，。;；)(]|(?:on|in|at|with|by|it|there)\s|的)")
 
 
@@ -122,20 +134,16 @@ class Choice(NamedTuple):
 def read_choice(
     response: str, options: Options, *, several: bool = False, wrong_wanted: bool = False
 ) -> Choice:
-    """The options that a response chooses.
-
-    Args:
-        response: any text; only its final answer counts.
-        options: the options of the question.
-        several: whether more than one option may be right.
-        wrong_wanted: whether the question asks for the wrong options.
-    """
+    """The options that the final answer of a response chooses."""
     reader = Reader(options, several=several, wrong_wanted=wrong_wanted)
     return reader.read(find_statement(options.shielded(response)))
 
 
 class Reader:
-    """Reads statements about the options of one question."""
+    """Reads statements about the options of one question.
+
+    ``several``: more than one may be right; ``wrong_wanted``: it asks for the wrong ones.
+    """
 
     def __init__(
         self, options: Options, *, several: bool = False, wrong_wanted: bool = False

@@ -51,15 +51,15 @@ def minus(tree: Tree) -> Tree:
     return node("product", number(-1), tree)
 
 
+# Maximum number of characters of a formula.
 LONGEST = 2_000
-"""Maximum number of characters of a formula."""
+# Maximum number of nested brackets, fractions, roots and exponents in a formula.
 DEEPEST = 60
-"""Maximum number of nested brackets, fractions, roots and exponents in a formula."""
 _MOST_NAMES = 40
 TRIGONOMETRIC = {name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc")}
 TRIGONOMETRIC |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}
+# Functions of one argument; each is an operator of the same name.
 FUNCTIONS = {*TRIGONOMETRIC, "ln"}
-"""Functions of one argument; each is an operator of the same name."""
 
 
 class NotAFormulaError(Exception):
@@ -73,10 +73,14 @@ class _Token(NamedTuple):
     value: Fraction | str = ""
 
 
+# 1,000 and 12 000; but not 1,00
 _GROUPED = r"[1-9]\d{0,2}(?:(?:,\d{3}){1,90}|(?: \d{3}){1,90})(?!\d)"
 _DIGITS = rf"(?:{_GROUPED}|\d{{1,400}}|(?=\.\d))(?:\.(\d{{1,400}}))?(?!\d)"
+# -0.330, +12
 PLAIN = re.compile(rf"[+-]? ?{_DIGITS}", re.ASCII)
+# x_{1}, a_{n+1}, A''
 _SUBSCRIPT = r"(?:_\{(?:[^{}]|\{[^{}]{0,30}\}){1,30}\}|'){0,4}"
+# AB, A_{1}B: segments, which are one name
 _POINTS = re.compile(rf"[A-Z]{_SUBSCRIPT}")
 _FUNCTION = r"arc(?:sin|cos|tan)|sin|cos|tan|cot|sec|csc|exp|log|ln|lg"
 # In this order: 2 1/2 before 2, 1.2e4 before 1.2, x1 before x. An unknown function f(x+1), a number
@@ -155,11 +159,7 @@ _DEGREE = Fraction(1, 180)
 
 
 def read(text: str) -> Tree:
-    """The tree of a whole text in plain notation.
-
-    Raises:
-        NotAFormulaError: the text is not, or not wholly, a formula, or may be read in two ways.
-    """
+    """The tree of a whole text in plain notation."""
     if len(text) > LONGEST:
         raise NotAFormulaError("too long")
     if _WORD.search(_NO_WORDS.sub("+", text)):

@@ -246,12 +246,13 @@ def _power(base: Real, exponent: Real, tree: Tree) -> Real:
 
 # Equality at fixed points
 
+# Number of points where both formulas must have values that agree.
 _ENOUGH = 12
-"""Number of points where both formulas must have values that agree."""
 _MOST_POINTS = 40
 _MOST_UNKNOWNS = 80
 _WORK = 40_000
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43)  # so large that 2n is whole only if n is
+# How far from zero the points are: formulas may differ near it, or far away, alone
 _REACHES = (4, 1, 30, 2, 1_000, 12, 100, 8, 3, 40)
 
 

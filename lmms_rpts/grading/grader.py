@@ -33,8 +33,8 @@ Kind = Literal["choice", "number", "text", "agree", "maths"]
 Outcome = Literal["correct", "incorrect", "undecided"]
 
 MOST_OPTIONS = 26
+# Maximum length of an answer in a grade, in characters.
 SHOWN = 200
-"""Maximum length of an answer in a grade, in characters."""
 UNGRADABLE = "the gold answer can't be graded"
 
 _OUTCOMES: dict[bool | None, Outcome] = {True: "correct", False: "incorrect", None: "undecided"}

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from html.entities import html5
 from typing import Literal, NamedTuple, TypeVar, cast
 
+# Maximum number of characters that are read; of a longer text, the last ones.
 LONGEST = 20_000
-"""Maximum number of characters that are read; of a longer text, the last ones."""
 
 # Commands that are not the name of their sign in HTML, as \alpha, \leq, \cup and \angle are
 _COMMANDS = {
@@ -26,6 +26,7 @@ _COMMANDS = {
     "backslash": " ", "quad": " ", "qquad": " ", "textcircled": "⓪", "underline": "____",
     "overrightarrow": "→", "vec": "→", "overline": "‾", "bar": "‾",
 }  # fmt: skip
+# commands without a sign of their own: \left(, \displaystyle, \mathrm{cm}
 _WITHOUT_SIGN = re.compile(
     "left|right|[bB]igg?[lr]?|displaystyle|limits|rm|bf|it|bm|frown|hline|overset|boxed|operatorname"
     "|[mh]box|boldsymbol|(?:text|math)(?:rm|bf|it|sf|bb|cal)?"
@@ -56,10 +57,12 @@ _INVISIBLE = re.compile(  # zero-width spaces, marks of direction, control chara
 )
 # x**2, 2×10**4; other ** are bold type
 _POWER = re.compile(r"(?<=[A-Za-z)])\*\*(?=\d)|(?<=×10)\*\*(?=-?\d)|(?<=× 10)\*\*(?=-?\d)")
+# **B**, ~~5~~
 _MARKDOWN = re.compile(r"\*\*|~~")
 _ESCAPED = dict.fromkeys(",;: ()[]$", " ") | {"{": "❴", "}": "❵", "*": "×", "!": "", "\\": ", "}
 _UNDERLINED = re.compile("_{2,}")  # a blank to be filled
 _COMMAND = re.compile(r"[A-Za-z]{1,40}")
+# √2 is the root of 2, √ab that of a alone; -3 in x^-3
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{1,400})?|[A-Za-z])")
 _ROOTED = re.compile(r"\s?(?:[0-9A-Za-z({\[\\]|[\u0370-\u03ff])")  # √ before nothing is a tick
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
@@ -67,10 +70,13 @@ _CIRCLED = re.compile(r"⓪\s?(\d)")  # \textcircled{1}
 # \begin{cases}, \begin{array}{l}
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s?\{[a-z]{1,12}\*?\}(?:\{[lcr|]{0,12}\})?")
 _STAR = re.compile(r"(?<=[0-9A-Za-z)\]}])\s?\*\s?(?=[0-9A-Za-z(\\√π])")  # 2*x, but not *x*
+# sqrt(2)
 _SQRT_CALL = re.compile(r"(?<![A-Za-z\\])sqrt\s?\(")
+# 2pi; but not "pieces"
 _PI = re.compile(r"(?<![A-Za-z\\])pi(?![A-Za-z])")
 _ANGLE = re.compile(r"(?<![A-Za-z\\])[Aa]ngle\s(?=[A-Z1-9])")  # angle C is ∠C
 _SPACES = re.compile(r"[ ]{2,}")
+# Levels of brackets: recursion has to end, whatever a model writes
 _DEEPEST = 60
 _WRITTEN = re.compile(r"[\\√^_{}&]")  # what only the writer converts
 # $3$$4$ are two numbers
@@ -215,11 +221,12 @@ Joiner = Literal["list", "or", "and"]
 Item = TypeVar("Item")
 Same = Callable[[Item, Item], "bool | None"]
 
+# Maximum number of members of a list.
 MOST = 16
-"""Maximum number of members of a list."""
 _LONGEST_LIST = 2000
 _DEEPEST_LIST = 40
 _MOST_UNDECIDED = 6
+# x=1或x=2, "1, 2 and 3", x>1且x<3
 _TOKEN = re.compile(
     r"(?P<list>[,;、\n]|以及|还有|和|与|及|(?<![A-Za-z\\])and(?![A-Za-z]))"
     r"|(?P<or>或者|或是|或|[∪∨]|(?<![A-Za-z\\])or(?![A-Za-z]))"
@@ -229,6 +236,7 @@ _TOKEN = re.compile(
 # the comma of 1,000 is not a separator
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3}){1,9}(?![\d,])")
 _CLOSING = {"(": ")]", "[": ")]", "{": "}", "❴": "❵"}  # an interval may be half open
+# x=±2 are two values
 _SIGN = re.compile("[±∓]")
 
 

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from lmms_rpts.reasoning.casing import lower
+from lmms_rpts.reasoning.mentions import lower
 
 _UNITS = "one|two|three|four|five|six|seven|eight|nine"
 _ONES = (
@@ -53,6 +53,7 @@ def chinese_number(text: str) -> int | None:
     return _scaled(text, 4) if 0 < len(text) <= _LONGEST else None
 
 
+# A number is read by its highest scale: 三万五千 by 万
 _MARKS = "十百千万亿"
 
 
@@ -107,6 +108,7 @@ def number_at(text: str) -> Number | None:
 
 _SCALES = ENGLISH_SCALES | {"trillion": 10**12, "万亿": 10**12, "百万": 10**6, "十万": 10**5}
 _SCALES |= {"千万": 10**7, "十亿": 10**9, "百亿": 10**10, "千亿": 10**11, **CHINESE_SCALES}
+# -1,234.5, $5, 2 1/3, 1.5e3, 3×10^4, 2.5 million, 12万, 45%, 负5
 _DIGITAL = re.compile(
     r"(?P<sign>[-+]|(?:minus|negative)\s(?=[.$\d])|负(?=\d))?\s?(?P<currency>US\$|[$€£¥₹])?\s?(?P<inner>-)?"
     r"(?:(?P<mixed>\d{1,9})(?:\s|又)(?=\d{1,9}/\d))?"
@@ -160,15 +162,19 @@ _PARTS: dict[str, int] = dict(
 )
 _WORDS = (*ENGLISH_WORDS, *ENGLISH_SCALES, *(f"{part}s?" for part in _PARTS), "an?", "and", "point")
 _KNOWN = "|".join(sorted(_WORDS, key=len, reverse=True))
+# a number word in a text, as in "two birds and three cats": more than one value
 NUMBER_WORD = re.compile(
     rf"(?<![A-Za-z])(?:{'|'.join((*ENGLISH_WORDS, *ENGLISH_SCALES))})(?![A-Za-z])", re.IGNORECASE
 )
+# "two hundred and five", "minus three", "a half", "two point five"
 _ENGLISH = re.compile(
     rf"(?P<minus>(?:minus|negative)\s)?(?P<words>(?:{_KNOWN})(?![A-Za-z])"
     rf"(?:[-\s]{{1,3}}(?:{_KNOWN})(?![A-Za-z])){{0,20}})",
     re.IGNORECASE,
 )
+# "fifty percent"
 _PERCENT = re.compile(r"\s?(?:%|percent|per\scent)(?![a-z])", re.IGNORECASE)
+# "three and a half", "two thirds"
 _PART = re.compile(
     rf"(?:(?P<whole>\S.*) and )?(?:(?P<above>\S.*) )?(?P<below>{'|'.join(_PARTS)})(?P<many>s?)"
 )

@@ -9,24 +9,25 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from lmms_rpts.grading.plain_text import normal, plain
+from lmms_rpts.grading.plain_text import WIDE, normal, plain
 
 Values = Callable[[str], "frozenset[str] | None"]
 """The marks of the options that have the value of a text; None if the text has no value."""
 
+# Marks that may be chosen if the options are unknown.
 WITHOUT_OPTIONS = "ABCDEFGHIJ"
-"""Marks that may be chosen if the options are unknown."""
+# A character of a masked text that stands for an option.
 TOKEN = "[\ue000-\uefff]"  # noqa: S105
-"""A character of a masked text that stands for an option."""
 TOKENS = re.compile(TOKEN)
 
+# Tokens are characters of the private use area, which no answer has
 _FIRST = 0xE000
 _MOST_TOKENS = 2_000
+# options that say that something is not so: "none of these", "cannot be determined", 无法判断
 _DOUBTFUL = re.compile(
     r"\b(?:not|no|cannot|(?:can|isn|aren|don|doesn|didn|wasn|couldn)'?t|none|neither|unsure|uncertain|unknown|maybe|undetermined|unclear)\b"
     "|不|无法|没有|未知|可能"
 )
-_WIDE = "\u3040-\u9fff\uac00-\ud7af"
 _OPEN, _CLOSE = "([{<【「〔❴\"'", ")]}>】」〕❵\"'"
 # Not part of a word, formula, name or range: AB, A', B=3, B+, ∠B, B-shaped, B.C.
 _ALONE_BEFORE = r"(?<![A-Za-z0-9_'′\\∠△⊙#$=+×÷])(?<![=+×÷]\s)(?<![A-Za-z]\.)(?<![A-Za-z0-9]-)"
@@ -41,18 +42,23 @@ _NOT_A_MARK = re.compile(
 _CHOOSING = (
     r"(?:(?<=option )|(?<=answer is )|(?<=answer: )|(?<=choose )|(?<=choice )|(?<=选)|(?<=选项)|^)"
 )
+# "A, B and C", A、B和C, "(A)(B)", "option A or option B"
 _JOIN = (
     r"(?:[\s,、/&+]|\b(?:and|or|und)\b|[和与及或]|或者|还是|(?<=[)\]】])(?=[(\[【])"
     r"|\b[Oo]ptions?\b|选项){1,8}"
 )
+# "A or B", "A/B", A还是B
 _EITHER = re.compile(r"\bor\b|[/或]|还是", re.IGNORECASE)
 # Options that are answers only as the first or only word: "I have no idea" does not choose "no"
 VERDICTS = frozenset(
     ("yes", "no", "maybe", "not", "none", "neither", "both", "true", "false", *"是否有无对错不")
 )
+# the mark in an option "A. a dog", "(B) a cat"
 _OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
+# the marks in a row "A, B and C"; "and" is none
 _ONE = re.compile(r"(?<![A-Za-z0-9])(?!(?i:and|or)\b)[A-Za-z0-9]{1,3}(?![A-Za-z0-9])")
 
+# between mark and text: "B. Paris", "B (Paris)"
 _BESIDE = re.compile(r"[\s.:：,)、\-–—\"'*]{0,4}(?:\(\s?)?")
 
 
@@ -164,7 +170,7 @@ class Options:
                 continue  # "(3)" is a mark, even if an option says 3
             bare = re.sub(r"(?i)^(?:an?|the)\s", "", found[0])
             marks = self.of_text(bare) or self.of_text(found[0])
-            long = len(bare.split()) > 1 or len(re.findall(f"[{_WIDE}]", bare)) > 2
+            long = len(bare.split()) > 1 or len(re.findall(f"[{WIDE}]", bare)) > 2
             if marks:
                 yield (*found.span(), Named(marks, "text", long=long))
 
@@ -245,9 +251,9 @@ def _words(text: str) -> str:
     inner = r"[\s\W]{1,3}(?:(?:an?|the)\s)?".join(words)
     if text in VERDICTS:
         return rf"(?:(?<=^)|(?<=[:：)\].]\s)|(?<=\bis\s)|(?<=\bsay\s)){inner}(?![A-Za-z])"
-    if not re.match(f"[{_WIDE}]", text):
+    if not re.match(f"[{WIDE}]", text):
         inner = rf"(?<![\w.$€£#+])(?<![\w]-)(?:\b(?:an?|the)\s)?{inner}"
-    return inner if re.search(f"[{_WIDE}]$", text) else rf"{inner}(?![\w%°]|['’]\w|[.,]\d|-\w)"
+    return inner if re.search(f"[{WIDE}]$", text) else rf"{inner}(?![\w%°]|['’]\w|[.,]\d|-\w)"
 
 
 def plain_lines(text: str) -> str:

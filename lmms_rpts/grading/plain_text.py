@@ -6,9 +6,11 @@ import re
 import unicodedata
 from functools import lru_cache
 
+# Maximum number of characters of an answer that are parsed.
 LONGEST = 2_000
-"""Maximum number of characters of an answer that are parsed."""
 
+# Characters of scripts that are written without spaces: kana, Chinese, Hangul
+WIDE = "\u3040-\u9fff\uac00-\ud7af"
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SIGNS = str.maketrans({
@@ -22,18 +24,23 @@ _COMMANDS = {
     "lt": "<", "gt": ">",
 }  # fmt: skip
 _COMMAND = re.compile(r"\\([a-z]{2,12})(?![A-Za-z])")
+# \boxed{5}, \text{B}, \mathrm{cm}
 _WRAPPED = re.compile(
     r"\\(?:boxed|text|textbf|textit|mathrm|mathbf|mathit|mbox|bf)\s?\{([^{}]{0,500})\}"
 )
+# \frac{1}{2}, \dfrac{3}{4}
 _FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}]{1,40})\}\s?\{([^{}]{1,40})\}")
 _SIMPLE = re.compile(r"\d{1,40}(?:\.\d{1,40})?")
 # "**B**", "*B*", "`B`"; but not "8 * 10", "8**2"
 _EMPHASIS = re.compile(
     r"(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)|`"
 )
+# $$x$$, \(x\), \[x\]
 _MATHS = re.compile(r"\$\$|\\[()\[\]]")
+# $5$ is maths, and "$5 and $6" are prices
 _PAIRED = re.compile(r"(?<!\\)\$([^$\n]{1,300})\$(?!\d)")
 _DOLLAR = "\ue000"  # stands for a dollar sign escaped in LaTeX
+# ½, ⅓: with a space before, since 2½ is 2 1/2 and not 21/2
 _CLASSES = {"¼", "½", "¾", *map(chr, range(0x2150, 0x215F))}
 
 
@@ -118,6 +125,7 @@ _ARTICLE = re.compile(
     r"(?<!\w)(?:the|(?:a|(?<![\w\s])A|^A|an|^An)(?!\s(?i:minor|major|flat|sharp|positive|negative"
     r"|plus|minus|levels?)\b))\s(?=[\"']?\w\w)|(?<!\w)The\s(?=[\"']?\w\w)"
 )
+# 红 色 is 红色
 _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
 
 

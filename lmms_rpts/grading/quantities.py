@@ -6,12 +6,12 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from lmms_rpts.grading.measures import UNITS, unit_at
 from lmms_rpts.grading.numbers import NUMBER_WORD, number_at
 from lmms_rpts.grading.plain_text import plain, without_lead
 from lmms_rpts.grading.statement import UNSETTLED, Statement, Verdict, denies
-from lmms_rpts.grading.units import UNITS, unit_at
 from lmms_rpts.grading.vocabulary import VOCABULARY, phrases, rows
-from lmms_rpts.reasoning.casing import lower
+from lmms_rpts.reasoning.mentions import lower
 
 _NAMES = {
     name.lower(): unit.name
@@ -19,13 +19,16 @@ _NAMES = {
     if not unit.dimension.startswith("count") and unit.name != "角"  # 三角
 } | dict(rows(VOCABULARY["unit_names"]))
 _KNOWN = frozenset(_NAMES.values())
+# 个, 只: counters say nothing about what is counted
 _MEASURE_WORDS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
+# "eight (8)", "12 cm (about 5 in)"
 _ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
 _SCALE_LETTERS = frozenset("kKMGTB")  # 8k, 4K, 5G
 _CHANGES = phrases("changes")
 _UNIT_CHARACTERS = re.compile(
     r"(?!.*[/^\-]$)[^\W\d_]{0,20}[^%\d.,;:!?()\[\]{}<>=≈≤≥≠~√∞±+×÷*#@&|\"\\]{0,60}"
 )
+# cm^2 is cm^{2}
 _POWERED = re.compile(r"(?<=[A-Za-z])\^([23])(?!\d)")
 
 
@@ -39,6 +42,7 @@ _SCALING_UNIT = re.compile(
 _MEGA = re.compile(
     r"(?<![A-Za-z])M(?=(?i:m|g|s|a|hz|n|pa|j|w|v|f|ω|ohm|l|t|ev|wh|bq|sv|b|bps|bit)(?![A-Za-z]))"
 )
+# 8 Mb are megabits, 8 MB megabytes
 _BIT = re.compile(r"(?<![A-Za-z])([KMGT])b(?=(?:ps)?(?![A-Za-z]))")
 
 
@@ -173,12 +177,15 @@ _SAYS = re.compile(
     r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
     re.IGNORECASE,
 )
+# "exactly 5", 正好5个
 _EXACT = re.compile(
     r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
 )
+# 一共有8个, 总数是5
 _SAYS_ZH = re.compile(
     r".{0,200}(?P<verb>等于|总共|一共有?|总计|共计|共有?|是|为|有|得到?|[:：])(?P<tail>[^是为有共得]{1,60})$"
 )
+# "The total is 8" states a value, even if other numbers stand before it
 _CERTAIN = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
 _THOUSANDTHS = re.compile(r"\d[.,]\d{3}(?!\d)")  # 1.250 may be meant as 1,250
 

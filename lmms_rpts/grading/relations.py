@@ -251,6 +251,7 @@ def same_region(one: Region, other: Region) -> bool | None:
     return None if not found or (len(ends) > 4 and any(end.names for end in ends)) else False
 
 
+# the signs between the sides of 1<x≤2
 _RELATION = re.compile("[<>≤≥≠=∈]")
 _REALS = re.compile(  # x为全体实数, all real numbers, R
     r"(?:(?P<name>[a-zα-ω])\s?(?:可以?)?[为取是]?)?(?:全体|一切|任意|所有|任何)实数"
@@ -260,6 +261,7 @@ _REALS = re.compile(  # x为全体实数, all real numbers, R
 _SET = re.compile(
     r"❴\s?(?P<name>[^|:;❴❵∈]{1,40}?)\s?(?:∈\s?[Rℝ]\s?)?[|:;](?P<condition>.{1,1500})❵", re.DOTALL
 )
+# 2<x is x>2
 _FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠", "=": "="}
 _DEEPEST = 3
 

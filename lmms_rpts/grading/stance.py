@@ -19,10 +19,10 @@ from lmms_rpts.grading.statement import (
 )
 from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.reasoning.answer_lines import Answer, is_plain_stance, leading_stance
-from lmms_rpts.reasoning.casing import lower
-from lmms_rpts.reasoning.mentions import fold_width
+from lmms_rpts.reasoning.mentions import fold_width, lower
 
 _FRAME = " \t*_\"'`$#“”.。!！:"
+# "My verdict is: agree", 结论：同意
 _LABEL = re.compile(
     r"^\W{0,8}(?:(?:the|my|最终)?\s?(?:final\s)?(?:verdict|stance|decision|judge?ment|回答|结论|答案)\s?(?:is|[:：是为]))",
     re.IGNORECASE | re.MULTILINE,
@@ -36,6 +36,7 @@ _STANCE_WORD = re.compile(
 )
 # "true" and "correct" answer many questions; they count as a stance only after a mark.
 _WORD = re.compile(r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误|对)\W*", re.IGNORECASE)
+# "agree or disagree", 同意还是不同意: the question, repeated, is no answer
 _OFFERED = re.compile(
     r"(?:dis)?agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|(?:dis)?agree)"
     r"|不?(?:同意|反对)\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?不?(?:同意|反对)",
@@ -45,9 +46,11 @@ _OFFERED = re.compile(
 _OF_OTHERS = re.compile(
     r"[\"“”「]|(?<![A-Za-z])(?:this|that|it|claim) is|(?:说法|观点|命题)", re.IGNORECASE
 )
+# "I cannot say that": what follows is not the stance
 _GOES_ON = re.compile(
     r"(?:[:：,，]|(?<![A-Za-z])(?:that|if|whether|not)|不能说|认为)[ \t]*$", re.IGNORECASE
 )
+# "the statement is supported by the evidence": a stance in words that the rules do not read
 _SIDE = re.compile(
     r"(?<![a-z])(?:dis)?agree(?:s|d|ment)?(?![a-z])|同意(?!见)|赞[同成]|认同|反对"
     r"|(?:statement|claim|陈述|说法|观点|命题).{0,200}(?:true|false|correct|right|wrong|valid|holds?"
@@ -57,6 +60,7 @@ _SIDE = re.compile(
     r"|支持.{0,20}陈述",
     re.IGNORECASE,
 )
+# "It is unclear whether ...", "not enough information", 不确定
 _NO_SIDE = re.compile(
     r"\b(?:whether|unclear|unknown|unsure|uncertain|inconclusive|n/a|not enough"
     r"|can(?:not|['’]t| not) agree or)\b|^none$"
@@ -78,12 +82,7 @@ class Stance(NamedTuple):
 
 
 def read_stance(response: str, *, marked_only: bool = False) -> Stance:
-    """The stance that a response takes.
-
-    Args:
-        response: any text, without thinking.
-        marked_only: read only an answer after a mark such as "Final answer:", as in thinking.
-    """
+    """The stance that a response takes."""
     stated = find_statement(fold_width(response))
     said, labels = _LABEL.subn("", stated.said)
     marked = stated.marked or labels > 0

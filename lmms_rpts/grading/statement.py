@@ -17,8 +17,8 @@ from lmms_rpts.grading.plain_text import LONGEST, plain
 from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.reasoning.thinking import select_reasoning
 
+# Maximum number of characters that are parsed at the end of a response.
 READ = 60_000
-"""Maximum number of characters that are parsed at the end of a response."""
 
 # <|im_end|>, <STEP1>
 _IGNORED = re.compile(r"<\|[a-z_]{1,20}\|>|</s>|</?(?:STEP|step|Step)\s?\d{0,3}>")
@@ -68,6 +68,7 @@ _REVISED = phrases("revised")
 _JOINS = re.compile(
     r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,3}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
 )
+# a displayed formula over several lines is one line of the answer
 _DISPLAYED = re.compile(r"\\\[[^\[\]]{0,2000}\\\]")
 _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
     r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
@@ -82,6 +83,7 @@ EXPLAINED = re.compile(  # 解析：… after an answer without a label
 )
 _LONGEST_ROW = 4000
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
+# Characters at the end that are searched first: most answers stand there
 _PLAIN_TAIL = 1600
 _ABBREVIATED = "St Dr Mr Mrs Ms Mt Jr Sr Ft Prof Gen vs approx ca No Fig Vol Eq i.e e.g"
 # the ends of sentences; not decimal points, nor those of "B. 26" and "St. Louis"
@@ -356,11 +358,13 @@ def _last_sentence(text: str) -> str:
 
 
 _RETRACTS = phrases("retracts")
+# "Answer: B. Wrong, it is C", "B -> C": what takes the answer before it back
 _OPENS = re.compile(
     r"[\s\W]{0,8}(?:(?:incorrect|wrong|false|no)(?![a-z])|(?<![<=>-])(?:=>|->|[→⇒⟶]))",
     re.IGNORECASE,
 )
 _SHORT_TAIL = 2_000
+# ~~B~~, <s>B</s>, \cancel{B}
 _STRUCK = re.compile(
     r"~~|[\u0335-\u0338\u20d2\u20d3\u20e5\u20eb]|<(?:s|del|strike)>|\\(?:[bx]?cancel|sout)(?![a-z])",
     re.IGNORECASE,
@@ -410,6 +414,7 @@ _OPENS_AGAIN = re.compile(
 _UNREADABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 # "\boxed{8}/2", "2\boxed{8}", "-\boxed{8}"
 _GOES_ON = re.compile(r"\\?(?:%|[/^_+×÷!{-]|\d|(?:text|mathrm|mathbf)\s?\{\s?or|cdot|times)")
+# "2\boxed{8}", "-\boxed{8}", "3 + \boxed{8}": the box is a part of the answer
 _BEFORE_BOX = re.compile(
     r"(?:\d\s?|[-+/^√−]|(?<=\S\s)[-+/×÷√−]\s|\\times\s?|\\cdot\s?|\\sqrt\{?)\$?$"
 )
@@ -420,6 +425,7 @@ _LABELLED_LINE = re.compile(
 )
 # "C" on its own line, below "Answer: B"
 _VALUE_ALONE = re.compile(r"[\s*_(\[$]{0,6}(?:[A-Z]|-?\d[\d.,]{0,20})[\s*_)\].$]{0,6}")
+# "So it is C.", 所以选C
 _CONCLUDES = re.compile(
     r"^\W{0,6}(?:so|therefore|thus|hence|in\stotal|overall|finally|因此|所以|故|综上)",
     re.IGNORECASE,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lmms_rpts.grading.numbers import ENGLISH_SCALES, ENGLISH_WORDS, english_number
-from lmms_rpts.grading.plain_text import LONGEST, normal, plain, without_lead
+from lmms_rpts.grading.plain_text import LONGEST, WIDE, normal, plain, without_lead
 from lmms_rpts.grading.statement import Statement, Verdict
 from lmms_rpts.grading.vocabulary import phrases
 
@@ -21,6 +21,7 @@ _OTHER = {**_OPPOSITES, **{other: one for one, other in _OPPOSITES.items()}}
 _YES_NO = re.compile(
     r"(yes|no|是|否|对|错)(?:[,，.。!:]|\s-)\s?(?P<reason>\S.{0,300})", re.IGNORECASE
 )
+# "Yes, but only if it rains" is not yes
 _LIMITS = re.compile(
     r"\b(?:but|if|unless|except|however|or|only|although|though|yes|no|maybe)\b|但|如果|除非|或|不过",
     re.IGNORECASE,
@@ -53,19 +54,22 @@ def text_verdict(stated: Statement, gold: str) -> Verdict:
 
 # Phrases in a text
 
-_WIDE = "\u3040-\u9fff\uac00-\ud7af"
-_WORD = rf"[^\W_{_WIDE}]"
+
+_WORD = rf"[^\W_{WIDE}]"
 _PUNCTUATION = r"\w\s;:!?\"“”„()\[\]{}…¿¡、。«»,/.'’‘`´‐‑‒–—_-"
 _ACCENTS = "\u0300-\u036f"
 # Tokens of a phrase: words, Chinese characters, numbers with sign and point, and symbols
-_TOKEN = rf"(?:(?<!\w)-)?(?:\.?\d)+|(?:(?!\d){_WORD}[{_ACCENTS}]*)+|[{_WIDE}]"
+_TOKEN = rf"(?:(?<!\w)-)?(?:\.?\d)+|(?:(?!\d){_WORD}[{_ACCENTS}]*)+|[{WIDE}]"
 _TOKENS = {False: re.compile(rf"{_TOKEN}|[%°#+]"), True: re.compile(rf"{_TOKEN}|[^{_PUNCTUATION}]")}
 _NUMBER_WORD = rf"(?:{'|'.join(sorted((*ENGLISH_WORDS, *ENGLISH_SCALES), key=len, reverse=True))})"
+# "twenty-two", "two hundred and five"
 _NUMBER_WORDS = re.compile(rf"\b{_NUMBER_WORD}(?:[\s-](?:and\s)?{_NUMBER_WORD}){{0,12}}\b")
+# "not a dog, but a cat": the denial ends before the cat
 _CLAUSE_END = re.compile(
     r"[.;。；!！?？\n,，:：]|\b(?:but|however|yet|whereas)\b|但是?|而是|只是|不过"
 )
 _DENIED_BEFORE = phrases("denies_phrase")
+# "a cat" isnt correct, a cat 不是答案, "a cat? No"
 _DENIED_AFTER = re.compile(
     r"[\"*)\s]{0,4}(?:(?:isnt|arent|wasnt|werent|(?:is|are|was|were)\s{1,3}not)\s{1,3}"
     r"(?:(?:the\s{1,3})?(?:correct|right|answer|one)|it)\b"
@@ -77,6 +81,7 @@ _ALL_BUT = re.compile(
     r"\b(?:all|(?:every|any)(?:thing|one|body|where)?)(?:\s{1,3}of\s{1,3}(?:them|these|those))?"
     r"(?:\s{1,3}(?!(?:is|are|was|were|but)\b)[a-z]{1,15})?\s{1,3}but\b"
 )
+# Characters before a phrase in which a denial of it may stand
 _REACH = 80
 
 

@@ -7,11 +7,13 @@ import re
 from lmms_rpts.grading.notation import clean
 from lmms_rpts.grading.vocabulary import VOCABULARY, rows
 
+# A blank for an answer in a question.
 BLANK = re.compile(r"\\underline\s?\{[^{}]{0,20}\}|_{2,30}|[(（]\s{2,20}[)）]")
-"""A blank for an answer in a question."""
+# 2或3, "2 or 3"
 OR = re.compile(r"或|(?<![A-Za-z])or(?![A-Za-z])")
 # punctuation, but not the point of 2.5
 _SKIPPED = re.compile(r"(?<!\d)\.|\.(?!\d)|[\s,，。;；:：、'\"“”‘’「」『』()（）【】$*_!！]")
+# the 1 2 of a list is not 12
 _APART = re.compile(r"(?<=\d)\s{1,9}(?=\d)")
 _DEGREES = re.compile(r"(?<=\d)\s?度")
 
@@ -67,8 +69,9 @@ _FILLED = re.compile(r"[(（][^()（）]{0,8}(?:填|选填|填写|填入|选)([^
 _QUOTED = re.compile(r"[“\"「‘']\s{0,3}([^”\"」’“']{1,20}?)\s{0,3}[”\"」’']")  # “必然”
 _CLOSED = [frozenset(words) for words in rows(VOCABULARY["closed_words"])]
 _THEOREMS = [frozenset(words) for words in rows(VOCABULARY["theorems"])]
+# The criteria of congruent triangles.
 CRITERIA = ("sss", "sas", "asa", "aas", "hl")
-"""The criteria of congruent triangles."""
+# 三角形的稳定性 is 三角形具有稳定性
 _PARTICLES = re.compile("具有|的|了")
 
 
@@ -117,6 +120,7 @@ def chosen_word(said: str, words: frozenset[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+# 不平行, 不一定相等: the word behind it is denied
 _NOT = re.compile(r"(?:不一定|不会|不是|并不|未必|[不非未])$")
 
 
@@ -135,6 +139,7 @@ def _words_in(said: str, words: frozenset[str]) -> list[str]:
 # True or false
 
 _RIGHT, _WRONG = "√✓✔✅☑", "×✗✘❌☒❎"
+# "√。", “正确”: signs around a verdict
 _EDGES = " \n\t.。,，;；:：!！、\"'“”‘’「」『』()（）[]【】❴❵"
 _NOUN = "话|说法|命题|结论|判断|陈述|题目|题|表述|观点|叙述|论述|语句|答案|描述|做法|算法|看法|结果"
 _SUBJECT = (

@@ -9,22 +9,23 @@ import itertools
 import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from lmms_rpts.base.settings import SettingError
 
+# The setting under which no answer counts as right or wrong.
 NONE = "none"
-"""The setting under which no answer counts as right or wrong."""
 
+# "acc", "acc.hit>=0.8"
 _WRITTEN = re.compile(r"(?P<path>[^<>=]{1,200}?)\s{0,4}(?:>=\s{0,4}(?P<least>[0-9.]{1,12}))?")
+# Fields of a metric's value that say whether an answer is right, the clearest first.
 _FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "hit")
-"""Fields of a metric's value that say whether an answer is right, the clearest first."""
 
 _RIGHT_FROM = 0.5
+# Greatest value of a metric that may be a mark on a short scale rather than a percentage.
 _LONGEST_SCALE = 20.0
-"""Greatest value of a metric that may be a mark on a short scale rather than a percentage."""
 _one_at_a_time = threading.Lock()
 
 
@@ -52,9 +53,6 @@ class Criterion:
 def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     """Read ``METRIC``, ``METRIC.FIELD``, ``METRIC>=0.8`` or ``METRIC>=3``; None for ``none``.
 
-    Args:
-        metrics: names of the task's metrics.
-
     Raises:
         SettingError: if the metric is unknown; the message lists the task's metrics.
     """
@@ -75,26 +73,6 @@ def parse_criterion(text: str, metrics: Iterable[str]) -> Criterion | None:
     return Criterion(metric, field, _RIGHT_FROM if least is None else least)
 
 
-def on_scale(criterion: Criterion, greatest: float | None) -> Criterion | None:
-    """A criterion on the scale of its metric; None if the scale is unknown.
-
-    Args:
-        greatest: value of the metric in all responses; None: no value.
-    """
-    if greatest is None or greatest <= 1.0 or criterion.least > 1.0:
-        return criterion
-    return replace(criterion, scale=100.0) if greatest > _LONGEST_SCALE else None
-
-
-def no_scale(criterion: Criterion, greatest: float) -> str:
-    """Why a criterion with a metric on another scale cannot be used."""
-    return (
-        f"{criterion.metric} has values up to {greatest:g}, so it is not a share or percentage. "
-        f"Set the minimum value of a right answer on this scale, such as {criterion.metric}>=3 "
-        "(setting correct, or --correct)"
-    )
-
-
 Survey = dict[str, dict[str, tuple[float | None, bool]]]
 """For each metric with a value, and each field of it ("": the value itself), the greatest number,
 and whether all values are numbers. JSON: processes exchange it."""
@@ -105,13 +83,7 @@ def survey(
     aggregations: Mapping[str, Callable[..., Any]],
     wanted: str | None = None,
 ) -> Survey:
-    """What the values of metrics are like.
-
-    Args:
-        metrics: the metrics of each response.
-        aggregations: aggregations of the metrics, by name.
-        wanted: a criterion whose field is included.
-    """
+    """What the values of metrics are like."""
     found: Survey = {}
     for metric in dict.fromkeys(name for values in metrics for name in values):
         there = [values for values in metrics if values.get(metric) is not None]
@@ -128,45 +100,22 @@ def survey(
     return found
 
 
-def greatest_value(parts: Sequence[Survey], criterion: Criterion) -> float | None:
-    """The greatest value that a criterion compares; None if there are no values."""
-    seen = [part.get(criterion.metric, {}).get(criterion.field or "") for part in parts]
-    return max((each[0] for each in seen if each and each[0] is not None), default=None)
-
-
-def first_criterion(parts: Sequence[Survey], order: Iterable[str]) -> Criterion | None:
-    """The first metric whose values in all parts are from 0 to 1.
-
-    A length, or a score on another scale, is used only if the setting names it.
-
-    Args:
-        parts: the values in each process.
-        order: the task's metrics for which more is better.
-    """
-    for metric in order:
-        there = [part[metric] for part in parts if metric in part]
-        for field in there[0] if there else ():
-            seen = [each.get(field, (None, False)) for each in there]
-            if all(whole and greatest is not None and greatest <= 1.0 for greatest, whole in seen):
-                return Criterion(metric, field or None)
-    return None
-
-
 def choose(
     parts: Sequence[Survey], own: Sequence[str], better: Mapping[str, bool], wanted: str | None
 ) -> tuple[Criterion | None, str]:
     """When answers count as right, and a warning; the same in all processes.
 
-    Args:
-        parts: the values in each process.
-        own: the metrics that the task lists.
-        better: whether more is better, by metric.
-        wanted: the setting; None: the first metric that says it.
+    Without a setting (``wanted``), it is the first of the task's ``own`` metrics, or of others, for
+    which more is ``better`` and whose values in all parts are from 0 to 1. A length, or a score on
+    another scale, is used only if the setting names it.
     """
     names = list(dict.fromkeys([*own, *itertools.chain(*parts)]))
     if wanted is None:
         order = [name for name in names if better.get(name, True)]
-        found = first_criterion(parts, order)
+        shares = (
+            Criterion(name, field or None) for name in order for field in _shares(parts, name)
+        )
+        found = next(shares, None)
         return found, "" if found else (
             f"no metric of the task says whether a response is right ({', '.join(order) or 'none'})"
             '; set one (in rpts.toml, correct = "METRIC.FIELD>=0.5", or --correct)'
@@ -177,11 +126,28 @@ def choose(
         named = parse_criterion(wanted, names)
     if named is None:
         return None, ""
-    greatest = greatest_value(parts, named)
+    seen = [part.get(named.metric, {}).get(named.field or "") for part in parts]
+    greatest = max((each[0] for each in seen if each and each[0] is not None), default=None)
     if greatest is None:
-        return named, f"no response has a value of {named}"
-    scaled = on_scale(named, greatest)
-    return scaled, "" if scaled else no_scale(named, greatest)
+        return named, f"no response has a number as {named}"
+    if greatest <= 1.0 or named.least > 1.0:
+        return named, ""
+    if greatest > _LONGEST_SCALE:
+        return replace(named, scale=100.0), ""
+    return None, (
+        f"{named.metric} has values up to {greatest:g}, so it is not a share or percentage. "
+        f"Set the minimum value of a right answer on this scale, such as {named.metric}>=3 "
+        "(setting correct, or --correct)"
+    )
+
+
+def _shares(parts: Sequence[Survey], metric: str) -> Iterator[str]:
+    """The fields of a metric whose values are numbers from 0 to 1 in all parts."""
+    there = [part[metric] for part in parts if metric in part]
+    for field in there[0] if there else ():
+        seen = [each.get(field, (None, False)) for each in there]
+        if all(whole and greatest is not None and greatest <= 1.0 for greatest, whole in seen):
+            yield field
 
 
 def is_right(

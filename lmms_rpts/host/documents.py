@@ -13,11 +13,12 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.documents import (
-    REASONING_FIELDS,
     AlignedDocuments,
     Document,
     DocumentImages,
+    ReasoningDocument,
     as_text,
+    missing_fields,
     without_media,
 )
 from lmms_rpts.host.task_index import split_name, task_files
@@ -44,6 +45,7 @@ _STEPS = {
 }
 _WIDE = range(0x4E00, 0x9FFF + 1)
 _CHINESE_FROM = 0.3
+# The beginning tells the language; prompts may hold whole documents
 _LOOKED_AT = 4000
 
 
@@ -90,10 +92,6 @@ def _asking(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def load_task(name: str, include_path: Path | None = None) -> Any:
     """A task of lmms-eval without the filters of RPTS; for ``NAME_rpts`` the task NAME.
-
-    Args:
-        name: name of the task.
-        include_path: a folder with custom tasks.
 
     Raises:
         DataError: if the task is unknown or cannot be loaded.
@@ -147,11 +145,6 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
     """The images of a task by their names in records, one document at a time.
 
     Unreadable images are left out.
-
-    Args:
-        task: as returned by ``load_task``.
-        name: name of the task in the records.
-        wanted: names of images.
     """
     by_document: dict[int, list[tuple[int, str]]] = {}
     for each in wanted:
@@ -181,7 +174,7 @@ def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mappin
             for at in rows
         ]
     docs = without_media(task.task_docs)
-    missing = [field for field in REASONING_FIELDS if len(docs) and field not in docs[0]]
+    missing = missing_fields(docs[0], ReasoningDocument) if len(docs) else []
     if missing:
         raise DataError(
             f"The task {name!r} is not scored by RPTS: use {name}_rpts (its documents lack "
@@ -194,13 +187,6 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
     """A document of a task that RPTS wraps.
 
     Gold reasoning and textual clues are empty. The context is the prompt that the model got.
-
-    Args:
-        task: lmms-eval's ConfigurableTask.
-        name: name of the task, for the names of images.
-        doc_id: number of the document.
-        asked: the prompt; blank if the task has only chats.
-        longest: maximum of the longer side of images for judges, in pixels.
     """
     row = task.task_docs[doc_id]
     images, target = _looked_at(task, row)

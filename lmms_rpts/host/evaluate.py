@@ -12,11 +12,11 @@ from pathlib import Path
 from lmms_rpts.base.terminal import log_to
 from lmms_rpts.host.task_index import only_tasks
 
+# The first argument, followed by a file for lmms-eval's output, except progress bars.
 LOG = "--log-to"
-"""The first argument, followed by a file for lmms-eval's output, except progress bars."""
 
+# Exit status of a process that Ctrl-C ended, as in shells.
 INTERRUPTED = 130
-"""Exit status of a process that Ctrl-C ended, as in shells."""
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from PIL import Image
 from tqdm import tqdm
 from transformers import AutoModelForImageTextToText
 
-from lmms_rpts.host.token_loss import TokenLoss
+from lmms_rpts.host.result_hooks import TokenLoss
 from lmms_rpts.judging.backends.transformers_model import (
     ChatModel,
     Prompt,
@@ -32,8 +32,8 @@ from lmms_rpts.judging.backends.transformers_model import (
     load_chat,
 )
 
+# Placeholder for an image in prompts of lmms-eval.
 _PLACEHOLDER = "<image>"
-"""Placeholder for an image in prompts of lmms-eval."""
 _MAX_NEW_TOKENS = 1024
 _PASSED_ON = (
     *("num_beams", "repetition_penalty", "no_repeat_ngram_size", "length_penalty"),

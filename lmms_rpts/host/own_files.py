@@ -28,12 +28,9 @@ def load_whole(
     yaml_dir: str | None = None,
     mode: str = "full",
 ) -> Any:
-    """The result of lmms-eval's ``load_yaml_config``, expanded if it has the key ``rpts``.
+    """What ``load``, lmms-eval's ``load_yaml_config``, returns, expanded if it has ``rpts``.
 
     A file that another includes is expanded as a part of that file.
-
-    Args:
-        load: lmms-eval's function; the others are its arguments.
     """
     depth = getattr(_state, "depth", 0)
     _state.depth = depth + 1
@@ -51,15 +48,7 @@ def load_whole(
 
 
 def refuse_shadowed(manager: Any, names: Sequence[Any]) -> None:
-    """Refuse a custom task that lmms-eval would ignore for another one of the same name.
-
-    Args:
-        manager: lmms-eval's TaskManager.
-        names: names of the tasks to run.
-
-    Raises:
-        DataError: the message names the custom file.
-    """
+    """Refuse a custom task that lmms-eval would ignore for another one of the same name."""
     given = manager.include_path
     folders = [given] if isinstance(given, str) else given or []
     for path in (path for folder in folders for path in Path(folder).rglob("*.yaml")):
@@ -80,11 +69,8 @@ def requested_tasks(manager: Any, arguments: dict[str, Any]) -> Sequence[Any]:
 
     For ``--tasks NAME``, lmms-eval reads the task files of a folder ``./NAME``. If it has none, the
     task NAME is run, instead of "No tasks found": ``rome`` may be a folder of results, and a clone
-    of ``CMMaTH`` has the name of the task ``cmmath`` on a file system that ignores case.
-
-    Args:
-        manager: lmms-eval's TaskManager.
-        arguments: those of ``simple_evaluate`` by name; ``tasks`` is replaced.
+    of ``CMMaTH`` has the name of the task ``cmmath`` on a file system that ignores case. The
+    ``arguments`` of ``simple_evaluate`` are changed then.
     """
     tasks = arguments.get("tasks") or []
     found: Sequence[Any] = [tasks] if isinstance(tasks, str) else tasks

@@ -31,10 +31,6 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
 
     lmms-eval builds tasks after the model is loaded. Other errors are ignored here, since some
     things work only in lmms-eval's own sequence.
-
-    Args:
-        manager: lmms-eval's TaskManager.
-        names: names of tasks, or configurations.
     """
     own = [name for name in names if _uses_filters(manager, name, frozenset())]
     if not own:
@@ -62,10 +58,6 @@ def drop_unlisted_metrics(results: Any, tasks: Mapping[Any, Any]) -> None:
     A metric that a task computes and does not list is an empty list there, and a group's mean over
     numbers and lists would fail after everything is judged and paid for. A metric that the settings
     leave out would be a row of NaN.
-
-    Args:
-        results: lmms-eval's results by task name; changed in place.
-        tasks: tasks by name; a group is a mapping of its tasks.
     """
     for name, task in tasks.items():
         if isinstance(task, Mapping):
@@ -85,12 +77,7 @@ def _metric_of(key: str) -> str:
 
 
 def check_task(task: Any, documents: Any) -> None:
-    """Check a task with RPTS filters; make its means leave out documents without a value.
-
-    Args:
-        task: lmms-eval's ConfigurableTask.
-        documents: its documents without media.
-    """
+    """Check a task with RPTS filters; make its means leave out documents without a value."""
     filters = _own_filters(task)
     name = task.config.task
     _check_order(task)

@@ -1,4 +1,4 @@
-"""Wrappers of lmms-eval's results: standard errors, cached responses, usage.
+"""Wrappers of lmms-eval's calls and results: likelihoods, errors, cached responses, usage.
 
 The first argument of each function is lmms-eval's own function. Nothing is imported for other
 tasks.
@@ -6,12 +6,21 @@ tasks.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import json
+import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.base.errors import UserError
+
+# Attribute of lmms-eval's cache with the names of our tasks
 _OUR_TASKS = "_lmms_rpts_tasks"
 
 
@@ -250,3 +259,163 @@ def log_wandb_samples(
 
     log = log_tables if scored_tasks(logger.task_configs) else original
     log(logger, samples)
+
+
+# --- likelihoods ---------------------------------------------------------------------------------
+
+# lmms-eval's likelihood of an option is (mean token loss, is_greedy). The published ReForm-Eval
+# uses the sum instead of the mean, and the sum cannot be computed from the mean.
+_TOTAL, _TOKENS, _GREEDY = "total_logprob", "tokens", "is_greedy"
+
+
+class TokenLoss(float):
+    """Mean loss over the tokens of an option, in nats per token; lower is more likely.
+
+    Attributes:
+        total: sum of the natural logarithms of the tokens' probabilities; at most zero, higher is
+            more likely. The value of the float itself is ``-total / tokens``.
+        tokens: number of tokens.
+
+    An option without tokens has no likelihood. Its loss is infinite and its total minus infinity,
+    so that it is never chosen.
+    """
+
+    total: float
+    tokens: int
+
+    def __new__(cls, total: float, tokens: int) -> TokenLoss:
+        """Create the loss from a sum over ``tokens`` tokens."""
+        made = super().__new__(cls, -total / tokens if tokens else math.inf)
+        made.total = float(total) if tokens else -math.inf
+        made.tokens = tokens
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Results are pickled between processes, and copied by loggers.
+        return type(self), (self.total, self.tokens)
+
+
+def unwrap_output(original: Callable[[Any], tuple[Any, Any]], output: Any) -> tuple[Any, Any]:
+    """``unwrap_generation_output`` of lmms-eval, which lets likelihoods through unchanged.
+
+    lmms-eval 0.7.3 converts every response to text, including ``(loss, is_greedy)``;
+    its multiple_choice then fails.
+    """
+    return (tuple(output), None) if _is_likelihood(output) else original(output)
+
+
+def write_response(original: Callable[[Any], str], response: Any) -> str:
+    """A response for lmms-eval's cache (``--use_cache``), with the sum and the tokens of a loss."""
+    if not (_is_likelihood(response) and isinstance(response[0], TokenLoss)):
+        return original(response)
+    loss, greedy = response
+    return json.dumps({_TOTAL: loss.total, _TOKENS: loss.tokens, _GREEDY: bool(greedy)})
+
+
+def read_response(original: Callable[[str], Any], stored: str) -> Any:
+    """A response from lmms-eval's cache."""
+    found = original(stored)
+    if isinstance(found, dict) and found.keys() == {_TOTAL, _TOKENS, _GREEDY}:
+        return TokenLoss(found[_TOTAL], found[_TOKENS]), found[_GREEDY]
+    return found
+
+
+def _is_likelihood(output: Any) -> bool:
+    """Whether an output is a pair of a number and a boolean (a list in the cache)."""
+    if not isinstance(output, tuple | list) or len(output) != 2:
+        return False
+    loss, greedy = output
+    # Wrappers return numbers and booleans of other types, such as NumPy's.
+    return isinstance(loss, Real) and not isinstance(greedy, str | dict | list | tuple)
+
+
+# --- calls of a model for our tasks --------------------------------------------------------------
+
+# Many wrappers of lmms-eval have no likelihoods, or one number for all options, and few answer in
+# rounds. The wrapper itself is asked before the run, so no list of wrappers is needed.
+_LIKELIHOOD, _ROUNDS = "loglikelihood", "generate_until_multi_round"
+# What a model must be able to do, by its method.
+_NEEDS = {_LIKELIHOOD: "score answer options by likelihood", _ROUNDS: "answer in several rounds"}
+# The number of documents that are tried.
+_TRIED = {_LIKELIHOOD: 3, _ROUNDS: 1}
+
+
+@contextmanager
+def careful_calls(model: Any, tasks: Mapping[Any, Any]) -> Iterator[None]:
+    """While this is open, the model is called as this module says."""
+    ours = our_tasks(tasks)
+    for name, task in ours.items():
+        kind = getattr(task, "OUTPUT_TYPE", None)
+        if kind in ("multiple_choice", _LIKELIHOOD) and not getattr(model, "is_simple", True):
+            # lmms-eval would end with "Currently messages is used for generation only".
+            reason = "lmms-eval runs its chat wrapper, which it uses for generation only"
+            raise _unsuitable(model, _LIKELIHOOD, name, reason)
+    methods = [each for each in ("generate_until", *_NEEDS) if ours and hasattr(model, each)]
+    for name in methods:
+        setattr(model, name, partial(_call, model, name, getattr(model, name), ours))
+    try:
+        yield
+    finally:
+        for name in methods:
+            delattr(model, name)
+
+
+def _call(
+    model: Any,
+    name: str,
+    call: Callable[[Sequence[Any]], Any],
+    ours: Mapping[str, Any],
+    requests: Sequence[Any],
+) -> Any:
+    """The model's results; it gets copies of our requests.
+
+    lmms-eval computes the key of a cached response (``--use_cache``) from the settings of its
+    request, before and after the call. Wrappers such as ``llava_hf`` remove ``until`` from them and
+    add defaults, so the response would never be found again.
+    """
+    if name in _NEEDS:
+        _try_first(model, name, call, [each for each in requests if each.task_name in ours])
+    return call([_copy(each) if each.task_name in ours else each for each in requests])
+
+
+def _try_first(
+    model: Any, name: str, call: Callable[[Sequence[Any]], Any], requests: Sequence[Any]
+) -> None:
+    documents: dict[tuple[str, Any], list[Any]] = {}
+    for each in requests:
+        documents.setdefault((each.task_name, each.doc_id), []).append(each)
+    tried = list(documents.values())[: _TRIED[name]]
+    if not tried:
+        return
+    task = tried[0][0].task_name
+    try:
+        found = iter(list(call([_copy(each) for document in tried for each in document])))
+        results = [[next(found) for _ in document] for document in tried]
+    except Exception as error:  # a wrapper of another project can raise anything
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise _unsuitable(model, name, task, reason) from error
+    if name == _LIKELIHOOD and _all_alike(tried, results):
+        reason = f"it returns one number for all options of the first {len(tried)} documents"
+        raise _unsuitable(model, name, task, reason)
+
+
+def _copy(request: Any) -> Any:
+    parts = (copy.deepcopy(each) if isinstance(each, dict) else each for each in request.args)
+    return dataclasses.replace(request, arguments=tuple(parts))
+
+
+def _all_alike(documents: Sequence[Sequence[Any]], results: Sequence[Sequence[Any]]) -> bool:
+    losses = [
+        {float(loss) for loss, _ in found}
+        for document, found in zip(documents, results, strict=True)
+        if len({str(request.args[1]) for request in document}) > 1
+    ]
+    return bool(losses) and all(len(each) == 1 for each in losses)
+
+
+def _unsuitable(model: Any, name: str, task: str, reason: str) -> UserError:
+    return UserError(
+        f"{task}: the model {type(model).__name__} cannot {_NEEDS[name]}: {reason}. Use --model "
+        "hf_multimodal --model_args pretrained=CHECKPOINT, for any image-text-to-text checkpoint "
+        "of transformers; or, if the model has a simple wrapper as well, add --force_simple."
+    )

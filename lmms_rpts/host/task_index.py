@@ -44,10 +44,6 @@ def add_wrapped(manager: Any, names: Sequence[Any]) -> None:
 
     Known names, patterns and files are ignored.
 
-    Args:
-        manager: lmms-eval's TaskManager.
-        names: the requested names.
-
     Raises:
         DataError: if the other task is unknown or cannot be wrapped; the message says why.
     """
@@ -119,11 +115,7 @@ def read_simply(path: Any) -> Mapping[str, Any]:
 
 
 def task_files(folder: Path | None) -> dict[str, tuple[Path, Mapping[str, Any]]]:
-    """The task files below the folder of ``--include_path`` and their contents, by task name.
-
-    Raises:
-        DataError: if a file cannot be read.
-    """
+    """The task files below the folder of ``--include_path`` and their contents, by task name."""
     found: dict[str, tuple[Path, Mapping[str, Any]]] = {}
     for path in sorted(folder.rglob("*.yaml")) if folder is not None else ():
         try:
@@ -191,6 +183,7 @@ def wanted_tasks() -> tuple[str, ...] | None:
 
 
 _NAME = re.compile(r"^task[ \t]*:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
+# Files of lmms-eval are far smaller; a stray data file must not be read whole
 _MOST_CHARACTERS = 1_000_000
 
 
@@ -200,12 +193,6 @@ def few_tasks(
     """The index of the tasks that this process needs, from ``only_tasks``.
 
     Of two tasks with one name, lmms-eval's own takes precedence, as in the full index.
-
-    Args:
-        original: ``TaskManager.initialize_tasks``.
-        manager: the TaskManager that is being created.
-        include_path: folders with custom tasks.
-        ours: entries of this package's tasks.
 
     Returns:
         None if the index of all tasks is needed.
@@ -255,12 +242,6 @@ def find_tasks(
     """Index entries of tasks below lmms-eval's own folder.
 
     Only folders with a file that defines one of the tasks are read.
-
-    Args:
-        manager: lmms-eval's TaskManager, which reads a folder.
-        root: lmms-eval's folder of tasks.
-        names: names of tasks; ``NAME_rpts`` also stands for NAME.
-        known: entries from elsewhere.
 
     Returns:
         The entries of all tasks in these folders; None if a name may not be a task in a file but,

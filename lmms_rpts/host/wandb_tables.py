@@ -28,12 +28,7 @@ def scored_tasks(configs: Mapping[str, Any]) -> list[str]:
 
 
 def log_tables(wandb_logger: Any, samples: Mapping[str, Sequence[Any]]) -> None:
-    """Log one table and one artifact for each task.
-
-    Args:
-        wandb_logger: lmms-eval's WandbLogger.
-        samples: logged samples by task.
-    """
+    """Log one table and one artifact for each task."""
     import wandb
 
     ours = scored_tasks(wandb_logger.task_configs)

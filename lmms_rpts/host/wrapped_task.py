@@ -28,14 +28,14 @@ from lmms_rpts.filters.responses import REQUEST_FAILED
 from lmms_rpts.host.correctness import Criterion, choose, is_right, parse_criterion, survey
 from lmms_rpts.host.documents import host_document, messages_with_steps, target_text, with_steps
 from lmms_rpts.host.task_index import WrappedName
-from lmms_rpts.runs.task_grades import TARGET, load_task_grades
+from lmms_rpts.runs.samples import TARGET, load_task_grades
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import visuals_of
 from lmms_rpts.tasks.rpts_eval.results import process_results
 
+# Time after which another process that computes its task's own metrics counts as failed.
 _PATIENCE = timedelta(minutes=10)
-"""Time after which another process that computes its task's own metrics counts as failed."""
 
 _evaluations: Counter[str] = Counter()
 
@@ -68,9 +68,6 @@ class Exchange:
 
     def gather(self, found: Any) -> list[Any]:
         """The results of all processes with documents, in order; waits for them. Called once.
-
-        Args:
-            found: the result of this process, of JSON types, not None.
 
         Raises:
             OtherProcessError: if another process failed.
@@ -106,12 +103,13 @@ class Exchange:
         return json.loads(self._store.get(name))
 
 
+# Name of the pipeline, shown in the column ``Filter`` of lmms-eval's table.
 FILTER = "rpts"
-"""Name of the pipeline, shown in the column ``Filter`` of lmms-eval's table."""
 
+# The default filters of lmms-eval.
 _OWN_PIPELINE = {"name": "none", "filter": [{"function": "take_first"}]}
-"""The default filters of lmms-eval."""
 
+# Tasks that want one letter allow 16 new tokens: steps need more
 _STEPS_TOKENS = 2048
 
 NO_GRADE = "the task's metrics don't say whether the answer is right"
@@ -214,12 +212,9 @@ class HostTask:
         repeats: Mapping[str, Any],
         responses: Sequence[Any] = (),
     ) -> None:
-        """Store the results of the task's own pipelines for a document; the first pipeline counts.
+        """Store what the task's own pipelines say of a document; the first pipeline counts.
 
-        Args:
-            metrics: the metrics over all responses to the document.
-            repeats: one value per response by metric, if there are several responses.
-            responses: the model's responses to the document, unchanged.
+        ``repeats`` has one value per response by metric, if there are several responses.
         """
         count = max((len(each) for each in repeats.values()), default=0)
         each_repeat: list[Mapping[str, Any]] = [
@@ -352,13 +347,7 @@ def wrapped_config(
 
 
 def results_beside(doc: Any, results: Any, taken: Sequence[str]) -> dict[str, Any]:
-    """The RPTS metrics of one document, under names that the task's own metrics don't use.
-
-    Args:
-        doc: document of the task; unused.
-        results: records of ``rpts_aggregate``.
-        taken: names of the task's own metrics.
-    """
+    """The RPTS metrics of one document, under names that the task's own metrics don't use."""
     found = process_results({}, results)
     return {metric_name(name, taken): value for name, value in found.items()}
 
@@ -373,9 +362,6 @@ def add_metrics(task: Any) -> list[str]:
 
     They cannot be in its ``metric_list``: if a task has no ``process_results``, lmms-eval computes
     each metric listed there from the response and the gold answer.
-
-    Args:
-        task: lmms-eval's ConfigurableTask; changed in place.
 
     Returns:
         The names of the task's own metrics.

@@ -11,15 +11,15 @@ from math import ceil
 from lmms_rpts.base.settings import Price
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 
+# Expected output tokens of a judge before its first reply.
 EXPECTED_OUTPUT = 80
-"""Expected output tokens of a judge before its first reply."""
 
 _MILLION = 1_000_000
 # Chinese, Japanese and Korean characters and full-width forms: about one token each
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+# Approximate tokens that a chat template adds per message, and side of the image patch of one
+# token in pixels, as in Qwen2-VL.
 _MESSAGE, _PATCH = 4, 28
-"""Approximate tokens that a chat template adds per message, and side of the image patch of one
-token in pixels, as in Qwen2-VL."""
 
 
 class BudgetError(Exception):
@@ -80,11 +80,7 @@ class Budget:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
-        """Book a call that is about to be made.
-
-        Raises:
-            BudgetError: if it might exceed the budget; then also for all later calls.
-        """
+        """Book a call that is about to be made; a BudgetError if it might exceed the budget."""
         guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
         with self._lock:
             guessed, taken = self._learnt.get((judge, request.kind), (guess, guess))

@@ -28,13 +28,13 @@ T = TypeVar("T")
 
 FILE = "answers.sqlite"
 VERSION = 1
+# Seconds to wait while another process writes; 0 after a failure, until the file works again.
 LOCKED_FOR = 5.0
-"""Seconds to wait while another process writes; 0 after a failure, until the file works again."""
 
+# Seconds for which a question counts as being asked after a process began a call about it: the
+# default time limit of a call. A run on the same machine does not wait for a process that was
+# killed: it deletes the dead process's reservations when it opens the file.
 PENDING_FOR = 120.0
-"""Seconds for which a question counts as being asked after a process began a call about it: the
-default time limit of a call. A run on the same machine does not wait for a process that was killed:
-it deletes the dead process's reservations when it opens the file."""
 
 _CREATE = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -49,12 +49,13 @@ _RESERVE = """INSERT INTO asking VALUES (:key, :until, :host, :process) ON CONFL
     SET until = excluded.until, host = excluded.host, process = excluded.process
     WHERE :again OR until < :now"""
 _RELEASE = "DELETE FROM asking WHERE key = ?"
+# The files of a database in WAL mode, the main one last: beside an old -wal a new one is damaged
 _ENDINGS = ("-wal", "-shm", "")
+# Exactly this class, for "not a database" and "malformed"; locks, disks and so on have others.
 _DAMAGE = sqlite3.DatabaseError
-"""Exactly this class, for "not a database" and "malformed"; locks, disks and so on have others."""
 
+# Files with an error that was reported: each stage of a run opens its file again.
 _warned: set[Path] = set()
-"""Files with an error that was reported: each stage of a run opens its file again."""
 
 
 class CacheError(Exception):
@@ -70,9 +71,6 @@ class AnswerCache:
 
     Reading and writing block that thread for less than a tenth of a millisecond, less than it would
     take to hand them to another thread.
-
-    Args:
-        folder: created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -36,6 +36,7 @@ from lmms_rpts.judging.types import (
 )
 
 CALLS, THROTTLED = 5, 20
+# Maximum number of calls for one request that fail in this way.
 MOST_CALLS = {
     "failed": CALLS,
     "throttled": THROTTLED,
@@ -46,26 +47,25 @@ MOST_CALLS = {
     "refused": 1,
     "fatal": 1,  # the run stops
 }
-"""Maximum number of calls for one request that fail in this way."""
 
+# Number of throttled calls of one request that do not lengthen its pauses while other requests
+# are answered: with 30% random refusals, pauses of 16 s doubled the time of a run.
 BY_CHANCE = 4
-"""Number of throttled calls of one request that do not lengthen its pauses while other requests are
-answered: with 30% random refusals, pauses of 16 s doubled the time of a run."""
 
+# Number of retries of a request whose reply cannot be parsed.
 ASKED_AGAIN = 2
-"""Number of retries of a request whose reply cannot be parsed."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+# Maximum Retry-After in seconds. A server that keeps asking for more ends the run, which can be
+# continued later.
 PATIENCE = 300.0
-"""Maximum Retry-After in seconds. A server that keeps asking for more ends the run, which can be
-continued later."""
 
+# Number of requests without one readable reply, or consecutive ones without a connection, after
+# which the run is stopped.
 UNREADABLE = UNREACHABLE = 20
-"""Number of requests without one readable reply, or consecutive ones without a connection, after
-which the run is stopped."""
 
+# Seconds between checks for another process's reply.
 FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
-"""Seconds between checks for another process's reply."""
 
 
 @dataclass(slots=True)

@@ -11,27 +11,27 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+# Calls at a time in the first round: a server with few slots must not begin with a long queue.
 START = 8
-"""Calls at a time in the first round: a server with few slots must not begin with a long queue."""
+# Calls per round: the minimum, and the number needed to test whether refusals are random.
 ROUND, LONGEST_ROUND = 20, 100
-"""Calls per round: the minimum, and the number needed to test whether refusals are random."""
+# Share of a round that must have ended, so that a hanging call delays nothing.
 ENOUGH = 0.95
-"""Share of a round that must have ended, so that a hanging call delays nothing."""
+# Expected number of refusals in a trial if they are random.
 EXPECTED = 5
-"""Expected number of refusals in a trial if they are random."""
+# Share of the accepted concurrency whose loss triggers a trial.
 FALL = 0.15
-"""Share of the accepted concurrency whose loss triggers a trial."""
+# Concurrency of a trial as a share of the answered calls: certainly within the capacity.
 MARGIN = 0.9
-"""Concurrency of a trial as a share of the answered calls: certainly within the capacity."""
+# A server that refuses a larger share is overloaded, however few calls are in progress.
 MOST_BY_CHANCE = 0.5
-"""A server that refuses a larger share is overloaded, however few calls are in progress."""
+# Share of refusals in a round up to which the limit doubles at the start: they may be random.
 EARLY = 0.25
-"""Share of refusals in a round up to which the limit doubles at the start: they may be random."""
+# Decay of a measured share per round, so that it is measured again at some point.
 AGED = 0.98
-"""Decay of a measured share per round, so that it is measured again at some point."""
 FIRST_HOLD, LONGEST_HOLD = 0.25, 15.0
+# Maximum multiple of its time limit that a call may take.
 LONGEST_PATIENCE = 4.0
-"""Maximum multiple of its time limit that a call may take."""
 
 
 @dataclass(slots=True)
@@ -156,12 +156,7 @@ class AdaptiveLimit:
         return True
 
     def throttled(self, slot: Slot, wait: float) -> None:
-        """Record that the server throttled the call in ``slot``.
-
-        Args:
-            slot: that of the call.
-            wait: seconds that the server asks to wait.
-        """
+        """Record that the server throttled the call in ``slot``, and asks to wait some seconds."""
         if self.allowed == self.active == 1:
             # Without a Retry-After, each pause is longer than the previous one; not the first,
             # since a server that refuses calls at random is to be called again at once.

@@ -31,8 +31,8 @@ Dialogue = Generator[JudgeRequest, Verdict, T]
 """A conversation with a judge as a pure generator: it yields requests, receives their verdicts and
 returns its result. The engine runs many conversations concurrently."""
 
+# Number of different step requests with equal scores from which on a warning is logged.
 ONE_SCORE = 30
-"""Number of different step requests with equal scores from which on a warning is logged."""
 
 
 class JudgeEngine:
@@ -128,14 +128,6 @@ class JudgeEngine:
         self, dialogues: Sequence[Dialogue[T]], label: str = "Judging", unit: str = "requests"
     ) -> list[T]:
         """Run conversations concurrently.
-
-        Args:
-            dialogues: generators that were not started yet.
-            label: text of the progress bar.
-            unit: what a conversation is about, in the plural; the bar counts these.
-
-        Returns:
-            Their results, in order.
 
         Raises:
             RuntimeError: if the engine is closed, before or during the call.

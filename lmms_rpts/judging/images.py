@@ -11,12 +11,12 @@ from typing import Any
 
 from lmms_rpts.base.escaping import storable
 
+# Default maximum of the longer side of an image for a judge, in pixels.
 DEFAULT_LONGEST = 1536
-"""Default maximum of the longer side of an image for a judge, in pixels."""
 
+# Minimum of the shorter side in pixels: narrower images get a white frame. Vision encoders refuse
+# images that are smaller than a patch or extremely narrow.
 SMALLEST = 32
-"""Minimum of the shorter side in pixels: narrower images get a white frame. Vision encoders refuse
-images that are smaller than a patch or extremely narrow."""
 
 MOST_PIXELS = 120_000_000
 MEDIA_TYPE = "image/jpeg"
@@ -75,10 +75,6 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> tuple[bytes, tup
 
     The current frame is used if there are several. The image itself is not changed. The bytes are
     reproducible with the same version of Pillow; they are returned with width and height.
-
-    Args:
-        image: a Pillow image, in any mode.
-        longest: maximum of the longer side, in pixels.
 
     Raises:
         ImageError: for an image of more than 120 megapixels or without pixels.

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.judging.types import JudgeRequest, Reply
 
+# Part of cache keys; increase it whenever a reply may be parsed to a different score.
 PARSER_VERSION = "3"
-"""Part of cache keys; increase it whenever a reply may be parsed to a different score."""
 
 
 def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None, str | None]:
@@ -141,6 +141,7 @@ _OTHER_SCALE = re.compile(
     r"[01] ?(?:-|–|—|~|to|到|至) ?(?:[2-9]|\d{2,3})(?![\d.,]\d)",
     re.IGNORECASE,
 )
+# {"score": 1, "max_score": 10}: 1 of what?
 _OTHER_TOTAL = re.compile(r"final|overall|total|max|scale", re.IGNORECASE)
 
 
@@ -213,7 +214,9 @@ _DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
 _VERDICT = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
 # "Incorrect.**", "\\boxed{correct}", “错误”。
 _CLOSING = r"[\s*_`\"“”'.。!)\]}]*"
+# Characters of a line that may be a verdict: longer ones are sentences, and patterns stay fast
 _LONGEST_LINE = 120
+# A verdict in a line of its own follows a sentence that has ended
 _ENDS = (".", "。", "!", ":", ")", "”", '"', "*")
 # "So, <Yes>", 所以，<No>
 _SO = r"(?:(?:so|thus|hence|therefore)[, ]+|(?:因此|所以|故)[, ]?)"
@@ -224,6 +227,7 @@ _NAMED = (
     rf"{_DECOR}(?::|is\b:?|[为是]:?)"
 )
 _MARK = re.compile(r"<(yes|no)>")
+# "So, the answer is <Yes>.", "**Verdict:** <no>"
 _MARKED = re.compile(
     rf"(?:(?:[-•]\s)?{_DECOR}{_SO}?{_NAMED}|{_DECOR}{_SO})?{_DECOR}<(?:yes|no)>{_CLOSING}"
 )

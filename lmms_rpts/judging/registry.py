@@ -30,8 +30,8 @@ from lmms_rpts.judging.types import (
 if TYPE_CHECKING:
     from lmms_rpts.judging.engine import JudgeEngine
 
+# The group of entry points in which other packages offer judges: NAME = "module:BACKEND".
 ENTRY_POINTS = "lmms_rpts.judges"
-"""The group of entry points in which other packages offer judges: NAME = "module:BACKEND"."""
 
 # "gpt-4o", "org/model": the name of a model, and not of a kind of judge
 _MODEL = re.compile(r"[-/0-9]")
@@ -54,6 +54,7 @@ def _check_bare(model: str, settings: Settings) -> str | None:
 _free = partial(
     Backend, check=_check_bare, writes=False, comparable=False, samples=False, kept=False
 )
+# The judges of this package by name, as in LMMS_RPTS_JUDGE.
 BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
     "hf": hf.BACKEND,
@@ -72,7 +73,6 @@ BACKENDS: dict[str, Backend] = {
         open=lambda model, settings: NoJudge(),
     ),
 }
-"""The judges of this package by name, as in LMMS_RPTS_JUDGE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +142,7 @@ def open_budget(settings: Settings) -> Budget:
 def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     """Find the judges named in ``judge``, and check that they can be used with these settings.
 
-    Raises:
-        JudgeConfigurationError: states the error and what to use instead.
+    A JudgeConfigurationError states the fault and what to use instead.
     """
     chosen: list[ChosenJudge] = []
     prices = settings.prices or (None,)
@@ -181,11 +180,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
 
 
 def backends_of(judge: str) -> list[Backend]:
-    """The kinds of the judges named in ``judge``; makes no call and needs no key.
-
-    Raises:
-        JudgeConfigurationError: for an unknown judge, or one of another package that is broken.
-    """
+    """The kinds of the judges named in ``judge``; makes no call and needs no key."""
     return [_backend(name) for name in _names(judge)]
 
 

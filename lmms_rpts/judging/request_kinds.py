@@ -41,15 +41,16 @@ class RequestKind:
         return self.name in SCORED or bool(self.words)
 
 
+# The kinds that ask for a score.
 SCORED = frozenset({"image", "image_seen", "inference", "inference_seen", "root"})
-"""The kinds that ask for a score."""
 
+# Most characters of a reason that quotes the answer in question.
 QUOTING = 800
-"""Most characters of a reason that quotes the answer in question."""
 
+# The kinds that ask for the score of a step.
 STEPS = SCORED - {"root"}
-"""The kinds that ask for the score of a step."""
 
+# Values for a trial rendering: signs that no template has
 _STEP = {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"}
 _CLAIM = {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}
 _ROOT = {
@@ -107,11 +108,7 @@ _KINDS = {
 
 
 def add_request_kinds(kinds: Iterable[RequestKind]) -> None:
-    """Register the kinds of a benchmark; registering the same kind again has no effect.
-
-    Raises:
-        ValueError: for another kind with a registered name.
-    """
+    """Register the kinds of a benchmark; registering the same kind again has no effect."""
     for kind in kinds:
         if _KINDS.setdefault(kind.name, kind) != kind:
             raise ValueError(f"another kind of requests named {kind.name!r} is registered already")

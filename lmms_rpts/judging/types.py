@@ -18,11 +18,11 @@ from lmms_rpts.base.settings import Price, Settings
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 
+# Maximum tokens of a reply that should hold only a score or a word.
 BRIEF = 64
-"""Maximum tokens of a reply that should hold only a score or a word."""
 
+# The name for no judge: responses are saved and scored later.
 NO_JUDGE = "none"
-"""The name for no judge: responses are saved and scored later."""
 
 NOT_JUDGED = "not judged: the judge is 'none'"
 
@@ -100,9 +100,6 @@ class JudgeRequest:
         """SHA-256 of the request: equal for requests that have the same answer.
 
         Decodes images whose digest is not known yet.
-
-        Raises:
-            ImageError: if an image cannot be read.
         """
         content: dict[str, object] = {
             "kind": self.kind,

@@ -11,7 +11,6 @@ from lmms_rpts.reasoning.guarded import (
     needed_evidence,
     plan_root,
 )
-from lmms_rpts.reasoning.localisation import StepError, locate_error, modality
 from lmms_rpts.reasoning.metric import rpts_score
 from lmms_rpts.reasoning.parsing import format_chain, parse_chain
 from lmms_rpts.reasoning.planning import (
@@ -24,7 +23,14 @@ from lmms_rpts.reasoning.planning import (
 )
 from lmms_rpts.reasoning.repair import repair_chain
 from lmms_rpts.reasoning.thinking import JudgedText, select_reasoning
-from lmms_rpts.reasoning.tree import InvalidReference, ReasoningTree, build_tree
+from lmms_rpts.reasoning.tree import (
+    InvalidReference,
+    ReasoningTree,
+    StepError,
+    build_tree,
+    locate_error,
+    modality,
+)
 
 __all__ = [
     "Answer",

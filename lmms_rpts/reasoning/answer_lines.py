@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from lmms_rpts.reasoning.casing import lower
-from lmms_rpts.reasoning.mentions import find_mentions, fold_width
+from lmms_rpts.reasoning.mentions import find_mentions, fold_width, lower
 
 Answer = Literal["agree", "disagree", "undetermined"]
 IsAnswer = Callable[[str], bool]
@@ -46,7 +45,9 @@ _OPEN = "|".join((
     rf"(?:I )?neither agree nor disagree|(?:{_STATEMENT_ZH})?(?:无法|不能|难以)(?:判断|确定|判定)",
 ))  # fmt: skip
 _WORDS = r"yes|no|true|false|correct|incorrect|正确|错误|对"
+# "I disagree", "the statement is not supported", 不同意, 无法判断
 _STANCE = re.compile(rf"(?P<open>{_OPEN})|{_SIDES}|{_WORDS}", re.IGNORECASE)
+# "not true", "contradicts", 不成立: what turns a stance around
 _AGAINST = re.compile(
     r"not(?![a-z])|n['’]t(?![a-z])|disagree|contradict|refute|false|incorrect|wrong|untrue|invalid"
     r"|unsupported|^no$|不|无法|并非|反对|错|假",
@@ -79,6 +80,7 @@ def is_plain_stance(text: str) -> bool:
     return answer is not None and not rest.strip(FRAME + ")]}>」』")
 
 
+# "2) agree", "(3) agree", "- agree"
 _NUMBERING = re.compile(r"^(?:\d{1,4}[.)、:：]|[（(]\d{1,4}[)）]|[-•·])[ \t\u3000*_]{0,4}")
 _LEADS = (
     r"(?:(?:so|therefore|thus|hence|and|my|the|that|correct"
@@ -86,9 +88,11 @@ _LEADS = (
 )
 _FINAL = r"(?:final answer|最终(?:的)?(?:答案|结果))"
 _STATES = r"[*_\"'`】\] ]{0,4}(?:is\b|[:：]|是(?!否)|为|】|$)[\s*_\"'`$:：]{0,12}"
+# "So the final answer is 5", 答案：B, "**Answer:** 7"
 _MARKED = re.compile(
     rf"{_LEADS}(?:(?P<final>{_FINAL})|answer|答案){_STATES}(?P<rest>.*)", re.IGNORECASE
 )
+# "Therefore, my verdict: agree", 最终答案：不同意, "Conclusion: agree"
 _STANCE_MARKED = re.compile(
     r"(?:(?:so|therefore|thus|hence|and|my|the|因此|所以|综上|我的)[,， ]{0,2}){0,3}"
     r"(?:(?P<conclusion>conclusion|结论)|(?:final )?(?:answer|verdict|stance)"
@@ -96,19 +100,25 @@ _STANCE_MARKED = re.compile(
     rf"{_STATES}(?P<rest>.{{0,200}})",
     re.IGNORECASE,
 )
+# 故选B, 所以应选A、C
 _CHOSEN = re.compile(
     rf"{_LEADS}(?:答案|本题)?(?:应|可)?选(?:择|项)?(?:[:：为是]|\s){{0,3}}(?:[A-H](?:[\s、,，和与]|及){{0,3}}){{1,8}}"
 )
+# \boxed{5} in a line of its own
 _BOXED = re.compile(r"\\boxed\s{0,4}\{.{0,200}\}")
+# \boxed{\text{agree}}, <answer>agree</answer>
 _BOXED_STANCE = re.compile(
     r"\$?(?:\\boxed\{(?:\\text\{)?[^{}]{0,60}\}{1,2}|<answer>[^<]{0,60}</answer>)\$?", re.I
 )
+# 根据图片0, "Image 0 shows": a line that cites a clue is a step
 _CITES = re.compile(
     r"根据|(?:图片|文本|结论)\s{0,4}\d|\b(?:image|text|conclusion)\s{0,4}\d", re.IGNORECASE
 )
+# 因为……, "since ...": an answer with its reason may be a step
 _REASONS = re.compile(r"因为|由于|∵|\b(?:because|since)\b", re.IGNORECASE)
 _DELIMITERS = str.maketrans("", "", "${}")
 _LONGEST, _LONGEST_FINAL = 160, 400
+# "... is closed. Final answer: agree" on one line
 _RUN_ON = re.compile(
     rf"(?<=[。．.;；!！])[ \t]{{0,8}}(?=\*{{0,2}}{_FINAL}\*{{0,2}}[ \t]{{0,4}}[:：])", re.IGNORECASE
 )

@@ -23,9 +23,6 @@ class Clue:
     Attributes:
         kind: ``image``, ``text``, ``conclusion`` (of an earlier step) or ``context``.
         index: number of the clue within its kind, from 0; None if the text has no number.
-
-    Raises:
-        ValueError: for an unknown kind or a negative index.
     """
 
     kind: ClueKind

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain
-from lmms_rpts.reasoning.localisation import WRONG_BELOW
 from lmms_rpts.reasoning.metric import (
     DEFAULT_DECAY,
     DEFAULT_FOCUS_HEIGHT,
@@ -19,14 +18,14 @@ from lmms_rpts.reasoning.metric import (
     step_weights,
 )
 from lmms_rpts.reasoning.planning import gold_facts
-from lmms_rpts.reasoning.tree import ReasoningTree
+from lmms_rpts.reasoning.tree import WRONG_BELOW, ReasoningTree
 
 Restates = Callable[[str, str], bool]
 """Whether a conclusion only restates a text."""
 
+# Factor on the score if the argument fails: the largest score below 0.5 on the judges' scale of
+# tenths, so that such a chain is never sound, however good its other steps are.
 FAILED = 0.4
-"""Factor on the score if the argument fails: the largest score below 0.5 on the judges' scale of
-tenths, so that such a chain is never sound, however good its other steps are."""
 
 _EVIDENCE = ("image", "text")
 
@@ -69,17 +68,7 @@ def diagnose(
     decay: float = DEFAULT_DECAY,
     focus_height: int = DEFAULT_FOCUS_HEIGHT,
 ) -> Diagnosis:
-    """Compute the structural properties of a chain.
-
-    Args:
-        tree: the tree of the repaired chain.
-        needed: the evidence that an argument has to use; see ``needed_evidence``.
-        context: text that describes the situation.
-        clues: the textual clues.
-        restates: the rule of the repair that recognizes restatements.
-        decay: decay of the published score, in [0, 1].
-        focus_height: focus height of the published score.
-    """
+    """Compute the structural properties of a chain."""
     weights = step_weights(tree, decay, focus_height)
     return Diagnosis(
         restating=frozenset(restating_steps(tree.chain, context, clues, restates)),
@@ -126,13 +115,7 @@ def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
 
 
 def needed_evidence(gold: ReasoningTree, n_images: int, n_texts: int) -> frozenset[Clue]:
-    """The images and textual clues that the root of the gold reasoning depends on.
-
-    Args:
-        gold: the tree of the repaired gold reasoning; without steps, all given clues are needed.
-        n_images: number of images of the instance.
-        n_texts: number of textual clues of the instance.
-    """
+    """The images and textual clues that the root of the gold reasoning depends on."""
     if gold.chain.steps:
         return evidence_of(gold)
     images = (Clue("image", at) for at in range(n_images))

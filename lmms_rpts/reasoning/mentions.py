@@ -9,48 +9,34 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lmms_rpts.reasoning.casing import lower
 from lmms_rpts.reasoning.clues import Clue, ClueKind
 
+# re.IGNORECASE lets three letters beyond ASCII match ASCII letters: "(İmage 0)", "concluſion",
+# "dısagree". str.lower keeps them, or turns one into two characters, so a look-up would fail.
+_ASCII = str.maketrans({"ſ": "s", "İ": "i", "ı": "i"})
+
+
+def lower(text: str) -> str:
+    """Lower-case ``text`` with the ASCII equivalences of ``re.IGNORECASE``; same length."""
+    return text.translate(_ASCII).lower()
+
+
+# Maximum digits of a number; longer ones are cut, since Python can't convert very long ones.
 MAX_DIGITS = 1000
-"""Maximum digits of a number; longer ones are cut, since Python can't convert very long ones."""
 
+# The longest range ("Text 0-5") that is expanded.
 MAX_RANGE = 64
-"""The longest range ("Text 0-5") that is expanded."""
 
+# Maximum number of references that the ranges of one text expand to.
 MAX_SPELLED_OUT = 1000
-"""Maximum number of references that the ranges of one text expand to."""
 
-_WORDS: dict[str, ClueKind] = {
-    "image": "image",
-    "picture": "image",
-    "figure": "image",
-    "photo": "image",
-    "visual clue": "image",
-    "text": "text",
-    "text clue": "text",
-    "textual clue": "text",
-    "clue": "text",
-    "conclusion": "conclusion",
-    "step": "conclusion",
-    "inference": "conclusion",
-    "context": "context",
-    "background": "context",
-    "图片": "image",
-    "图像": "image",
-    "图": "image",
-    "视觉线索": "image",
-    "文本": "text",
-    "文本线索": "text",
-    "文字线索": "text",
-    "线索": "text",
-    "结论": "conclusion",
-    "步骤": "conclusion",
-    "推论": "conclusion",
-    "上下文": "context",
-    "背景": "context",
-    "情境": "context",
+_NAMED: dict[ClueKind, str] = {
+    "image": "image|picture|figure|photo|visual clue|图片|图像|图|视觉线索",
+    "text": "text|text clue|textual clue|clue|文本|文本线索|文字线索|线索",
+    "conclusion": "conclusion|step|inference|结论|步骤|推论",
+    "context": "context|background|上下文|背景|情境",
 }
+_WORDS = {word: kind for kind, words in _NAMED.items() for word in words.split("|")}
 # These words are common in prose: without a number they are not a reference.
 _WEAK = {"figure", "photo", "clue", "step", "inference", "图", "线索", "步骤", "推论", "背景"}
 _WEAK |= {"background", "picture"}
@@ -62,11 +48,13 @@ _MENTION = re.compile(
     rf"(?:{_GAP}[#№(（\[【]?{_GAP}(?P<number>\d{{1,{MAX_DIGITS}}})(?![.,]\d)\d*{_GAP}[)）\]】]?)?",
     re.IGNORECASE,
 )
+# 图片0和3个苹果: the 3 counts apples
 _MEASURES = (
     "个张只点元岁天年月日号次人条分小米千百万度块本台辆位种件公厘斤克升时秒名盒杯颗楼路届瓶%％"
 )
 _AND = rf"{_GAP}(?:/|、|&|\band\b|\bor\b|和|与|及){_GAP}"
 _RANGE_MARK = rf"{_GAP}(?:-|–|—|~|～|\bto\b|\bthrough\b|至|到){_GAP}"
+# the 1 of "Images 0 and 1"; not of 1.5 or 1:30
 _NUMBER = r"(?P<number>\d{1,6})(?!\d|[.,:：]\d)"
 # "Image 0 and 3 apples" and 图片0和3个苹果 are not lists, "Images 0 and 1 differ" is one.
 _MORE = re.compile(
@@ -80,9 +68,10 @@ _MORE_AFTER_PLURAL = re.compile(
     re.IGNORECASE,
 )
 _WORD_ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4}
+# Chinese numerals of steps: 第一步 is step 1, like "Step 1".
 CHINESE_NUMBERS = {digit: number for number, digit in enumerate("一二三四五六七八九十", start=1)}
-"""Chinese numerals of steps: 第一步 is step 1, like "Step 1"."""
 
+# "the first image", 第二张图, 第一步
 _ORDINAL = re.compile(
     rf"\b(?P<en>{'|'.join(_WORD_ORDINALS)}) (?P<en_word>image|picture|photo|figure)\b"
     rf"|第(?P<zh>[一二三四五六])(?:张|幅|个)?(?P<zh_word>图片|图像|图)"

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from lmms_rpts.reasoning.clues import Clue, ClueKind, Language, ReasoningChain, Step
 from lmms_rpts.reasoning.mentions import MAX_DIGITS, find_mentions, has_chinese_label
 
+# ->, -->, =>, →
 ARROW = re.compile(r"[-－—–=＝]{1,3}[>＞]|[→⇒⟶⟹➔➜➡]")
 _OPEN, _CLOSE = r"[*_`\[(（【]{1,3}", r"[*_`\])）】]{1,4}"
 # A list number or bullet may precede a label: "2) Conclusion 1: Image 0 -> ...".
 _LISTED = r"(?:(?:[-*•]|[（(]?\d{1,4}[.)）、])[ \t\u3000]{1,4})?"
+# "Conclusion 1:", "2) **Step 3**:", 结论0：
 _LABEL = re.compile(
     rf"[ \t\u3000]{{0,8}}{_LISTED}(?P<open>{_OPEN})?"
     r"(?:(?:conclusion|结论)[ \t\u3000]{0,4}(?P<number>\d*)"

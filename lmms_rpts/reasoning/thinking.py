@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
-from lmms_rpts.reasoning.blocks import cited
-from lmms_rpts.reasoning.extraction import THEREFORE, holds_reasoning
+from lmms_rpts.reasoning.extraction import THEREFORE, cited, holds_reasoning
 
 ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
 

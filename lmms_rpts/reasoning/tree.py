@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from lmms_rpts.base.escaping import count
 from lmms_rpts.base.notebook import html_of
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 
+# Maximum number of premises per step; the longest gold step has 3.
 MAX_PREMISES = 64
-"""Maximum number of premises per step; the longest gold step has 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +58,7 @@ class ReasoningTree:
 
 
 def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningTree:
-    """Build the tree of a chain, in time linear in the number of premises.
-
-    Args:
-        chain: the (repaired) chain.
-        n_images: number of images of the instance.
-        n_texts: number of textual clues of the instance.
-
-    Returns:
-        The tree, with invalid references listed.
-    """
+    """Build the tree of a chain, in time linear in the number of premises."""
     heights: list[int] = []
     parents: list[list[int]] = [[] for _ in chain.steps]
     invalid: list[InvalidReference] = []
@@ -156,3 +148,156 @@ def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple
     )
     note = f"{total} steps; only the {len(kept)} on which the last one depends are judged"
     return replace(chain, steps=steps), (note,)
+
+
+# --- the first wrong step ------------------------------------------------------------------------
+
+
+Modality = Literal["visual", "textual", "mixed", "inference"]
+
+WRONG_BELOW = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StepError:
+    """The first wrong step of a chain.
+
+    Attributes:
+        step: index of the step in the chain.
+        height: height of the step in the tree.
+        modality: kind of the step's premises; see ``modality``.
+        score: the judge's score.
+        path: indices of the steps on a shortest path from the step to the root, both included.
+        invalid: references of the step to evidence that does not exist.
+    """
+
+    step: int
+    height: int
+    modality: Modality
+    score: float
+    path: tuple[int, ...]
+    invalid: tuple[InvalidReference, ...]
+
+
+def modality(step: Step) -> Modality:
+    """The kind of premises that a step is based on.
+
+    ``inference``: at least one earlier conclusion; ``visual``: images only; ``textual``: textual
+    clues only, or the context; ``mixed``: clues of several kinds.
+    """
+    kinds = {clue.kind for clue in step.premises}
+    if "conclusion" in kinds:
+        return "inference"
+    if kinds == {"image"}:
+        return "visual"
+    if kinds <= {"text", "context"}:
+        return "textual"
+    return "mixed"
+
+
+def locate_error(
+    tree: ReasoningTree, step_scores: Sequence[float], wrong_below: float = WRONG_BELOW
+) -> StepError | None:
+    """Find the first step, in reasoning order, that scores below ``wrong_below``.
+
+    Only steps that the root depends on count: an unrelated remark is not an error of the argument.
+
+    Args:
+        tree: the tree of the repaired chain.
+        step_scores: one score in [0, 1] for each step of the chain, in order.
+        wrong_below: the score below which a step is wrong.
+
+    Returns:
+        The first wrong step; None if no step is wrong, and for an empty chain.
+    """
+    if len(step_scores) != len(tree.uses):
+        raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")
+    for at, (score, uses) in enumerate(zip(step_scores, tree.uses, strict=True)):
+        if uses and score < wrong_below:
+            return StepError(
+                step=at,
+                height=tree.heights[at],
+                modality=modality(tree.chain.steps[at]),
+                score=score,
+                path=_path_to_root(tree, at),
+                invalid=tuple(fault for fault in tree.invalid if fault.step == at),
+            )
+    return None
+
+
+def _path_to_root(tree: ReasoningTree, start: int) -> tuple[int, ...]:
+    root = len(tree.heights) - 1
+    # Parents come later in the chain, so one pass from the root finds the shortest paths.
+    next_step: dict[int, int] = {}
+    distance = {root: 0}
+    for at in range(root - 1, start - 1, -1):
+        ways = [(distance[parent], parent) for parent in tree.parents[at] if parent in distance]
+        if ways:
+            nearest, next_step[at] = min(ways)
+            distance[at] = nearest + 1
+    path = [start]
+    while path[-1] != root:
+        path.append(next_step[path[-1]])
+    return tuple(path)
+
+
+# --- a tree as indented text ---------------------------------------------------------------------
+
+
+_INDENT, _DEEPEST = "  ", 20
+# Models write "Conclusion 99999999999": such numbers are not shown in full
+_MOST_DIGITS = 9
+
+
+def outline(tree: ReasoningTree, scores: Sequence[float | None] = ()) -> str:
+    """Format a tree: the last conclusion first, its premises indented below it.
+
+    Returns:
+        One line per step and per clue. A step that is cited again is shown only by its number.
+        Steps that the last conclusion does not depend on follow at the end. Levels deeper than 20
+        are not indented further.
+    """
+    shown: set[int] = set()
+    lines: list[str] = []
+    root = tree.root
+    if root is None:
+        return ""
+    lines += _below(tree, scores, root, shown)
+    others = [at for at in range(len(tree.heights)) if at not in shown]
+    if others:
+        lines.append("Not cited by the last conclusion:")
+        for at in reversed(others):
+            if at not in shown:
+                lines += _below(tree, scores, at, shown, 1)
+    return "\n".join(lines)
+
+
+def _below(
+    tree: ReasoningTree, scores: Sequence[float | None], start: int, shown: set[int], depth: int = 0
+) -> Iterator[str]:
+    steps = tree.chain.steps
+    faults = {(each.step, each.clue) for each in tree.invalid}
+    waiting: list[tuple[int, int, Clue]] = [(depth, -1, Clue("conclusion", start))]
+    while waiting:
+        level, citing, clue = waiting.pop()
+        indent = _INDENT * min(level, _DEEPEST)
+        if (citing, clue) in faults:
+            yield f"{indent}{_label(clue)} (does not exist)"
+        elif clue.kind != "conclusion" or clue.index is None:
+            yield f"{indent}{_label(clue)}"
+        elif clue.index in shown:
+            yield f"{indent}{_label(clue)} (see above)"
+        else:
+            at = clue.index
+            shown.add(at)
+            score = scores[at] if at < len(scores) else None
+            points = "" if score is None else f" ({score:.2f})"
+            yield f"{indent}{_label(clue)}{points}: {' '.join(steps[at].conclusion.split())}"
+            waiting += [(level + 1, at, each) for each in reversed(steps[at].premises)]
+
+
+def _label(clue: Clue) -> str:
+    name = clue.kind.capitalize()
+    if clue.index is None:
+        return name
+    return f"{name} {clue.index}" if clue.index < 10**_MOST_DIGITS else f"{name} (number too large)"

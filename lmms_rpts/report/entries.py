@@ -16,10 +16,10 @@ from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.trees import TreePicture, gold_tree
-from lmms_rpts.runs.logged import Logged, read_logged
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.samples import Logged, read_logged
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
@@ -28,19 +28,19 @@ from lmms_rpts.tasks.published import Beside
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
+# Outcomes of responses with steps, in the order in which they should be checked.
 URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "unjudged", "right_sound")
-"""Outcomes of responses with steps, in the order in which they should be checked."""
+# The same of graded answers; ``value`` is a score that is neither right nor wrong.
 GRADED_URGENCY = ("wrong", "unscored", "partial", "value", "right")
-"""The same of graded answers; ``value`` is a score that is neither right nor wrong."""
 
+# Maximum number of answers of a run to a question that are shown; files may hold any number.
 MOST_ANSWERS = 20
-"""Maximum number of answers of a run to a question that are shown; files may hold any number."""
+# Maximum number of images of a graded question that are shown.
 MOST_IMAGES = 20
-"""Maximum number of images of a graded question that are shown."""
+# Maximum number of values of a breakdown in a filter, and in a record.
 _MOST_VALUES = 60
-"""Maximum number of values of a breakdown in a filter, and in a record."""
+# Maximum number of values of a breakdown in a table.
 _MOST_GROUPS = 500
-"""Maximum number of values of a breakdown in a table."""
 _LONGEST_TAG = 200
 
 

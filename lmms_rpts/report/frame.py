@@ -17,8 +17,8 @@ from lmms_rpts.base.escaping import cut_middle, marked
 from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
 
+# Runs before the first paint, so that parts which scripts hide do not flash.
 _EARLY = Markup('document.documentElement.classList.add("js");')
-"""Runs before the first paint, so that parts which scripts hide do not flash."""
 
 _LABEL = 61
 
@@ -27,8 +27,8 @@ _SCRIPTS = (
     *("core", "theme", "table", "navigation", "keys", "zoom"),
     *("previews", "record", "tree", "fit", "print", "address"),
 )
+# Scripts of a report: ``core.js`` is first, since the others use what it defines.
 SCRIPTS = tuple(f"{name}.js" for name in _SCRIPTS)
-"""Scripts of a report: ``core.js`` is first, since the others use what it defines."""
 
 
 @cache

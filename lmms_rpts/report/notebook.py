@@ -13,7 +13,7 @@ from markupsafe import Markup
 from lmms_rpts.base.escaping import printable, shorten, visible
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import ReasoningTree
-from lmms_rpts.reasoning.outline import outline
+from lmms_rpts.reasoning.tree import outline
 from lmms_rpts.report.trees import TreePicture, draw_response, figure_svg
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison
 
 _WIDEST = 500
+# Maximum number of steps of a drawn tree; larger trees are shown as an outline.
 _MOST_STEPS = 100
-"""Maximum number of steps of a drawn tree; larger trees are shown as an outline."""
 _MOST_TEXT = 20_000
 
 

@@ -26,17 +26,17 @@ from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
 _MAIN = '<main id="main">'
 _CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
+# Maximum number of options and gold answers of a question, and of rows of a table of numbers.
 _MOST = {"options": 100, "gold": 20, "rows": 200}
-"""Maximum number of options and gold answers of a question, and of rows of a table of numbers."""
+# Of a label in a chart: characters, and pixels.
 _LABEL_LENGTH, _LABEL_HEIGHT = 20, 14
-"""Of a label in a chart: characters, and pixels."""
+# Left edge, width, upper edge and height of the chart of RPTS against accuracy, in pixels.
 SCATTER = (50, 236, 12, 166)
-"""Left edge, width, upper edge and height of the chart of RPTS against accuracy, in pixels."""
 
+# Maximum number of characters of a text of a graded answer.
 LONGEST = 50_000
-"""Maximum number of characters of a text of a graded answer."""
+# Maximum number of characters of a record in the page.
 MOST_RAW = 100_000
-"""Maximum number of characters of a record in the page."""
 
 
 class Choice(NamedTuple):
@@ -93,6 +93,7 @@ def render(
     for view in views:
         own = {view.name: view.benchmark.title} if view.benchmark else {}
         places |= own or {"overview": "Overview", "instances": "Instances"}
+    overviews = [_overview(view, None if at else title) for at, view in enumerate(views)]
     page = frame.page(
         title=title,
         body="",
@@ -103,18 +104,8 @@ def render(
     # No text can contain this mark: all texts are escaped.
     before, mark, after = page.partition(_MAIN)
     yield before + mark
-    for at, view in enumerate(views):
-        fields: dict[str, Any] = {}
-        if isinstance(view, RptsView):
-            kinds_given = any(each.tags.keys() & {"ability", "relation"} for each in view.entries)
-            fields = {"breakdowns": _breakdowns(view.overviews), "kinds_given": kinds_given}
-        yield frame.body(
-            "graded_overview.jinja" if view.name else "overview.jinja",
-            view=view,
-            title=None if at else title,
-            several_tasks=len({entry.task for entry in view.entries}) > 1,
-            **fields,
-        )
+    for template, fields in overviews:
+        yield frame.body(template, **fields)
     for view in views:
         anchors = ["", *(entry.anchor for entry in view.entries), ""]
         for at, entry in enumerate(view.entries):
@@ -169,6 +160,17 @@ def _names() -> dict[str, Any]:
         "explanation": explanation,
         "cell_parts": cell_parts,
     }
+
+
+def _overview(view: View, title: str | None) -> tuple[str, dict[str, Any]]:
+    """The template of a view's overview and its fields; the first has the title of the page."""
+    several_tasks = len({entry.task for entry in view.entries}) > 1
+    fields: dict[str, Any] = {"view": view, "title": title, "several_tasks": several_tasks}
+    if not isinstance(view, RptsView):
+        return "graded_overview.jinja", fields
+    kinds_given = any(each.tags.keys() & {"ability", "relation"} for each in view.entries)
+    breakdowns = _breakdowns(view.overviews)
+    return "overview.jinja", {**fields, "breakdowns": breakdowns, "kinds_given": kinds_given}
 
 
 def _breakdowns(overviews: Sequence[Overview]) -> dict[str, list[tuple[str | None, list[Any]]]]:

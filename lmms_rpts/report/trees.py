@@ -21,10 +21,10 @@ from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
 from lmms_rpts.report.layout import Layout, Sizes, is_earlier, lay_out
 from lmms_rpts.report.wrapping import clean, width_of, wrap
 
+# Font size, line height, and space at the sides of a box, in pixels.
 TEXT, LINE, PADDING = 12, 15, 9
-"""Font size, line height, and space at the sides of a box, in pixels."""
+# Height of a leaf.
 LEAF = 26
-"""Height of a leaf."""
 _HEAD, _FLAGS, _FOOT, _FLAG_SIZE = 24, 20, 8, 11
 _BETWEEN, _MARGIN = 38, 4
 _MOST_LEAVES, _MOST_DRAWN = 6, 5000
@@ -39,6 +39,7 @@ _USE = re.compile(r"var\(--([a-z0-9-]+)\)")
 _TITLE_SIZE, _LEGEND_SIZE, _TITLE = 14, 12, 24
 _EDGE, _APART, _NO_TREE, _LEAST = 8, 26, 24, 160
 _BOX, _ROW, _AFTER_BOX, _AFTER_TEXT = 20, 22, 6, 18
+# What a tree must have for an entry, the boxes of the entry, and its words.
 _LEGEND = (
     ({"scored"}, ("s0", "s2", "s5", "s8", "s10"), "score from 0 to 1"),
     ({"scored", "sx"}, ("sx",), "not scored"),
@@ -47,7 +48,6 @@ _LEGEND = (
     ({"stray"}, ("stray",), "does not enter the score"),
     ({"fault"}, ("fault",), "cites evidence that does not exist"),
 )
-"""What a tree must have for an entry, the boxes of the entry, and its words."""
 
 # Elements are plain text, with every text of a model or of data escaped where it is put in:
 # Markup.format takes ten times as long, and a report has tens of thousands of elements.

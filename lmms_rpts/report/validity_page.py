@@ -13,8 +13,8 @@ from lmms_rpts.runs.validity import Figures, ValidatedSet, Validity
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.run import Miss, Validation
 
+# Maximum number of characters of a text on the page, the same as for a step.
 _LONGEST = 200_000
-"""Maximum number of characters of a text on the page, the same as for a step."""
 
 _SHOWN_PREMISES = 8
 _PARTS = (("#overview", "Overview"), ("#sets", "Sets"))

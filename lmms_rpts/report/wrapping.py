@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from lmms_rpts.base.escaping import printable
 
+# Advance widths in em, by the characters that have them; those of signs are rounded up.
 _WIDTHS = {
     0.28: " !,./:;I[\\]ft|'ijl",
     0.34: '()-`r"{}',
@@ -27,7 +28,6 @@ _WIDTHS = {
     0.95: "%W",
     1.02: "@",
 }
-"""Advance widths in em, by the characters that have them; those of signs are rounded up."""
 _KNOWN = {char: width for width, chars in _WIDTHS.items() for char in chars}
 _MARGIN = 1.05
 _BOLD = 1.08
@@ -35,8 +35,8 @@ _NOT_FIRST = frozenset("、。，．：；！？）」』】》〉〕｝”’�
 _NOT_LAST = frozenset("（「『【《〈〔｛“‘([{")
 _BREAK_AFTER = frozenset(" -/")
 ELLIPSIS = "…"
+# Maximum number of characters of a text in a drawing, including hidden ones.
 LONGEST = 4000
-"""Maximum number of characters of a text in a drawing, including hidden ones."""
 
 
 class Wrapped(NamedTuple):

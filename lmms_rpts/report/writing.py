@@ -22,16 +22,16 @@ from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.tasks.published import set_beside
 
 LONGEST_SIDE = 480
+# Default maximum number of instances of a graded benchmark.
 LIMIT = 5_000
-"""Default maximum number of instances of a graded benchmark."""
+# Longer side of the stored images: a report in one file has to stay small.
 ZOOM_IN_FILE, ZOOM_IN_FOLDER = 640, 1600
-"""Longer side of the stored images: a report in one file has to stay small."""
 
 _MANY = 50
+# A page that was not written to its end (``draft_of``), as a process that is killed leaves it.
 _DRAFT = "." + 8 * "[0-9a-f]" + ".html"
-"""A page that was not written to its end (``draft_of``), as a process that is killed leaves it."""
+# Seconds after which a draft is left by a report that was killed.
 _STALE = 600.0
-"""Seconds after which a draft is left by a report that was killed."""
 _DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # written by file managers
 _NOT_WANTED = "Left out (--no-images)."
 _NOT_FOUND = "The image is not on this machine: set its folder with --images."

@@ -21,8 +21,9 @@ _MOST_TASKS = 40
 _TORCH = re.compile(r"PyTorch version: ([\w.+-]{1,60})")
 # lmms-eval's date "20261126_021600", shown as "2026-11-26 02:16:00".
 _DATE = re.compile(r"(\d{4})(\d{2})(\d{2})[_T-](\d{2})(\d{2})(\d{2})$", re.ASCII)
+# Samples of ``lmms-rpts score``, which sets --limit itself so that all responses are scored.
 _SCORE = re.compile(r"[/\\]lmms-rpts-\w+[/\\]responses\.jsonl$")
-"""Samples of ``lmms-rpts score``, which sets --limit itself so that all responses are scored."""
+# lmms-eval records a seed for each of these
 _SEEDS = ("random", "numpy", "torch", "fewshot")
 _DEEPEST, _MOST = 4, 100
 # A value with a comma extends to the next name: "api_key=ab,cd,model=x".
@@ -33,11 +34,7 @@ Reader = Callable[[Results], str]
 
 
 def metadata_of(results: Results) -> dict[str, str]:
-    """The metadata in a results file by name, in display order.
-
-    Args:
-        results: the content of ``*_results.json``; empty if there is none.
-    """
+    """The metadata in a results file by name, in display order."""
     found = {}
     for name, read in _FACTS.items():
         # The files of others may hold any value anywhere.
@@ -57,12 +54,7 @@ def image_places(results: Results) -> dict[str, str]:
 
 
 def mask_settings(settings: object, deep: int = 0) -> str:
-    """Settings as ``name=value, ...`` without secrets.
-
-    Args:
-        settings: a mapping, or lmms-eval's form ``a=1,b=2``.
-        deep: number of mappings around these settings.
-    """
+    """Settings as ``name=value, ...`` without secrets."""
     if isinstance(settings, Mapping):
         pairs = [(str(name), value) for name, value in list(settings.items())[:_MOST]]
         shown = (f"{mask(name)}={_masked(name, value, deep)}" for name, value in pairs)
@@ -215,6 +207,7 @@ def _count(value: object) -> str:
 
 def _usage(source: str) -> Reader:
     """Tokens of the model or of the judge, as lmms-eval counted them."""
+    # {"usage": {"by_source": {"judge": {"input_tokens": 120, "n_api_calls": 2}}}}
     words = {
         "in": "input_tokens",
         "out": "output_tokens",
@@ -253,6 +246,7 @@ def _judge_cost(results: Results) -> str:
     return f"{about}{judges['cost']:.4g}{cached}"
 
 
+# Readers of the metadata by name, as shown in the report.
 _FACTS: Mapping[str, Reader] = {
     "model": _config("model"),
     "model arguments": _arguments,
@@ -276,4 +270,3 @@ _FACTS: Mapping[str, Reader] = {
     "tokens of the judge": _usage("judge"),
     "cost of the judge": _judge_cost,
 }
-"""Readers of the metadata by name, as shown in the report."""

@@ -16,12 +16,12 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.masking import mask
 from lmms_rpts.runs.metadata import image_places
 from lmms_rpts.runs.record import R, Record
-from lmms_rpts.runs.responses import SAMPLES
 from lmms_rpts.runs.rounds import shortest_ends
-from lmms_rpts.runs.run import AnyRun, RunOf, holds_schema
-from lmms_rpts.runs.samples import RunError, read_samples_of
+from lmms_rpts.runs.run import AnyRun, RunOf
+from lmms_rpts.runs.samples import SAMPLES, RunError, holds_schema, read_samples_of
 
 _RESULTS = "_results.json"
+# Arguments of wrappers that name what is loaded, the most telling first
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
 
@@ -56,6 +56,7 @@ def read_runs_of(
         others = foreign(place) if foreign else None
         if others:
             parts.extend(others(label))
+        # A folder may hold samples of lmms-eval beside the results of third parties.
         if not others or (place.is_dir() and _files(place)):
             parts.extend(_read_place(record, place, label))
     if not parts:
@@ -206,11 +207,7 @@ def _cleaned(source: str) -> str:
 def replayed_model(model_args: str | Mapping[str, Any]) -> str:
     """The original model: from ``name=``, else from the results of the samples, else the file name.
 
-    Args:
-        model_args: model arguments of ``replay``.
-
-    Returns:
-        The name that lmms-rpts shows for the run; empty if unknown.
+    Its name as lmms-rpts shows it for the run, from the arguments of ``replay``; empty if unknown.
     """
     named = model_name({"config": {"model_args": model_args}}) or ""
     model_args = _arguments(model_args)
@@ -250,6 +247,7 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     """Join parts of one run: same model and settings, no common document."""
     files = [frozenset(file.resolve() for file in part.files) for part in parts]
 
+    # As in "summarize results results/lab__model": the second is in the first.
     def known(at: int) -> bool:
         """Whether another part contains all files of this one."""
         return any(
@@ -309,9 +307,9 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     ]
     judges: dict[str, set[str]] = {}
     for run, label in zip(runs, labels, strict=True):
-        judges.setdefault(label, set()).add(_judge(run))
+        judges.setdefault(label, set()).add(run.judges)
     labels = [
-        f"{label} ({_judge(run)})" if len(judges[label]) > 1 else label
+        f"{label} ({_plain(run.judges)})" if len(judges[label]) > 1 else label
         for run, label in zip(runs, labels, strict=True)
     ]
     counts = Counter(labels)
@@ -324,10 +322,6 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
         taken.add(own)
         named.append(replace(run, label=own))
     return named
-
-
-def _judge(run: AnyRun) -> str:
-    return _plain("+".join(dict.fromkeys(each.judge for each in run.scorings)))
 
 
 def _plain(text: str) -> str:

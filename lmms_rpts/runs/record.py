@@ -167,16 +167,7 @@ class Record(Model):
 
     @classmethod
     def parse(cls: type[R], value: object, *, task: str = "", doc_id: int = 0, **beside: Any) -> R:
-        """Read one record.
-
-        Args:
-            value: the JSON object.
-            task, doc_id: identity of the document.
-            beside: ``repeat``, ``text`` and ``tokens``, if known.
-
-        Raises:
-            FieldError: with the error.
-        """
+        """Read one record; ``beside`` are ``repeat``, ``text`` and ``tokens``, if known."""
         if not isinstance(value, dict):
             raise FieldError(f"the record should be an object, not {shown(value)}")
         if value.get("schema") != cls.SCHEMA:

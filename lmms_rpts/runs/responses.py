@@ -15,11 +15,10 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.base.schema import shown
+from lmms_rpts.runs.samples import holds_record, task_of, unwrapped
 
-SAMPLES = "_samples_"
-_SCHEMAS = "lmms_rpts."
+# Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
-"""Lists in each other: options, responses to one, a likelihood and whether it is the largest."""
 _NOT_THERE = "[LMMS_EVAL_REQUEST_FAILED] the file has no response"
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
@@ -83,11 +82,7 @@ class SavedResponses:
         return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
 
     def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
-        """The responses to a document; empty if none were saved.
-
-        Raises:
-            ResponsesError: for an id of a group that is in two of its tasks.
-        """
+        """The responses to a document; empty if none were saved."""
         found = self.by_doc_id.get((task, str(doc_id))) or self.by_id.get((task, str(own_id)))
         if found:
             return found
@@ -105,6 +100,7 @@ class SavedResponses:
 
     def keys_of(self, task: str, own_id: object) -> list[tuple[str, str]]:
         """The keys of a document in ``by_id``: of its task, of groups, and without a task."""
+        # rome_geo_en may be saved as rome_geo_en, rome_geo, rome or "".
         parts = task.split("_")
         names = ["_".join(parts[:end]) for end in range(len(parts), -1, -1)]
         return [(name, str(own_id)) for name in names]
@@ -130,7 +126,7 @@ def read_responses(
     try:
         # Samples of lmms-eval name their task in the file name alone: DATE_samples_TASK.jsonl.
         found = [file for path in paths for file in _files(Path(path))]
-        files = {file: file.stem.partition(SAMPLES)[2] or None for file in found}
+        files = {file: task_of(file) for file in found}
         for file, task in files.items():
             if only is not None and task is not None and task not in only:
                 saved.passed_over.add(task)
@@ -173,6 +169,7 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     task of lmms-eval.
     """
     fields = row.fields
+    # {"question_id": 7, "answer": "B", "reason": "..."}, or {"7": {"answer": "B"}, ...}
     own_id = fields.get("question_id", row.key or None)
     if own_id is None or {"response", "resps"} & {*fields}:
         return None
@@ -219,6 +216,7 @@ def _decoded(value: object) -> Any:
 
 def _with_thinking(reason: object, answer: object) -> object:
     thinking = reason if isinstance(reason, str) and reason.strip() else ""
+    # Tags as models write them, so that one splitter finds the thinking.
     if thinking and "</think>" not in thinking:
         thinking = f"<think>{thinking}</think>\n"
     return f"{thinking}{answer}"
@@ -318,7 +316,11 @@ class _Reader:
         if not task and kind == "doc_id":
             raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read, recorded = (task, str(entry[kind])), responses_of(entry, place), _recorded(entry)
+        key, read, recorded = (
+            (task, str(entry[kind])),
+            responses_of(entry, place),
+            holds_record(entry),
+        )
         known = self.documents.get(document := (kind, *key))
         if known is None:
             self.documents[document] = _Document(file, recorded, entry.get("model"))
@@ -346,16 +348,6 @@ class _Reader:
             known.fault = known.fault or fault
 
 
-def _recorded(entry: Mapping[str, Any]) -> bool:
-    found = entry.get("filtered_resps")
-    for value in found if isinstance(found, list) else [found]:
-        with suppress(ValueError, RecursionError):
-            record = json.loads(value) if isinstance(value, str) else value
-            if isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS):
-                return True
-    return False
-
-
 def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     """The responses in the fields of a row; ``place`` is for messages.
 
@@ -369,7 +361,7 @@ def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     else:
         # lmms-eval omits "resps" if the filters changed nothing.
         found = entry.get("filtered_resps")
-        if _recorded(entry):
+        if holds_record(entry):
             raise ResponsesError(
                 f'{place} has a scored record, but no "resps": the response itself is lost'
             )
@@ -378,9 +370,7 @@ def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
             f"{place} holds likelihoods of answer options, not a response: only free text can be "
             "scored"
         )
-    texts = found if isinstance(found, list) else [found]
-    if len(texts) == 1 and isinstance(texts[0], list):
-        texts = texts[0]
+    texts = unwrapped(found)
     if not texts or not all(isinstance(text, str) for text in texts):
         raise ResponsesError(f"{place} has no text as response or resps")
     counts = entry.get("token_counts")

@@ -99,7 +99,7 @@ def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
         rounds[0].label if len(rounds) == 1 else model
         for rounds, model in zip(sets, models, strict=True)
     ]
-    for better in (_judged, lambda run: run.label):
+    for better in (lambda run: f"{run.model} ({run.judges})", lambda run: run.label):
         equal = Counter(names)
         names = [
             name if equal[name] == 1 else better(rounds[0])
@@ -111,6 +111,7 @@ def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
 def shortest_ends(paths: Sequence[str]) -> list[str]:
     """For each path, its shortest end that no other path has; equal paths have equal ends."""
 
+    # "runs/a/ckpt" and "runs/b/ckpt" end in "a/ckpt" and "b/ckpt"; with "runs/c/last", in "last".
     def end_of(path: str) -> str:
         parts, others = path.split("/"), {*paths} - {path}
         ends = ("/".join(parts[-n:]) for n in range(1, len(parts)))
@@ -121,11 +122,7 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
 
 
 def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:
-    """Warnings about settings of the scores that differ between runs.
-
-    Args:
-        names: the settings to compare.
-    """
+    """Warnings about those of the named settings of the scores that differ between runs."""
     differing = []
     for name in names:
         users: dict[object, list[str]] = {}
@@ -159,13 +156,7 @@ def same_rounds(
 def differing_coverage(
     who: str, covered: Mapping[str, Collection[Hashable]], documents: str
 ) -> list[str]:
-    """Warnings about different coverage.
-
-    Args:
-        who: noun for the subjects, such as ``models``.
-        covered: the covered documents by subject.
-        documents: noun for the documents.
-    """
+    """Warnings if the subjects, such as ``models``, cover different documents."""
     every = [set(keys) for keys in covered.values()]
     if all(keys == every[0] for keys in every):
         return []
@@ -174,7 +165,3 @@ def differing_coverage(
         f"the {who} cover different {documents}: {listed(counts)}; "
         f"{len(set.intersection(*every))} are common to all"
     ]
-
-
-def _judged(run: AnyRun) -> str:
-    return f"{run.model} ({'+'.join(dict.fromkeys(each.judge for each in run.scorings))})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -44,11 +43,10 @@ class RunOf(Generic[R]):
     def __repr__(self) -> str:
         responses = count(len(self.responses), "response")
         documents = count(len({each.instance.key for each in self.responses}), "document")
-        judges = ", ".join(dict.fromkeys(str(each.judge) for each in self.scorings)) or "nobody"
         tasks = shorten(", ".join(self.tasks) or "no task", 60)
         return (
             f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
-            f"scored by {shorten(judges, 60)}>"
+            f"scored by {shorten(self.judges or 'nobody', 60)}>"
         )
 
     def _repr_html_(self) -> str:
@@ -64,6 +62,11 @@ class RunOf(Generic[R]):
         """The settings that the scores depend on; more than one if files were mixed."""
         return tuple(dict.fromkeys(each.scoring for each in self.responses))
 
+    @property
+    def judges(self) -> str:
+        """The names of the judges of its scores, joined with ``+``."""
+        return "+".join(dict.fromkeys(str(each.judge) for each in self.scorings))
+
     def documents(self) -> dict[tuple[str, int], list[R]]:
         """The responses by task and document."""
         return self.grouped(attrgetter("key"))
@@ -77,22 +80,6 @@ class RunOf(Generic[R]):
 
 
 AnyRun = RunOf[Any]
-
-
-def holds_schema(file: Path, schema: str) -> bool:
-    """Whether any line may contain a record of this schema, even a broken one."""
-    with file.open("rb") as lines:
-        return any(schema.encode() in line and names_schema(line, schema) for line in lines)
-
-
-def names_schema(line: bytes, schema: str) -> bool:
-    """Whether a line may be a record of this schema, not just mention the schema.
-
-    In samples, a record is JSON within JSON, with a backslash before each quotation mark.
-    """
-    # In samples: "filtered_resps": ["{\"schema\": \"lmms_rpts.record\", ...}"].
-    mark = rb'schema\\{0,3}"\s{0,9}:\s{0,9}\\{0,3}"' + re.escape(schema.encode())
-    return re.search(mark, line) is not None
 
 
 def of_task(run: RunOf[R], task: str | None) -> RunOf[R] | None:

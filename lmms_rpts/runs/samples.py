@@ -1,10 +1,13 @@
-"""Reader of one samples file of lmms-eval (``--log_samples``)."""
+"""Samples files of lmms-eval (``--log_samples``): records, prompts, gold answers, task metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -13,14 +16,52 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, parse_json, read_rows
 from lmms_rpts.base.schema import FieldError, ForeignError, Model, Text, Whole, first_fault, shown
 from lmms_rpts.runs.record import R
-from lmms_rpts.runs.responses import SAMPLES
-from lmms_rpts.runs.run import holds_schema, names_schema
 
+SAMPLES = "_samples_"
+_SCHEMAS = "lmms_rpts."
 _ALTERED = "the file was changed, or something else wrote it. Copy it again, or"
 _WANTED = (
     "samples are one JSON object per line. Copy the file again, or pass the one that lmms-eval "
     f"wrote (*{SAMPLES}*.jsonl)"
 )
+
+
+def task_of(file: Path) -> str | None:
+    """The task in the name of a samples file, ``DATE_samples_TASK.jsonl``; None without one."""
+    return file.stem.partition(SAMPLES)[2] or None
+
+
+def unwrapped(found: Any) -> list[Any]:
+    """The values of ``resps``: lmms-eval saves the list of a single request within a list."""
+    values = found if isinstance(found, list) else [found]
+    return values[0] if len(values) == 1 and isinstance(values[0], list) else values
+
+
+def holds_record(entry: Mapping[str, Any]) -> bool:
+    """Whether a row has a record of this package."""
+    found = entry.get("filtered_resps")
+    for value in found if isinstance(found, list) else [found]:
+        with suppress(ValueError, RecursionError):
+            record = json.loads(value) if isinstance(value, str) else value
+            if isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS):
+                return True
+    return False
+
+
+def holds_schema(file: Path, schema: str) -> bool:
+    """Whether any line may contain a record of this schema, even a broken one."""
+    with file.open("rb") as lines:
+        return any(schema.encode() in line and names_schema(line, schema) for line in lines)
+
+
+def names_schema(line: bytes, schema: str) -> bool:
+    """Whether a line may be a record of this schema, not just mention the schema.
+
+    In samples, a record is JSON within JSON, with a backslash before each quotation mark.
+    """
+    # In samples: "filtered_resps": ["{\"schema\": \"lmms_rpts.record\", ...}"].
+    mark = rb'schema\\{0,3}"\s{0,9}:\s{0,9}\\{0,3}"' + re.escape(schema.encode())
+    return re.search(mark, line) is not None
 
 
 class RunError(UserError):
@@ -46,13 +87,14 @@ def read_samples_of(record: type[R], file: Path, pass_over: bool = False) -> lis
     Raises:
         RunError: with the line that cannot be read.
     """
-    _, found, task = file.stem.partition(SAMPLES)
+    task = task_of(file) or ""
     responses: dict[int, list[R]] = {}
     others: dict[int, RunError] = {}
     for place, entry in _entries(file):
         try:
-            read = _read(record, entry, storable(task) if found else "")
+            read = _read(record, entry, storable(task))
         except FieldError as error:
+            # A folder has files of all tasks; one that names our schema must be readable.
             if pass_over and not responses and not holds_schema(file, record.SCHEMA):
                 return None
             foreign = isinstance(error, ForeignError)
@@ -160,10 +202,7 @@ def _same(one: Sequence[R], other: Sequence[R]) -> bool:
 
 
 def _texts(entry: Mapping[str, Any]) -> list[str | None]:
-    found = entry.get("resps")
-    found = found if isinstance(found, list) else [found]
-    if len(found) == 1 and isinstance(found[0], list):
-        found = found[0]
+    found = unwrapped(entry.get("resps"))
     return [storable(each) if isinstance(each, str) else None for each in found]
 
 
@@ -173,3 +212,113 @@ def _tokens(entry: Mapping[str, Any]) -> int | None:
     first = counts[0] if isinstance(counts, list) and counts else None
     written = first.get("output_tokens") if isinstance(first, dict) else None
     return written if type(written) is int and 0 <= written < 2**63 else None
+
+
+# --- questions and gold answers -------------------------------------------------------------------
+
+_QUESTIONS = ("question", "query", "problem", "prompt", "text")
+# Number of characters of a prompt that are read.
+LONGEST = 20_000
+
+
+class Logged(NamedTuple):
+    """The logged question and gold answer of a document; empty if the samples do not have them."""
+
+    question: str = ""
+    target: str = ""
+
+
+def read_logged(
+    files: Iterable[Path], wanted: Set[tuple[str, int]]
+) -> dict[tuple[str, int], Logged]:
+    """Read the questions and gold answers of documents, by task and document.
+
+    The question is from ``doc`` if an older lmms-eval logged it, else the prompt (``input``).
+    Lines that are not JSON objects are ignored.
+    """
+    found: dict[tuple[str, int], Logged] = {}
+    for named, doc_id, entry in _documents(files):
+        key = named or str(entry.get("task", "task")), doc_id
+        if key in wanted and key not in found:
+            found[key] = Logged(_question(entry), _clipped(entry.get("target")))
+    return found
+
+
+def _documents(files: Iterable[Path]) -> Iterator[tuple[str | None, int, Mapping[str, Any]]]:
+    """The rows of documents with the task in the name of the file; the others are passed over."""
+    for file in files:
+        for row in read_rows(file):
+            doc_id = row.fields.get("doc_id")
+            if type(doc_id) is int:  # not 1.0 and True, which equal 1
+                yield task_of(file), doc_id, row.fields
+
+
+def _question(entry: Mapping[str, Any]) -> str:
+    doc = entry.get("doc")
+    fields = [doc.get(name) for name in _QUESTIONS] if isinstance(doc, dict) else []
+    return next(filter(None, map(_clipped, fields)), "") or _prompt(entry.get("input"))
+
+
+def _prompt(value: object) -> str:
+    """The text of a prompt, which is a string or messages; image parts are ignored."""
+    if isinstance(value, str):
+        return _clipped(value)
+    messages = value if isinstance(value, list) else []
+    contents = [each.get("content") for each in messages if isinstance(each, dict)]
+    parts = [part for each in contents for part in (each if isinstance(each, list) else [each])]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return _clipped("\n".join(each for each in texts if isinstance(each, str)))
+
+
+def _clipped(value: object) -> str:
+    return storable(value[:LONGEST]) if isinstance(value, str) else ""
+
+
+# --- metrics of other tasks -----------------------------------------------------------------------
+
+# What lmms-eval writes into a line beside the values of metrics
+_NOT_METRICS = frozenset(
+    {
+        *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
+        *("response", "token_counts", "doc_hash", "input_media", "input", "metadata"),
+        *("prompt_hash", "target_hash", "filter", "metrics"),
+    }
+)
+
+# Key of the gold answer among the values, as lmms-eval logs it; not a metric.
+TARGET = "target"
+
+Grades = dict[int, Mapping[str, Any]]
+"""For each document, the values of the task's metrics, and ``TARGET``."""
+
+
+def read_task_grades(files: Iterable[Path], task: str) -> Grades:
+    """Read the values of a task's own metrics, each from the first filter pipeline that has it.
+
+    Lines without a JSON object or a document number are passed over: the reader of the responses
+    reports them.
+    """
+    grades: Grades = {}
+    for named, doc_id, entry in _documents(files):
+        if entry.get("task", named or task) == task and not holds_record(entry):
+            metrics = {name: it for name, it in entry.items() if name not in _NOT_METRICS}
+            gold = {TARGET: entry[TARGET]} if entry.get(TARGET) is not None else {}
+            grades[doc_id] = {**metrics, **gold, **grades.get(doc_id, {})}
+    return grades
+
+
+def metric_names(grades: Grades) -> list[str]:
+    """The metrics that any document has, in the order of the samples."""
+    names = dict.fromkeys(name for values in grades.values() for name in values)
+    return [name for name in names if name != TARGET]
+
+
+def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
+    """Write the grades of tasks, given by task name, for a run of ``lmms-rpts score``."""
+    path.write_text(json.dumps(grades), encoding="utf-8")
+
+
+def load_task_grades(path: Path, task: str) -> Grades:
+    """The grades of a task from a file of ``write_task_grades``."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get(task, {})
+    return {int(doc_id): values for doc_id, values in found.items()}

@@ -29,8 +29,8 @@ from lmms_rpts.base.settings import Jury
 from lmms_rpts.stats.intervals import Estimate
 
 VERSION = 1
+# Name and layout of the labelled steps that come with the package.
 BUILT_IN = "built-in"
-"""Name and layout of the labelled steps that come with the package."""
 
 DRAWN = "drawings"
 """Name and layout of its labelled steps about drawings."""
@@ -282,8 +282,8 @@ class Validity(Model):
 
 # --- files, and their extract in a run's results
 
+# Key of the extract under ``usage`` in lmms-eval's results, next to the usage of judges.
 KEY = "validity"
-"""Key of the extract under ``usage`` in lmms-eval's results, next to the usage of judges."""
 
 _EXTRACT: Any = {
     **dict.fromkeys(("format", "version", "judge", "judge_samples", "jury", "temperature"), True),
@@ -346,11 +346,7 @@ class _Named(Model):
 
 
 def read_validity_file(path: Path) -> ValidityFile:
-    """Read a file written by ``lmms-rpts validate -o``.
-
-    Raises:
-        ValidityError: with the file and the error.
-    """
+    """Read a file written by ``lmms-rpts validate -o``."""
     try:
         content = path.read_bytes()
         found = Validity.model_validate_json(content)

@@ -23,6 +23,7 @@ from lmms_rpts.stats.intervals import (
     resampled_means,
 )
 
+# Means of one value per sample, see ``wording_statistics``.
 BY_SAMPLE = (
     "accuracy",
     "accuracy_all",
@@ -32,11 +33,10 @@ BY_SAMPLE = (
     "agreement",
     "consistent_rate",
 )
-"""Means of one value per sample, see ``wording_statistics``."""
 BY_WORDING = ("accuracy_best_prompt", "accuracy_worst_prompt")
 _USUAL = 0.9
+# Minimum expected number of answers per position for a chi-square test.
 LEAST_EXPECTED = 5.0
-"""Minimum expected number of answers per position for a chi-square test."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from lmms_rpts.stats.intervals import (
     interval,
 )
 
+# Fewer than for means: a measure may have to rank all steps in each resample.
 MEASURE_RESAMPLES = 1_000
-"""Fewer than for means: a measure may have to rank all steps in each resample."""
 
 Counts = Floats | Flags
 

@@ -9,8 +9,8 @@ import numpy as np
 from lmms_rpts.stats.intervals import SEED, Flags, Floats, Indices
 
 PERMUTATIONS = 10_000
+# Number of differing documents up to which all 2**13 swaps are enumerated.
 EXACT = 13
-"""Number of differing documents up to which all 2**13 swaps are enumerated."""
 
 _TIED = 1e-9
 _AT_A_TIME = 2_000_000

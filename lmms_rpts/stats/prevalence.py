@@ -27,17 +27,16 @@ from lmms_rpts.stats.intervals import (
 )
 from lmms_rpts.stats.measures import divided
 
+# A judge calls a step wrong if its score is below this threshold.
 THRESHOLD = 0.5
-"""A judge calls a step wrong if its score is below this threshold."""
 
+# No correction is made if the formula is more than ``FAR`` outside of 0 to 1, and more than a
+# share ``OUTSIDE`` of the resamples is on the same side: this is not chance, but shows that the
+# judge has other error rates on the run.
 FAR, OUTSIDE = 0.5, 0.975
-"""No correction is made if the formula is more than ``FAR`` outside of 0 to 1, and more than a
-share ``OUTSIDE`` of the resamples is on the same side: this is not chance, but shows that the judge
-has other error rates on the run."""
 
+# No correction is made up to this sum of sensitivity and specificity; at 1, a judge only guesses.
 LEAST = 1.1
-"""No correction is made up to this sum of sensitivity and specificity; at 1, a judge only
-guesses."""
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from lmms_rpts.stats.measures import (
 from lmms_rpts.stats.permutation import swap_test
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
 
+# A step is sound from this score on, as in RPTS.
 THRESHOLD = 0.5
-"""A step is sound from this score on, as in RPTS."""
 
 BINS = 10
 _AT_A_TIME = 250_000
@@ -175,6 +175,7 @@ class PairedDifferences:
     p: Mapping[str, float | None]
 
 
+# The shares and means that are tested, and whether they are over chains instead of steps.
 TESTED = {
     "sensitivity": False,
     "specificity": False,
@@ -182,7 +183,6 @@ TESTED = {
     "acc_ok": True,
     "brier": False,
 }
-"""The shares and means that are tested, and whether they are over chains instead of steps."""
 
 
 def paired_differences(

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 from pydantic import Field
 
 from lmms_rpts.base.schema import Model, Several, Share, Text
-from lmms_rpts.filters.documents import ANYTHING, LANGUAGE, NAMES, TEXT, TEXTS, FieldCheck
 from lmms_rpts.filters.grading import Given, GradingFilter
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.grading import grade
 from lmms_rpts.grading.grader import Kind
 from lmms_rpts.judging import NO_JUDGE
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, Metrics, by_name
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record
@@ -79,6 +79,18 @@ class Graded(NamedTuple):
     rule: str = ""
 
 
+class AnswerDocument(Model):
+    """The fields of a question with an answer."""
+
+    id: Any
+    language: Language
+    form: Text
+    statement: Text
+    answer: Any
+    options: Several[Text]
+    visual_clue: Several[Text]
+
+
 class AnswerFilter(GradingFilter):
     """Grades answers by rules; a benchmark sets RECORD, and may override ``grade``.
 
@@ -88,16 +100,7 @@ class AnswerFilter(GradingFilter):
     """
 
     DATA = "your data"
-    FIELDS: Mapping[str, FieldCheck] = {
-        "id": ANYTHING,
-        "language": LANGUAGE,
-        "form": TEXT,
-        "statement": TEXT,
-        "answer": ANYTHING,
-        "options": TEXTS,
-        "visual_clue": NAMES,
-    }
-    OPTIONAL: Mapping[str, FieldCheck] = {}
+    DOCUMENT = AnswerDocument
     ORDER = "use this filter alone"
     RECORD = AnswerRecord
     NAMES: Mapping[str, str] = {

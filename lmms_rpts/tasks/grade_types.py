@@ -370,7 +370,7 @@ class Grading:
         return self._grouped(self.metrics)
 
     def groups_in(self, figures: Iterable[Any]) -> Mapping[str, Sequence[str]]:
-        """The same without optional metrics of which none of the ``metrics`` of these has a value."""
+        """The same without optional metrics that have no value in any of these figures."""
         return self._grouped(self.known_in(figures))
 
     def known_in(self, figures: Iterable[Any]) -> list[str]:

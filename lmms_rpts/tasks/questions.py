@@ -32,12 +32,6 @@ def _identity(value: object) -> str:
     return storable(str(value))
 
 
-def _line(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise wrong("a non-empty string", value)
-    return storable(value)
-
-
 def image_names(value: object) -> tuple[str, ...]:
     """The names of a question's images, from a list or one text."""
     names = [value] if isinstance(value, str) else value
@@ -48,9 +42,6 @@ def image_names(value: object) -> tuple[str, ...]:
 
 Identity = Annotated[str, PlainValidator(_identity)]
 """An id, a text or a whole number, as text."""
-
-Line = Annotated[str, PlainValidator(_line)]
-"""A text that is not blank."""
 
 ImageNames = Annotated[tuple[str, ...], PlainValidator(image_names)]
 """The names of a question's images."""

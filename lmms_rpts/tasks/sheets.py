@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import columns, printable, shorten
+from lmms_rpts.base.escaping import columns, figure, printable, shorten
 from lmms_rpts.base.sheet import Best, Sheet
-from lmms_rpts.runs.rounds import NONE, figure_text, token_text
+from lmms_rpts.runs.rounds import figure_text, token_text
 from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Grading, Group
 from lmms_rpts.tasks.graded import GradeSummary
 
@@ -161,24 +161,18 @@ def _cell(column: Column, figures: Figures, group: Group) -> str:
 def metric_column(grading: Grading, name: str) -> Column:
     """The column of a metric, shown if any model has a value."""
     metric = grading.metrics[name]
-    plain = share_text(name)
+
+    def text(figures: Figures) -> str:
+        found = figures.metrics[name]
+        return figure_text(found) if metric.interval else figure(found.value)
+
     return Column(
         metric.title,
-        (lambda each: figure_text(each.metrics[name])) if metric.interval else plain,
+        text,
         lambda each: each.metrics[name].value is not None,
         partial(grading.best, name) if grading.best else (lambda models: ()),
         metric.explained,
     )
-
-
-def share_text(metric: str) -> Callable[[Figures], str]:
-    """The text of a metric's value only."""
-
-    def text(figures: Figures) -> str:
-        value = figures.metrics[metric].value
-        return NONE if value is None else f"{value:.3f}"
-
-    return text
 
 
 def subject_names(figures: Figures) -> list[str]:

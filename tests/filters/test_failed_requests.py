@@ -16,9 +16,9 @@ from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.host.any_task import AnyTransformFilter
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
+from lmms_rpts.tasks.reform_eval.benchmark import data_sets
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter
-from lmms_rpts.tasks.reform_eval.sets import data_sets
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rpts_eval import results as rpts_results
 from tests.support import cmmath, rome

@@ -11,15 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmms_rpts.base.settings import SettingError
-from lmms_rpts.host.correctness import (
-    Criterion,
-    first_criterion,
-    greatest_value,
-    is_right,
-    on_scale,
-    parse_criterion,
-    survey,
-)
+from lmms_rpts.host.correctness import Criterion, choose, is_right, parse_criterion, survey
 from tests.support.tables import table
 
 METRICS = ("acc", "acc.norm", "f1 score")
@@ -27,13 +19,14 @@ HOSTILE = ("İ", "ſ", "ß", "٣", "\ud800", "\0", "a" * 100_000, "=" * 100_000,
 
 
 def chosen_of(metrics: Any, order: Sequence[str], aggregations: Any) -> Criterion | None:
-    return first_criterion([survey(metrics, aggregations)], order)
+    found = survey(metrics, aggregations)
+    return choose([{name: found[name] for name in order if name in found}], order, {}, None)[0]
 
 
 def settled(metrics: Any, criterion: Criterion, aggregations: Any) -> Criterion | None:
     """The criterion on the scale of these values."""
     seen = survey(metrics, aggregations, str(criterion))
-    return on_scale(criterion, greatest_value([seen], criterion))
+    return choose([seen], [criterion.metric], {}, str(criterion))[0]
 
 
 @table(

@@ -10,7 +10,7 @@ import pytest
 from lmms_eval.api.instance import Instance
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.host.model_calls import careful_calls
+from lmms_rpts.host.result_hooks import careful_calls
 from tests.support.tables import table
 
 

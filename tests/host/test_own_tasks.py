@@ -85,17 +85,17 @@ def without(field: str) -> dict[str, Any]:
 
 @table(
     "doc, told",
-    (make_doc(answer="4"), "'answer' should be agree or disagree, not '4'"),
-    (make_doc(answer="B"), "'answer' should be agree or disagree, not 'B'"),
-    (make_doc(answer="Agree"), "'answer' should be agree or disagree, not 'Agree'"),
-    (make_doc(answer=None), "'answer' should be agree or disagree, not None"),
-    (without("answer"), "the field 'answer' is missing"),
-    (without("statement"), "the field 'statement' is missing"),
-    (without("reasoning"), "the field 'reasoning' is missing"),
-    (make_doc() | {"language": "de"}, "'language' should be en or zh"),
-    (make_doc(textual_clue="one"), "'textual_clue' should be a list of strings, not 'one'"),
-    (make_doc(ability="Recognition"), "'ability' should be a list of strings"),
-    (make_doc(relation="sideways"), "'relation' should be guided, adversarial"),
+    (make_doc(answer="4"), "answer should be agree or disagree, not '4'"),
+    (make_doc(answer="B"), "answer should be agree or disagree, not 'B'"),
+    (make_doc(answer="Agree"), "answer should be agree or disagree, not 'Agree'"),
+    (make_doc(answer=None), "answer should be agree or disagree, not None"),
+    (without("answer"), "answer is missing"),
+    (without("statement"), "statement is missing"),
+    (without("reasoning"), "reasoning is missing"),
+    (make_doc() | {"language": "de"}, "language should be one of en, zh"),
+    (make_doc(textual_clue="one"), "textual_clue should be a list, not 'one'"),
+    (make_doc(ability="Recognition"), "ability should be a list"),
+    (make_doc(relation="sideways"), "relation should be one of guided, adversarial"),
     (make_doc(reasoning=["Image0: The clock shows nine."]), "cannot parse 'reasoning': line 0"),
     (make_doc(reasoning=["Image5 -> nine"]), "cites Image5 in line 0, but the document"),
     (make_doc(reasoning=["Image0 + Step9 -> so"]), "cannot parse 'reasoning': step 0: cites"),
@@ -118,7 +118,7 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
     ({"evaluator": "choice_matching"}, "Did you mean choices_matching?"),
     ({"evaluator_kwargs": "{}"}, "the argument 'label' is missing"),
     ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
-    ({"language": "fr"}, "'language' should be en or zh, not 'fr'"),
+    ({"language": "fr"}, "language should be one of en, zh, not 'fr'"),
 )
 def test_questions_that_cannot_be_graded_stop_before_the_model(
     tmp_path: Path, fields: dict[str, Any], told: str
@@ -192,7 +192,7 @@ def test_the_command_line_tells_before_the_model(tmp_path: Path, task: str) -> N
         *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model"),
         *("--tasks", task.format(folder=tmp_path), "--include_path", str(tmp_path)),
     )
-    assert "'answer' should be agree or disagree, not 'B'" in done.output
+    assert "answer should be agree or disagree, not 'B'" in done.output
     assert "cannot extend" not in done.output
     said = done.output.split("cannot be evaluated")
     assert all("/no/such/model" not in part.split("Error during")[0] for part in said[1:])

@@ -12,7 +12,7 @@ import numpy as np
 from lmms_eval.api import instance
 from lmms_eval.caching import response_cache
 
-from lmms_rpts.host.token_loss import TokenLoss
+from lmms_rpts.host.result_hooks import TokenLoss
 from tests.support.tables import table
 
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lmms_rpts.judging.fencing import LONGEST_FENCED, fence, neutralise
+from lmms_rpts.judging.prompts import LONGEST_FENCED, fence, neutralise
 from tests.support.growth import assert_linear
 from tests.support.tables import table
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.judging import JudgeConfigurationError, prompts
-from lmms_rpts.judging.fencing import fence
-from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.prompts import Prompts, fence
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.tables import table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lmms_rpts.reasoning import build_tree
-from lmms_rpts.reasoning.outline import outline
+from lmms_rpts.reasoning.tree import outline
 from tests.reasoning.short import chain, chain_of
 from tests.support.tables import table
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.tasks.reform_eval.benchmark import TASKS
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
-from lmms_rpts.tasks.reform_eval.sets import TASKS
 from tests.support.environment import configure
 from tests.support.reform import write_reform
 

@@ -12,8 +12,8 @@ from typing import Any
 from PIL import Image
 
 from lmms_rpts.tasks.reform_eval import published
+from lmms_rpts.tasks.reform_eval.benchmark import DataSet, data_sets
 from lmms_rpts.tasks.reform_eval.prompts import doc_to_text
-from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
 
 SETS = ("textocr", "gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd", "coco_caption")
 """A set of each kind and of most formats."""

@@ -21,7 +21,7 @@ from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
 from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.published import FILE, NOT_MEASURED, OWN, PUBLISHED, set_beside
-from lmms_rpts.tasks.reform_eval.sets import TASKS
+from lmms_rpts.tasks.reform_eval.benchmark import TASKS
 from tests.analysis.test_sweeping import judged
 from tests.support.instances import make_doc
 from tests.support.reference import reference

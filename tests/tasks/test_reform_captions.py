@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.tasks.reform_eval import results
-from lmms_rpts.tasks.reform_eval.captions import (
+from lmms_rpts.tasks.reform_eval.published import (
     METEOR,
     RAW,
     Captions,

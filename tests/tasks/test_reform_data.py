@@ -16,10 +16,9 @@ from PIL import Image, ImageFile
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.reform_eval.data import read_samples, root_of
+from lmms_rpts.tasks.reform_eval.benchmark import BUILT, DIMENSIONS, data_sets, groups
+from lmms_rpts.tasks.reform_eval.data import read_samples, root_of, with_boxes
 from lmms_rpts.tasks.reform_eval.dataset import examine, load_samples
-from lmms_rpts.tasks.reform_eval.images import with_boxes
-from lmms_rpts.tasks.reform_eval.sets import BUILT, DIMENSIONS, data_sets, groups
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import SETS, content_of, image_text, write_reform, write_set

@@ -17,11 +17,11 @@ from lmms_eval.models.chat.vllm import VLLM
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval import dataset, prompts
+from lmms_rpts.tasks.reform_eval.benchmark import TASKS, Method, data_sets
 from lmms_rpts.tasks.reform_eval.data import balanced_order, rng_of
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_samples, load_task
 from lmms_rpts.tasks.reform_eval.filter import outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import LONGEST, marks_of, reply, rounds_of, style_of
-from lmms_rpts.tasks.reform_eval.sets import TASKS, Method, data_sets
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import SETS, hold_as_text, with_dialogues, write_reform

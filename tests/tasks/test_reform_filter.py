@@ -15,14 +15,14 @@ from loguru import logger
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.host.token_loss import TokenLoss
+from lmms_rpts.host.result_hooks import TokenLoss
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval import results
-from lmms_rpts.tasks.reform_eval.benchmark import find_published
+from lmms_rpts.tasks.reform_eval.benchmark import data_sets, find_published, groups
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
 from lmms_rpts.tasks.reform_eval.filter import (
     ReformAnswerFilter,
@@ -31,7 +31,6 @@ from lmms_rpts.tasks.reform_eval.filter import (
 )
 from lmms_rpts.tasks.reform_eval.prompts import rounds_of
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.reform_eval.sets import data_sets, groups
 from lmms_rpts.tasks.reform_eval.summary import (
     DISPLAY,
     average_ranks,

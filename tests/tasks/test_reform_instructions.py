@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.reform_eval.benchmark import METHODS, DataSet, data_sets
 from lmms_rpts.tasks.reform_eval.instructions import (
     FILLED,
     Instructions,
     Wording,
     load_instructions,
 )
-from lmms_rpts.tasks.reform_eval.sets import METHODS, DataSet, data_sets
 from tests.support.reference import reference
 from tests.support.tables import table
 

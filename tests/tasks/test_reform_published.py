@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 from lmms_rpts.tasks.reform_eval import published
-from lmms_rpts.tasks.reform_eval.captions import RAW
-from lmms_rpts.tasks.reform_eval.data import read_samples, root_of
+from lmms_rpts.tasks.reform_eval.benchmark import data_sets
+from lmms_rpts.tasks.reform_eval.data import read_samples, root_of, with_boxes
 from lmms_rpts.tasks.reform_eval.dataset import load_task
-from lmms_rpts.tasks.reform_eval.images import with_boxes
 from lmms_rpts.tasks.reform_eval.prompts import question_with_options, rounds_of
-from lmms_rpts.tasks.reform_eval.sets import data_sets
+from lmms_rpts.tasks.reform_eval.published import RAW
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import chosen_text, hold_as_text

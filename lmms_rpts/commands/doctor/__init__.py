@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lmms_rpts.tasks.data import Check
 
 _STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
+# Widths of columns.
 _STATE, _NAME = 13, 14
-"""Widths of columns."""
 
 
 def doctor(

@@ -43,6 +43,7 @@ _SHOWN = 160
 _KEY = "check the key (OPENAI_API_KEY), and that it belongs to the server in OPENAI_BASE_URL"
 _ACCOUNT = "check the credit and the limits of your account"
 _STATE = "check the server's state, or increase LMMS_RPTS_TIMEOUT"
+# What to do about an error with these words; the first one that fits counts.
 _REMEDIES = {
     "(401)": _KEY,
     "(403)": _KEY,
@@ -61,7 +62,6 @@ _REMEDIES = {
     "prompts)",
     "": "fix the reported error, or choose another judge (docs/judging.md)",
 }
-"""What to do about an error with these words; the first one that fits counts."""
 
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
@@ -78,13 +78,6 @@ def check_judges(
 
     If claims about images are judged by the images, also ask two questions about a drawn image.
     Replies are not cached, and no cached replies are used.
-
-    Args:
-        settings: settings that name the judges.
-        offline: only check whether they can be used.
-        load: also ask judges whose model must be loaded into this process.
-        notify: called with a note on each judge before it is asked.
-        needed: whether it is a problem if no judge is set.
     """
     if not settings.judge:
         return [problem("judge", "no judge is set", choices())] if needed else []

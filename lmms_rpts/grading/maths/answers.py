@@ -56,6 +56,7 @@ _ASIDE = re.compile(  # 4n+1(n为正整数), y=60-2x(0<x<30)
     r"\s{0,3}\([^()]{0,60}[\u4e00-\u9fff<>≤≥≠∈][^()]{0,60}\)\s{0,3}$"
 )
 _MATHS = re.compile(r"[^\u4e00-\u9fff\n。、“”\"?]{1,400}")  # a run without Chinese words
+# "and", "cats", but also "sin": a run with such words is a sentence, not a formula
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _FUNCTION_WORDS = frozenset({"sin", "cos", "tan", "cot", "log", "sqrt", "frac", "max", "min"})
 # No character may be in both classes: with overlap, matching takes exponential time.
@@ -69,6 +70,7 @@ _LISTED_BELOW = re.compile(  # "所以点P的坐标为：" above "- (4,0)" and "
     r"(?P<items>(?:[ \t]{0,4}(?:[-•*+]|[1-6][.、)])[ \t]{1,3}"
     r"[^\u4e00-\u9fff\n]{1,80}或?[ ]{0,3}(?:\n{1,2}|$)){2,6})$"
 )
+# "- " and "1. " before an item, 或 and ; behind it
 _ITEM = re.compile(r"^[ \t]{0,4}(?:[-•*+]|[1-6][.、)])[ \t]{1,3}|[或。；;，]?\s{0,3}$")
 
 
@@ -198,6 +200,7 @@ AnswerType = Literal[
     "multi_blank", "multi_part",
 ]  # fmt: skip
 ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
+# Ａ and A are one mark
 HALF_WIDTH = str.maketrans("ＡＢＣＤＥＦＧＨ", "ABCDEFGH")
 _NOT_ONLY = re.compile(  # AC=DF（答案不唯一）
     r"[(（]\s?(?:答案不唯一|不唯一|任意一个即可|符合[^()（）]{0,12}即可)[^()（）]{0,12}[)）]"
@@ -206,6 +209,7 @@ _PART = re.compile(r"(?:^|[\n;；。.．，, ])\s{0,3}[(（]([1-6])[)）]")  # (
 _ALTERNATE = re.compile(r"\s/\s?|/\s|(?<=[°\u4e00-\u9fff])/(?=\d)")  # 80°/80度
 _INTERVAL = re.compile(r"[<>≤≥≠∪∞]|❴[^❵]{0,40}\||^\[|\]$|实数$|^R$")  # x>2, [1,3)
 _MOST_BLANKS = 30
+# "A, C", A、C, "$A$和$C$"
 _BETWEEN_LETTERS = re.compile(r"[\s,，、;；.。和$&/]+")
 
 
@@ -264,6 +268,7 @@ def read_target(question: Question, reference: str) -> Target:
     return read_value(question, text)
 
 
+# The marks of parts and options, each at the place of its number
 _MARKS = ("①②③④⑤⑥", "123456", "一二三四五六", "abcd", "ABCDEFGH")
 _PLACES = {mark: at for row in _MARKS for at, mark in enumerate(row)}
 

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from lmms_rpts.grading.formulas import equal
-from lmms_rpts.grading.measures import Rounding, parse_measure, same_measure
+from lmms_rpts.grading.measures import Rounding, Unit, parse_measure, same_measure, unit_at
 from lmms_rpts.grading.notation import all_of, clean, pieces, same_items, signed
 from lmms_rpts.grading.relations import (
     Equation,
@@ -22,11 +22,11 @@ from lmms_rpts.grading.relations import (
     same_region,
     values_of,
 )
-from lmms_rpts.grading.units import Unit, unit_at
 from lmms_rpts.grading.words import BLANK, CIRCLED, circled_of, is_nothing, squeezed
 
 # Questions
 
+# 结果保留两位小数, 精确到0.1, 约为
 _ROUNDED = re.compile(r"约|近似|≈|保留[^π根]{0,8}位|精确到|四舍五入|取整")
 _PLACES = re.compile(r"保留|精确到|四舍五入|取整")
 _EXACT = re.compile(  # 结果保留π: no rounded value
@@ -35,9 +35,11 @@ _EXACT = re.compile(  # 结果保留π: no rounded value
 _FORM = re.compile(  # a form of a number: 4/6, 0.5, 52×10^{3} may lack it
     r"带分数|假分数|(?:化成|写成|化为|改写成|用)\s?小数|最简(?:分数|整数比|比)|最简单的整数比|科学[记计]数法"
 )
+# 化简：a+a, 因式分解：x²-4: the value alone is not enough
 _SIMPLIFIED = re.compile(r"化简|计算|展开|整理|合并|因式分解|分解因式")
 _BRACKET_TERM = re.compile(r"(?<!/)\([^()]{0,80}[+\-][^()]{0,80}\)(?!/)")  # (a+b) may be expanded
 _FACTOR = re.compile(r"\([^()]{1,200}\)(?:\^\{[^{}]{1,9}\})?|×")  # (x+2)^{2}
+# ∠ABC, ∠1, AB, and the x of "则x"
 _NAME = re.compile(r"∠\s?(?:[A-Z]{1,3}|\d)|[A-Z]{1,4}|(?<![A-Za-z\\])[a-z]$")
 _NOUN = re.compile(  # 周长为20, but 面积 is asked for
     "表面积|侧面积|底面积|面积|体积|周长|坐标|度数|概率|半径|直径|中位数|众数|平均数|方差|极差"
@@ -47,6 +49,7 @@ _STOP = re.compile(r"[,。;:\n]")
 _LABEL_END = re.compile(r"(?:约?[是为]|等于|[=≈])")  # what separates a label from its value
 _LABEL = 18
 _UNIT_TAIL = 60
+# ____, \underline{}, □, (  )
 _ANY_BLANK = re.compile(r"\\underline|_{2,}|□|\(\s{0,40}\)")
 _BRACED = re.compile(r"^_?\{([^{}]{1,3})\}")  # ____{cm}: cleaning reads it as an index
 # Words that begin with the name of a unit: ____元一次方程
@@ -161,6 +164,7 @@ _SPELLED_SIGNS = (  # x 不小于 4
     (re.compile(r"不等于"), "≠"),
 )
 _TURNED = re.compile(r"^([^=]{1,60})=\s?([a-z](?:_\{\d\})?)$")  # 5=x
+# ❴1,2❵: a set by its members; not ❴x|x>2❵
 _BRACES = re.compile(r"^❴([^❴❵|]{1,300})❵$")
 _cached = lru_cache(maxsize=512)  # a text is compared with several references
 
@@ -210,13 +214,16 @@ def _has_or(text: str) -> bool:
 # Comparison: True, False, or None if it is undecided
 
 _ROUND = re.compile(r"\([^<>≤≥≠∪∈∞|]*$")  # (1,2): a point, unless a range is asked for
+# 求x的取值范围: then (1,2) is an interval and not a point
 RANGE_ASKED = re.compile(r"范围|解集|区间|定义域|值域|不等式")
 _SET_UP = re.compile(r"列[^。]{0,8}(?:方程|不等式|算式)|列式")  # the equation itself is the answer
 _ORDER_ASKED = re.compile(r"顺序|排列|排序|依次")  # ③①② is an order
+# 钟面上是几时几分: then 3:30 is a time and not a ratio
 _TIME_ASKED = re.compile(r"时刻|几时|几点|钟面|钟表|时间|现在是")
 _ENGLISH = re.compile(r"[A-Za-z]{1,20}")  # ①, ③ and ④ are correct
 _BRACKETED = re.compile(r"\(([1-9])\)")  # (1)(3) for ①③
 _TOO_LARGE = re.compile(r"-?\d{2,9}(?:\.\d{1,9})?\s?×\s?10")  # 38.4×10^{4} for 3.84×10^{5}
+# 2:3, 3比2, 两倍, 2/3: what 2:3 may be compared with
 _RATIO = re.compile("[:：∶比倍/]|frac")
 
 

@@ -36,6 +36,7 @@ from lmms_rpts.grading.words import (
     vocabulary,
 )
 
+# Of these types an equals sign, a comma or a bracket belongs to the value itself
 _RELATIONS = frozenset({"interval", "equation", "coordinate", "set", "circled"})
 _LONGEST_SENTENCE = 240
 _NUMBER = re.compile(r"\d{1,30}(?:\.\d{1,30})?")
@@ -78,9 +79,12 @@ def _final(text: str) -> str:
 
 # Numbers, formulas, regions, points, equations, sets
 
+# ①错误，②正确: which of them are the answer?
 _CALLED_WRONG = re.compile(r"错误|不正确|不成立|不对")
 _REST = re.compile(r"其余|其他|其它|others?\b|the rest")  # 只有②错误，其余都正确
+# what a value has: 5, √2, x, ②, 三
 _VALUED = re.compile(r"[\d√π∞∅①-⑳A-Za-zα-ω零一二两三四五六七八九十半]")
+# a run without Chinese words, in which a value stands
 _SPAN = re.compile(r"[^\u4e00-\u9fff。、\n;“”]{1,200}")
 
 
@@ -176,7 +180,9 @@ def _stands_elsewhere(response: Response, said: str, target: Target) -> bool:
 
 # Doubts about a statement with the right value
 
+# 1,000 is no list
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# "3 and 5", 3或5, "3, 5"
 _LISTED = re.compile(r"[,;、\n和与及或]|(?<![A-Za-z])(?:and|or)(?![A-Za-z])")
 _BOUND, _UNSURE = phrases("bound"), phrases("unsure")
 # √ and ×; 不 at the place of the wanted text
@@ -254,13 +260,16 @@ def has_numbers(said: str, wanted: str) -> bool:
 
 # No solution, true or false
 
+# x=3, x>2; but not x=3是增根，舍去
 _SOLUTION = re.compile(r"^(?!.*(?:增根|舍|不)).*[=<>≤≥]\s?-?\d")
+# x=3, x>-2: a solution
 _SOLVED = re.compile(r"[=<>≤≥]\s?-?\d")
 # 没有错, "错误……正确": a verdict on a verdict; 不是错误的; 对,也不对
 _TWO_TRUTHS = re.compile(
     r"没有?错|不错|(?:错|不对|不正确|不成立)[^\n]{0,40}?(?<!不)(?:正确|是对)|(?<!不)正确[^\n]{0,40}?(?:错|不对|不正确)"
 )
 _JUDGEMENT = re.compile(r"判断|看法|观点")  # 认为这句话错误，这个判断是正确的
+# 不是正确的, 对，也不对
 _NOT_SO = re.compile(
     r"不是\s?不?(?:正确|对|错|真|假)|(?:对|错误?|正确|[√×])[^\n,;]{0,4}不是|[对错确][,，]?[也又]不?[对错正]"
 )
@@ -305,10 +314,11 @@ def _truth_verdict(response: Response, target: Target) -> Verdict:
 
 # Words
 
+# 甲, 直角三角形 is longer: a name of up to four characters
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]{1,4}")
 _WHICH = re.compile(r"最[^,。]{0,12}[是为]\s?$")  # 销量最高的是____
+# Maximum number of characters of a name in a reference: an answer with more text may deny it.
 _NAME = 3
-"""Maximum number of characters of a name in a reference: an answer with more text may deny it."""
 _ORDER = frozenset("<>=")
 
 
@@ -384,6 +394,7 @@ _WRONG_ASKED = re.compile(  # 下列说法错误的是
 # 其余两个都是负数, 全选
 _OTHERS = re.compile(r"其余|其他|其它|全选|全部|以上|others?\b|the rest|\ball\b")
 _NO_MATCH = "the answer matches no single option"
+# (1)(3), (1)、(3): circled numbers in plain text
 _CIRCLED_ROW = re.compile(r"(?:\(\d{1,2}\)[、,和与\s]{0,2}){1,10}")
 _LONE_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z0-9_])")  # B in "由B得", but not in AB
 _NO_OPTION = frozenset[str]()

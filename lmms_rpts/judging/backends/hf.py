@@ -36,18 +36,19 @@ from lmms_rpts.judging.types import (
     digest,
 )
 
+# Seconds to wait for further requests before a batch is formed.
 _BATCH_WAIT = 0.005
-"""Seconds to wait for further requests before a batch is formed."""
+# Seconds that closing waits for a model that cannot stop, for example while it is loaded.
 _CLOSING_TIME = 5.0
-"""Seconds that closing waits for a model that cannot stop, for example while it is loaded."""
+# Files that determine the replies of a model in a folder
 _PARTS = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt")
+# Tokens for the thinking of a model, before its reply.
 _THINKING = 4096
-"""Tokens for the thinking of a model, before its reply."""
 THOUGHT, _END_OF_THOUGHT = "<think>", "</think>"
 _THINKS = ("think", "<|channel|>")
 _SEEING = "AutoModelForImageTextToText"
+# Classes of transformers with their tasks; some models, such as Gemma 3, are listed for both.
 _CLASSES = {"AutoModelForCausalLM": "CAUSAL_LM", _SEEING: "IMAGE_TEXT_TO_TEXT"}
-"""Classes of transformers with their tasks; some models, such as Gemma 3, are listed for both."""
 _SMALLER = "choose a smaller model, or free memory that other processes use"
 
 
@@ -274,8 +275,8 @@ def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
 
 
 _ONE_AT_A_TIME = threading.Lock()
+# The model used last.
 _LOADED: dict[tuple[str, str | None], _Judge] = {}
-"""The model used last."""
 
 
 @contextmanager

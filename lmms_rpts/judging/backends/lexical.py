@@ -30,8 +30,8 @@ _NEGATION = re.compile(
 )
 _LONGEST = 4000
 
+# Similarity above which a conclusion restates a text; for a clue as published.
 RESTATES_ABOVE = 0.75
-"""Similarity above which a conclusion restates a text; for a clue as published."""
 
 # Words of any sentence are ignored; negations are compared separately.
 _COMMON_ENGLISH = (

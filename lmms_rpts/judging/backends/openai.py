@@ -32,26 +32,25 @@ from lmms_rpts.judging.types import (
     Usage,
 )
 
+# Maximum bytes of a response: a judge's longest reply takes about 100 KB.
 LONGEST_BODY = 4 * 2**20
-"""Maximum bytes of a response: a judge's longest reply takes about 100 KB."""
 
+# Tokens of hidden thinking that a model may use in addition to those of its reply.
 HIDDEN_THINKING = 8192
-"""Tokens of hidden thinking that a model may use in addition to those of its reply."""
 
+# Seconds after the time limit in which the client may still report the timeout itself.
 GRACE = 0.2
-"""Seconds after the time limit in which the client may still report the timeout itself."""
 
+# Refusals after which a model that never accepted an image counts as text-only.
 BLIND_AFTER = 3
-"""Refusals after which a model that never accepted an image counts as text-only."""
 
 _TOO_LONG = "the judge took too long to answer"
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
+# A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; text. Servers enforce a
+# schema to the letter: llama.cpp wrote ``{"score": -1}`` and endless reasons with one that had
+# neither. It ignores bounds of numbers that are no integers, so scores are listed.
 BOUNDED, ENUM, TEXT = range(3)
-"""A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; text.
-
-Servers enforce a schema to the letter: llama.cpp wrote ``{"score": -1}`` and endless reasons with
-one that had neither. It ignores bounds of numbers that are no integers, so scores are listed."""
 
 SCORES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 
@@ -62,10 +61,6 @@ class OpenAIJudge:
     The options that a server supports are learned from its error messages:
     ``max_completion_tokens`` instead of ``max_tokens``, no temperature, a weaker JSON schema or
     none, more tokens for a model with hidden thinking. The refused call is repeated at once.
-
-    Args:
-        model: the model's name, as the server knows it.
-        settings: address, key, headers, time limit, temperature, whether with JSON schemas.
 
     Attributes:
         served_model: the name of the model in the server's replies; None before the first one.
@@ -321,23 +316,28 @@ def _schema(request: JudgeRequest, form: int) -> dict[str, Any]:
 
 # ---- what servers say: completions, errors, and what each error means
 
+# Highest plausible token count of one call: accepting 2**70 would exhaust any budget.
 MOST_COUNTED = 100_000_000
-"""Highest plausible token count of one call: accepting 2**70 would exhaust any budget."""
 
+# A proxy's page of HTML, or another protocol
 _ODD = "the judge's server sent no chat completion"
+# The limit of tokens by its names: OpenAI, Anthropic, Mistral, Gemini
 _CUT = ("length", "max_tokens", "model_length", "MAX_TOKENS")
+# Reasons for an end that servers give when the reply is not whole: vLLM, DeepSeek, OpenRouter
 _BROKEN_OFF = (
     *("abort", "cancelled", "error", "network_error", "timeout"),
     "insufficient_system_resource",
 )
 
 # "'response_format' is not supported", "guided decoding is off", "invalid grammar"
+# The form in which a reply was requested, as messages of servers name it.
 FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
-"""The form in which a reply was requested, as messages of servers name it."""
 
 # "Unsupported value: 'temperature' does not support 0", "Unsupported parameter: 'max_tokens'"
 _PARAMETER = re.compile(f"{FORM.pattern}|temperature|max_(?:completion_)?tokens", re.IGNORECASE)
 _NOT_UNDERSTOOD = (400, 422)
+# What an error means, by its status and its wording, which follows its code and a line break: the
+# first rule that fits.
 _RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
     ("fatal", range(400, 600), (r"\A(?:insufficient_quota|model_not_found|invalid_api_key)\n",)),
     (
@@ -387,8 +387,6 @@ _RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
     ("adaptable", _NOT_UNDERSTOOD, ("",)),
     ("refused", range(1000), ("",)),
 )
-"""What an error means, by its status and its wording, which follows its code and a line break: the
-first rule that fits."""
 
 _COMPILED = [
     (kind, statuses, re.compile("|".join(words), re.IGNORECASE)) for kind, statuses, words in _RULES

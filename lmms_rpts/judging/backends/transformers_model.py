@@ -20,12 +20,12 @@ from lmms_rpts.base.escaping import storable
 if TYPE_CHECKING:
     from transformers import BatchFeature
 
+# Attributes of processors and tokenizers; Gemma's images stand at the begin-of-image token.
 _MEDIA = ("boi_token", "image_token", "eoi_token", "video_token", "audio_token")
-"""Attributes of processors and tokenizers; Gemma's images stand at the begin-of-image token."""
 # "[INST]" and "<end_of_turn>" stand in templates, but some tokenizers do not list them as special.
 _MARKUP = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")
+# Some templates include the date; prompts must not change from day to day.
 _ONE_DAY = "{%- macro strftime_now(format) -%}26 Jul 2024{%- endmacro -%}"
-"""Some templates include the date; prompts must not change from day to day."""
 _PROBE = "Probe"
 _NO_LIKELIHOOD = {"paligemma": "its prompt attends to later tokens"}
 

@@ -22,10 +22,11 @@ from pydantic.dataclasses import dataclass
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
-from lmms_rpts.base.schema import Text, wrong
+from lmms_rpts.base.schema import Line, Text, wrong
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.runs.responses import SAMPLES, ResponsesError, responses_of
+from lmms_rpts.runs.responses import ResponsesError, responses_of
+from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.cmmath.prompts import recognised
@@ -33,7 +34,6 @@ from lmms_rpts.tasks.data import Check, DataError, digest
 from lmms_rpts.tasks.questions import (
     IMAGES,
     Identity,
-    Line,
     QuestionFiles,
     Questions,
     Source,

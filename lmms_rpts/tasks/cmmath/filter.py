@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
-from lmms_rpts.filters.documents import (
-    ANYTHING,
-    LANGUAGE,
-    NAMES,
-    OPTIONAL_TEXT,
-    OPTIONAL_WHOLE,
-    SOME_TEXT,
-    TEXT,
-    FieldCheck,
-)
+from lmms_rpts.base.schema import Line, Model, Several, Text, Whole
 from lmms_rpts.filters.grading import (
     SCORES,
     AnswerGrader,
@@ -34,6 +25,7 @@ from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeRequest
 from lmms_rpts.judging.parsers import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import add_request_kinds
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.benchmark import REQUEST_KINDS, CmmathSettings
@@ -55,6 +47,23 @@ UNDECIDED = "the rules leave it undecided"
 """The beginning of the reason why a response that only rules graded has no score."""
 
 
+class CmmathDocument(Model):
+    """The fields of a problem."""
+
+    id: Any
+    language: Language
+    question: Text
+    reference: Line
+    form: Text
+    analysis: Text | None
+    knowledge_point: Text | None
+    img_path: Several[Text]
+    category: Text | None = None
+    grade_id: Whole | None = None
+    grade_group: Whole | None = None
+    caption: Text | None = None
+
+
 class CmmathGradeFilter(GradingFilter):
     """Turns each response into one JSON string; docs/record.md describes its fields.
 
@@ -66,22 +75,7 @@ class CmmathGradeFilter(GradingFilter):
     """
 
     DATA = "CMMaTH"
-    FIELDS: Mapping[str, FieldCheck] = {
-        "id": ANYTHING,
-        "language": LANGUAGE,
-        "question": TEXT,
-        "reference": SOME_TEXT,
-        "form": TEXT,
-        "analysis": OPTIONAL_TEXT,
-        "knowledge_point": OPTIONAL_TEXT,
-        "img_path": NAMES,
-    }
-    OPTIONAL: Mapping[str, FieldCheck] = {
-        "category": OPTIONAL_TEXT,
-        "grade_id": OPTIONAL_WHOLE,
-        "grade_group": OPTIONAL_WHOLE,
-        "caption": OPTIONAL_TEXT,
-    }
+    DOCUMENT = CmmathDocument
     ORDER = "use cmmath_grade alone"
     RECORD = CmmathRecord
 

@@ -13,7 +13,8 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
+from lmms_rpts.base.schema import Line, Text
+from lmms_rpts.filters.documents import ReasoningDocument
 from lmms_rpts.filters.record import Answer
 from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading
 from lmms_rpts.filters.responses import Doc
@@ -146,6 +147,13 @@ def __getattr__(name: str) -> Any:
 # --- the filter ----------------------------------------------------------------------------------
 
 
+class SolutionDocument(ReasoningDocument):
+    """A problem with the fields that RPTS needs."""
+
+    question: Text
+    reference: Line
+
+
 class CmmathTransformFilter(TransformFilter):
     """Turns each solution into a ``TransformedResponse``, as ``rpts_transform`` does.
 
@@ -157,7 +165,7 @@ class CmmathTransformFilter(TransformFilter):
     """
 
     DATA = "CMMaTH"
-    FIELDS = REASONING_FIELDS | {"question": TEXT, "reference": SOME_TEXT}
+    DOCUMENT = SolutionDocument
     ORDER = "use cmmath_transform, rpts_score and rpts_aggregate in this order"
     NAME = "cmmath_transform"
 

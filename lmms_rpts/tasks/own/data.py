@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, PlainValidator, ValidationError
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row, read_rows
-from lmms_rpts.base.schema import Model, Share, Text, all_faults, shown, wrong
+from lmms_rpts.base.schema import Line, Model, Share, Text, all_faults, shown, wrong
 from lmms_rpts.filters.documents import STANCES, gold_faults
 from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
@@ -22,7 +22,7 @@ from lmms_rpts.runs.rating_file import Relation
 from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.own.prompts import lettered
-from lmms_rpts.tasks.questions import Identity, Line
+from lmms_rpts.tasks.questions import Identity
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
 """Types of answers, which determine how they are graded; ``none``: not graded."""

@@ -20,13 +20,25 @@ from lmms_rpts.tasks.data import (
     store,
 )
 from lmms_rpts.tasks.images import as_rgb, fault_of_image
-from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
-from lmms_rpts.tasks.reform_eval.data import HUB_FOLDER, Samples, files_of, read_samples, root_of
-from lmms_rpts.tasks.reform_eval.images import with_boxes
+from lmms_rpts.tasks.reform_eval.benchmark import (
+    TASKS,
+    DataSet,
+    Method,
+    ReformSettings,
+    data_sets,
+    groups,
+)
+from lmms_rpts.tasks.reform_eval.data import (
+    HUB_FOLDER,
+    Samples,
+    files_of,
+    read_samples,
+    root_of,
+    with_boxes,
+)
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.prompts import LETTERS, Form, dialogues_of
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformInstance
-from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, Method, data_sets, groups
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
 

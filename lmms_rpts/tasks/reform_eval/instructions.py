@@ -20,21 +20,21 @@ from pydantic import Field, ValidationError, field_validator
 from lmms_rpts.base.rows import ReadError, read_objects
 from lmms_rpts.base.schema import FieldError, Model, Text, first_fault
 from lmms_rpts.tasks.data import DataError, raise_faults
-from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
+from lmms_rpts.tasks.reform_eval.benchmark import DataSet, Method, data_sets
 
 Source = Literal["ours", "published"]
 Key = tuple[str, Method]
 
+# Families whose instructions contain one ``{}`` for the caption, the statement or the task.
 FILLED = frozenset({"match", "entailment", "task_step"})
-"""Families whose instructions contain one ``{}`` for the caption, the statement or the task."""
 
 REMEDY = (
     "Set instructions in [reform] of rpts.toml to the JSON file that "
     "examples/reform_instructions.py makes from a clone of "
     "https://github.com/FudanDISC/ReForm-Eval, or leave it out for the built-in ones."
 )
+# The family (only CLEVR) whose published instructions are in the data file.
 _FROM_DATA = "spatial"
-"""The family (only CLEVR) whose published instructions are in the data file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,7 @@ class Instructions:
         return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
 
     def of(self, chosen: DataSet, method: Method) -> Wording:
-        """The wording of a set.
-
-        Raises:
-            DataError: if the set has none for this method.
-        """
+        """The wording of a set."""
         if (chosen.title, method) not in self.wordings:
             raise_faults(self.place, [f"{chosen.title} has no instructions_{method}"], REMEDY)
         return self.wordings[chosen.title, method]

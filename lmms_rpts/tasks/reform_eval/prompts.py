@@ -18,25 +18,23 @@ from typing import Any
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
-from lmms_rpts.tasks.reform_eval.data import Sample, balanced_order, rng_of
-from lmms_rpts.tasks.reform_eval.images import image_of
+from lmms_rpts.tasks.reform_eval.benchmark import DataSet, Method, ReformSettings
+from lmms_rpts.tasks.reform_eval.data import Sample, balanced_order, image_of, rng_of
 from lmms_rpts.tasks.reform_eval.instructions import Wording
-from lmms_rpts.tasks.reform_eval.sets import DataSet, Method
 from lmms_rpts.tasks.reform_eval.strict import chosen_option
 
+# Beginning of an answer to a question with options.
 PREFIX = "The answer is"
-"""Beginning of an answer to a question with options."""
 
+# Maximum length in later rounds of an answer that chose no option.
 LONGEST = 1000
-"""Maximum length in later rounds of an answer that chose no option."""
 
+# The marks of options by style.
 LETTERS = {
     "upper": string.ascii_uppercase,
     "lower": string.ascii_lowercase,
     "number": string.digits[1:],
 }
-"""The marks of options by style."""
 
 # A mark in a solved example: "Options: (A) yes; (B) no."
 _MARK = re.compile(r"\(([A-Z])\)")
@@ -47,11 +45,7 @@ _NEXT_TURN = "\nUser:"
 
 
 def marks_of(style: str, count: int) -> str:
-    """The marks of ``count`` options, one character each.
-
-    Raises:
-        IndexError: if there are more options than marks: 26 letters, 9 numbers.
-    """
+    """The marks of ``count`` options, one character each; IndexError if they do not suffice."""
     letters = LETTERS["upper" if style == "random" else style]
     if count > len(letters):
         raise IndexError(f"{count} options are too many for {style} marks: at most {len(letters)}")

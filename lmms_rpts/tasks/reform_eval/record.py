@@ -15,14 +15,17 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.reform_eval.benchmark import (
+    History,
+    Kind,
+    Mark,
     MaxTokens,
+    Method,
     Order,
     Reduction,
     ReformSettings,
     WordingChoice,
 )
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.sets import History, Kind, Mark, Method
 
 
 class ReformGrade(Model):

@@ -14,14 +14,14 @@ from loguru import logger
 from lmms_rpts.runs.metrics import Metric, Metrics, by_name
 from lmms_rpts.tasks.aggregation import Mean, Value, document_metrics, mean, read_records
 from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
-from lmms_rpts.tasks.reform_eval.captions import (
+from lmms_rpts.tasks.reform_eval.published import (
     METEOR,
     JavaError,
+    instability,
     meteor_score,
     raw_scores,
     tokenised_scores,
 )
-from lmms_rpts.tasks.reform_eval.published import instability
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 
 
@@ -97,12 +97,29 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
     return _scores(rows, ReformSettings.load().java).get(name, math.nan)
 
 
+# The headings of the metrics of a whole set of captions.
 _OF_SET = {
     "cider": "CIDEr",
     "bleu_4": "BLEU-4",
     **dict.fromkeys(("cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor"), ""),
 }
-"""The headings of the metrics of a whole set of captions."""
+
+# All metrics; those without a function are defined only for a set of answers.
+# The metrics of the duplicates of a sample, and of the rounds of a dialogue: heading and meaning.
+DUPLICATES: Mapping[str, tuple[str, str]] = {
+    "instability_norm": ("norm.", "instability divided by its maximum"),
+    "agreement": ("agreement", "mean share of the most frequent answer"),
+    "consistent_rate": ("same", "share of samples whose duplicates all choose the same option"),
+    "accuracy_all": ("all right", "share of samples whose duplicates all choose the right option"),
+    "majority_accuracy": ("majority", "accuracy of the most frequent answer"),
+    "accuracy_worst_prompt": ("worst", "accuracy of the worst duplicate number"),
+    "accuracy_best_prompt": ("best", "accuracy of the best duplicate number"),
+    "position_p": ("place p", "p-value of a test for position bias"),
+}
+ROUNDS: Mapping[str, tuple[str, str]] = {
+    "round_slope": ("slope", "change of the accuracy from round to round"),
+    "round_correlation": ("correlation", "of round and accuracy"),
+}
 
 METRICS = by_name(
     Metric(
@@ -141,17 +158,20 @@ METRICS = by_name(
         Metric(name, aggregation=partial(of_set, name), head=head, interval=False)
         for name, head in _OF_SET.items()
     ),
+    *(
+        Metric(name, head=head, words=words, listed=False, interval=name in ROUNDS)
+        for name, (head, words) in {**DUPLICATES, **ROUNDS}.items()
+    ),
 )
-"""All metrics; those without a function are defined only for a set of answers."""
 
 _CHOICE = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
+# The metrics by the form of answers.
 _NAMES: Mapping[str, Sequence[str]] = {
     "choice": _CHOICE,
     "online": _CHOICE,
     "open": ("accuracy", "accuracy_strict", "instability"),
     "caption": ("rouge_l", *_OF_SET),
 }
-"""The metrics by the form of answers."""
 
 
 def metrics_of(form: str) -> Metrics:

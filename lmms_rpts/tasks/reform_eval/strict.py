@@ -18,13 +18,7 @@ _NOTHING = Choice(None, UNIDENTIFIED)
 def chosen_option(
     prediction: str, options: Sequence[str], marks: Sequence[str]
 ) -> tuple[int | None, str]:
-    """The index of the option that a response chooses, None if it is unclear; and the rule.
-
-    Args:
-        prediction: the response; any text. Thinking is dropped.
-        options: the texts of the options, as shown.
-        marks: one mark for each option, without brackets: letters or numbers.
-    """
+    """The index of the option that a response chooses, None if it is unclear; and the rule."""
     found = read_choice(prediction, read_options(options, marks)) if options else _NOTHING
     if found.marks is None or len(found.marks) > 1:
         return None, found.rule

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any
 
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.sheet import Sheet
-from lmms_rpts.runs.rounds import NONE, Figure, figure_text, over_rounds
+from lmms_rpts.runs.rounds import NONE, Figure, over_rounds
 from lmms_rpts.stats.instability import (
     BY_SAMPLE,
     BY_WORDING,
@@ -41,27 +42,31 @@ from lmms_rpts.tasks.grade_types import (
     ShownQuestion,
 )
 from lmms_rpts.tasks.graded import by_field, summarize_grades
-from lmms_rpts.tasks.reform_eval.captions import raw_scores
+from lmms_rpts.tasks.reform_eval.benchmark import (
+    DIMENSIONS,
+    METHODS,
+    TASKS,
+    Method,
+    data_sets,
+    groups,
+)
+from lmms_rpts.tasks.reform_eval.published import raw_scores
 from lmms_rpts.tasks.reform_eval.record import ReformGrade, ReformInstance, ReformRecord
-from lmms_rpts.tasks.reform_eval.results import METRICS, answers_of, instability_over
-from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, METHODS, TASKS, Method, data_sets, groups
-from lmms_rpts.tasks.sheets import end_of, share_text, subject_names
+from lmms_rpts.tasks.reform_eval.results import (
+    DUPLICATES,
+    METRICS,
+    ROUNDS,
+    answers_of,
+    instability_over,
+)
+from lmms_rpts.tasks.sheets import end_of, metric_column, subject_names
 
+# Number of bootstrap resamples over samples, for each set and model.
 RESAMPLES = 2_000
-"""Number of bootstrap resamples over samples, for each set and model."""
 
 _WORDING = tuple(
     name for name in (*BY_SAMPLE, *BY_WORDING) if name not in ("accuracy", "instability")
 )
-_SHOWN = {
-    "instability_norm": "norm.",
-    "agreement": "agreement",
-    "consistent_rate": "same",
-    "accuracy_all": "all right",
-    "majority_accuracy": "majority",
-    "accuracy_worst_prompt": "worst",
-    "accuracy_best_prompt": "best",
-}
 
 
 def _dimension(record: ReformRecord) -> Iterable[str | None]:
@@ -312,29 +317,31 @@ def _averages(models: Sequence[Figures]) -> Mapping[tuple[str, str], Mapping[str
 
 
 def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
-    worded = [
-        [
-            *subject_names(each),
-            str(each.counts["duplicates"]),
-            *(share_text(name)(each) for name in (*_SHOWN, "position_p")),
-        ]
-        for each in models
-        if each.metrics["agreement"].value is not None
-    ]
+    worded = [each for each in models if each.metrics["agreement"].value is not None]
     if worded:
-        heads = ["task", "model", "N", *_SHOWN.values(), "place p"]
-        yield Sheet("The N duplicates of a sample, by strict rules", heads, 2, [worded])
-    trends = ("slope", "correlation")
-    rounds = [
-        [*subject_names(each), *(figure_text(each.metrics[f"round_{name}"]) for name in trends)]
-        for each in models
-        if each.metrics["round_slope"].value is not None
-    ]
-    if rounds:
-        yield Sheet(
-            "Accuracy over the rounds of dialogues", ["task", "model", *trends], 2, [rounds]
-        )
+        numbers = [str(each.counts["duplicates"]) for each in worded]
+        title = "The N duplicates of a sample, by strict rules"
+        yield _sheet(title, worded, DUPLICATES, {"N": numbers})
+    talked = [each for each in models if each.metrics["round_slope"].value is not None]
+    if talked:
+        yield _sheet("Accuracy over the rounds of dialogues", talked, ROUNDS)
     yield from dimension_sheets(models)
+
+
+def _sheet(
+    title: str,
+    models: Sequence[Figures],
+    metrics: Iterable[str],
+    first: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Sheet:
+    """A table of metrics; ``first``: the texts of its first columns."""
+    columns = [metric_column(GRADING, each) for each in metrics]
+    rows = [
+        [*subject_names(each), *more, *(column.text(each) for column in columns)]
+        for each, *more in zip(models, *first.values(), strict=True)
+    ]
+    heads = ["task", "model", *first, *(column.head for column in columns)]
+    return Sheet(title, heads, 2, [rows])
 
 
 # --- samples and answers for reports -------------------------------------------------------------
@@ -417,6 +424,7 @@ def _scale(record: ReformRecord) -> str:
     return "ROUGE-L" if record.instance.kind == "caption" else ""
 
 
+# How a report shows samples and answers.
 DISPLAY = Display(
     question=_question,
     answer=_answer,
@@ -425,7 +433,6 @@ DISPLAY = Display(
     by=(),  # the sheets have a table by dimension
     filters=("dimension",),
 )
-"""How a report shows samples and answers."""
 
 
 GRADING = Grading(
@@ -453,13 +460,6 @@ GRADING = Grading(
     more=_more,
     columns=("score", "accuracy_strict", "format_hit_rate", "instability", "cider", "bleu_4"),
     explained={
-        "norm.": "divided by its maximum",
-        "agreement": "mean share of the most frequent answer",
-        "same, all right": "share of samples whose duplicates all choose the same, or the right "
-        "option",
-        "majority": "accuracy of the most frequent answer",
-        "worst, best": "accuracy of the worst and the best duplicate number",
-        "place p": "p-value of a test for position bias",
         "Dimensions": "mean over their sets; captions: CIDEr x 100; (k of n): over k of the n "
         "sets; online: dialogues with the model's own answers",
         "average": "mean over dimensions",

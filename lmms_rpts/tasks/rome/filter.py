@@ -7,15 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from lmms_rpts.filters.documents import (
-    ANYTHING,
-    LANGUAGE,
-    NAMES,
-    OPTIONAL_TEXT,
-    TEXT,
-    FieldCheck,
-    as_text,
-)
+from lmms_rpts.base.schema import Model, Several, Text
+from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.grading import (
     Answers,
     Given,
@@ -29,18 +22,30 @@ from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.thinking import ask_about_thinking, unasked_metrics
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
 from lmms_rpts.judging.parsers import parse_grade
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
 from lmms_rpts.tasks.rome.matchers import match
-from lmms_rpts.tasks.rome.record import (
-    OF_THE_IMAGE,
-    RomeGrades,
-    RomeGrading,
-    RomeInstance,
-    RomeRecord,
-)
+from lmms_rpts.tasks.rome.record import RomeGrades, RomeGrading, RomeInstance, RomeRecord
 from lmms_rpts.tasks.rome.strict import grade_strictly
+
+
+class RomeDocument(Model):
+    """The fields of a question; those of its image may be left out."""
+
+    id: Any
+    task: Text
+    language: Language
+    question: Text
+    reference: Text
+    evaluator: Text
+    evaluator_kwargs: Text
+    img_path: Several[Text]
+    question_type: Text | None = None
+    image_type: Text | None = None
+    image_subtype: Text | None = None
+    reasoning_type: Text | None = None
 
 
 class RomeAnswerFilter(GradingFilter):
@@ -54,14 +59,7 @@ class RomeAnswerFilter(GradingFilter):
     """
 
     DATA = "ROME"
-    FIELDS: Mapping[str, FieldCheck] = {
-        "id": ANYTHING,
-        **dict.fromkeys(("task", "language", "question", "reference", "evaluator"), TEXT),
-        "evaluator_kwargs": TEXT,
-        "language": LANGUAGE,
-        "img_path": NAMES,
-    }
-    OPTIONAL: Mapping[str, FieldCheck] = dict.fromkeys(OF_THE_IMAGE, OPTIONAL_TEXT)
+    DOCUMENT = RomeDocument
     ORDER = "use rome_answer alone"
     RECORD = RomeRecord
     NAMES: Mapping[str, str] = {"images": "img_path", "subtask": "task"}

@@ -36,9 +36,6 @@ from lmms_rpts.tasks.rome.strict import whole_answer
 from lmms_rpts.tasks.sheets import end_of
 from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, THINKING_METRICS, thinking_grades
 
-OF_THE_IMAGE = ("question_type", "image_type", "image_subtype", "reasoning_type")
-"""Fields of a question that the data may leave out."""
-
 
 def _canonical(value: object) -> str:
     """An object as JSON text with sorted keys: the same for equal objects, and hashable."""

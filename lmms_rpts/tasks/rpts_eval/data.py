@@ -14,17 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
+from lmms_rpts.base.schema import Several, Text
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.filters.documents import (
-    REASONING_FIELDS,
-    RELATION,
-    STANCE,
-    TEXTS,
-    FieldCheck,
-    field_faults,
-    gold_faults,
-    is_texts,
-)
+from lmms_rpts.filters.documents import ReasoningDocument, Stance, field_faults, gold_faults
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.data import (
     Check,
@@ -56,13 +48,21 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
 
 _SET = "to a folder with texts_en.json, texts_zh.json and images/"
 _DATA = HubData(RptsSettings, HUB_DATASET, _SET)
-_FIELDS: dict[str, FieldCheck] = {
-    "id": (lambda value: isinstance(value, int | str), "a number or a text"),
-    "ability": TEXTS,
-    **{name: check for name, check in REASONING_FIELDS.items() if name != "language"},
-    "answer": STANCE,
-}
-_COLUMNS = (*_FIELDS, "language", "relation")
+
+
+class _Instance(ReasoningDocument):
+    """An instance in the publishers' files, whose names give the language."""
+
+    id: Any
+    ability: Several[Text]
+    answer: Stance
+    language: Any = None
+
+
+_COLUMNS = (
+    *("id", "ability", "statement", "context", "reasoning", "textual_clue", "visual_clue"),
+    *("answer", "language", "relation"),
+)
 
 
 def _texts(language: str) -> str:
@@ -120,7 +120,7 @@ def _faults(texts: Path, images: Path, stamp: tuple[int, int]) -> list[str]:
     named = [
         (_name(record, at), record["visual_clue"])
         for at, record in enumerate(records)
-        if is_texts(record.get("visual_clue"))
+        if not any(fault.startswith("visual_clue") for fault in field_faults(record, _Instance))
     ]
     return [*_field_faults(records), *named_faults(named, images, images.parent)]
 
@@ -129,8 +129,7 @@ def _field_faults(records: list[dict[str, Any]]) -> Iterator[str]:
     seen: set[str] = set()
     for at, record in enumerate(records):
         name = _name(record, at)
-        faults = list(field_faults(record, _FIELDS, {"relation": RELATION}))
-        for fault in faults or gold_faults(record):
+        for fault in field_faults(record, _Instance) or gold_faults(record):
             yield f"{name}: {fault}"
         if "id" in record and str(record["id"]) in seen:
             yield f"{name}: the id occurs more than once"
