@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts import analysis
+from tests.support.lmms import run
 
 ROOT = Path(__file__).parents[1] / "lmms_rpts"
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -162,8 +163,7 @@ def test_names_that_are_imported_late_are_listed() -> None:
         "    missing = [each for each in found.__all__ if each not in dir(found)]\n"
         "    print(missing, [each for each in found.__all__ if each not in text])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[] []\n" * 3
+    assert run([sys.executable, "-c", code], importing=True).stdout == "[] []\n" * 3
 
 
 def test_functions_stay_small() -> None:

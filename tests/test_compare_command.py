@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
+from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.instances import make_doc
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, scoring_with, write_run
@@ -181,3 +184,31 @@ def test_graded_runs_are_compared(command: Command, tmp_path: Path, pair: Any) -
     lacking = command(one, tmp_path / "rome", "--benchmark", "rpts").output
     assert f"no benchmark in common: {one} has rpts, rome, {tmp_path / 'rome'} has rome" in lacking
     assert "no task x in common" in command(one, two, "--benchmark", "rome", "--task", "x").output
+
+
+def test_several_parts_are_compared_with_the_first(command: Command, tmp_path: Path) -> None:
+    """Nine of ten right, one, nine; the p-values of both comparisons are adjusted together."""
+    right, wrong = make_cmmath_record("correct"), make_cmmath_record("incorrect")
+    tasks = {
+        "cmmath": [right] * 9 + [wrong],
+        "cmmath_text": [right] + [wrong] * 9,
+        "cmmath_caption": [wrong] + [right] * 9,
+    }
+    write_cmmath_run(tmp_path / "run", tasks)
+    by = "task=cmmath,cmmath_text,cmmath_caption"
+    files = [tmp_path / f"out.{suffix}" for suffix in ("json", "csv")]
+    done = command(tmp_path / "run", "--by", by, "-o", files[0], "-o", files[1])
+    assert done.exit_code == 0, done.output
+    assert "B: cmmath_text (10 shared instances, 0 only in A" in done.output
+    rows = [line.split() for line in done.output.splitlines() if " accuracy " in line]
+    # Two-sided permutation of eight equal differences: 2/2**8; of one to each side: 1.
+    assert [(row[0], row[2], row[3], row[-3], row[-2]) for row in rows] == [
+        ("cmmath_text", "0.900", "0.100", "0.0078", "0.0156"),
+        ("cmmath_caption", "0.900", "0.900", "1.0000", "1.0000"),
+    ]
+    assert "coverage" not in done.output.split("\n\n")[1]
+    whole = json.loads(files[0].read_text())
+    assert [each["label_b"] for each in whole["comparisons"]] == [row[0] for row in rows]
+    assert {*pd.read_csv(files[1])["run_b"]} == {"cmmath_text", "cmmath_caption"}
+    for odd in ("task=cmmath,cmmath", "task=cmmath,x", "task"):
+        assert "does not give two parts" in command(tmp_path / "run", "--by", odd).output

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
+from lmms_rpts.filters.documents import Document, DocumentImages
+from lmms_rpts.filters.score import ask_about_step
+from lmms_rpts.judging.images import encode_image
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.reasoning import Clue, ReasoningChain, Step, plan_steps
 from lmms_rpts.runs.validity import ValidatedSet, read_validity_file
-from tests.support.judge_server import Answer, JudgeServer, ServerReply, constant
+from lmms_rpts.validation.own_steps import drawn_set
+from lmms_rpts.validation.run import questions_of
+from tests.support.judge_server import (
+    Answer,
+    Body,
+    JudgeServer,
+    SentImage,
+    ServerReply,
+    constant,
+    images_of,
+    sent_image,
+    text_of,
+)
 from tests.support.labelled_rows import knowing, make_row, make_rows, share_of, write_rows
 from tests.support.tables import table
 
@@ -352,24 +372,369 @@ def test_the_list_names_every_set_and_what_was_found(command: Command, data: Pat
     assert "Found" not in command("--list").output
 
 
-def test_sets_with_pictures_are_blind(command: Command, tmp_path: Path) -> None:
-    rows = [
-        {
-            "image": [f"{at}.png"],
-            "question": f"What is in picture {at}?",
-            "answer": "A",
-            "response": {"steps": ["It is a cup.", "So A."], "process_correctness": [1, -1]},
-            "policy_model": "m",
-            "data_source": "S",
-        }
-        for at in range(5)
+# --- images
+
+DRAWN = {
+    (chain.images[0], chain.steps[at]): chain.labels[at] is not False
+    for chain in drawn_set().chains
+    for at in chain.asked
+}
+"""Whether each labelled step about a drawing is sound."""
+
+
+def asked_step(body: Body) -> str:
+    """The step that the judge is asked about, whatever the kind of the request."""
+    return re.findall(r"<<<\s*(.*?)\s*>>>", text_of(body), re.DOTALL)[-1]
+
+
+def seeing(truth: Callable[[SentImage, str], bool]) -> Answer:
+    """A judge that decodes the image. Without one it guesses: a number from the step's text."""
+
+    def answer(body: Body) -> str:
+        images, step = images_of(body), asked_step(body)
+        score = float(truth(images[0], step)) if images else share_of(step)
+        return f"Score: {score:.2f}"
+
+    return answer
+
+
+def drawing(image: SentImage) -> str:
+    """The name of the drawing with the nearest mean colour among those of its size."""
+    known = [
+        (sum(abs(a - b) for a, b in zip(each.colour, image.colour, strict=True)), name)
+        for name, each in sent_drawings().items()
+        if each.size == image.size
     ]
-    out = tmp_path / "v.json"
-    path = write_rows(tmp_path / "test.json", rows)
-    done = command("--judge", "lexical", "--data", path, "-o", out)
+    return min(known)[1]
+
+
+@functools.cache
+def sent_drawings() -> dict[str, SentImage]:
+    files = {chain.files[0].name: chain.files[0] for chain in drawn_set().chains}
+    return {
+        name: sent_image(name, encode_image(Image.open(file))[0]) for name, file in files.items()
+    }
+
+
+SHOWN = ("shown", "hidden")
+MISREAD = "15% of the pupils ride a bike."
+
+
+def by_drawing(image: SentImage, step: str) -> bool:
+    return DRAWN[drawing(image), step] and step != MISREAD
+
+
+def test_drawings_show_what_seeing_is_worth(
+    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+) -> None:
+    server = served(seeing(by_drawing))
+    tokens = [
+        int(re.findall(r"([\d,]+) input tokens", command(*each).output)[0].replace(",", ""))
+        for each in (("--images", way, "--judge", "openai:m", "--dry-run") for way in SHOWN)
+    ]
+    assert tokens[0] > 1.5 * tokens[1], "images cost tokens"
+    assert server.calls == 0
+    outputs = [tmp_path / f"v.{kind}" for kind in ("json", "html", "csv", "md")]
+    chosen = [part for path in outputs for part in ("-o", path)]
+    done = command("--judge", "openai:m", "--images", "both", *chosen)
     assert done.exit_code == 0, done.output
-    assert figures(out).blind
-    assert "without their images" in done.output
-    # All chains have an error: metrics that need one without an error have no value.
-    got = values(figures(out))
-    assert (got["acc_ok"], got["f1_first"]) == (None, None)
+    seen, blind = read_validity_file(outputs[0]).validity.sets
+    assert [(each.name, each.blind, each.seen) for each in (seen, blind)] == [
+        ("drawings", False, 20),
+        ("drawings", True, 0),
+    ]
+    first, second = values(seen)["auc"], values(blind)["auc"]
+    assert first == pytest.approx(1 - 0.5 / 48)  # one of 48 sound steps ties with the wrong ones
+    assert second is not None
+    assert 0.3 < second < 0.7
+    gain = seen.gain["auc"]
+    assert gain.value == pytest.approx(first - second)
+    assert gain.low is not None
+    assert gain.high is not None
+    assert 0.1 < gain.low < gain.value < gain.high
+    assert not blind.gain
+    assert sum(bool(images_of(body)) for body in server.requests) == seen.n_steps == 63
+    assert server.calls == 2 * seen.n_steps
+    # The baseline by word overlap sees no images: it is the same in both.
+    assert seen.baselines["lexical"] == blind.baselines["lexical"]
+    for shown in (done.output, outputs[3].read_text()):
+        assert "the same judge with and without the images" in shown
+        assert f"AUC differs by {gain.value:+.3f}: seeing helps" in shown
+    assert "With and without the images" in outputs[1].read_text()
+    assert f"drawings,auc,{gain.value}," in outputs[2].read_text()
+    assert command("--compare", outputs[0], outputs[0]).output.count("AUC differs by +0.000") == 2
+
+
+def test_a_judge_that_ignores_the_images_gains_nothing(
+    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+) -> None:
+    served(lambda body: f"Score: {share_of(asked_step(body)):.2f}")
+    done = command("--judge", "openai:m", "--images", "both", "-o", tmp_path / "v.json")
+    assert done.exit_code == 0, done.output
+    assert "AUC differs by +0.000: no clear effect of seeing" in done.output
+
+
+RED, BLUE = "The picture is red.", "The picture is blue."
+VISUAL = {
+    "visualprocessbench": (
+        "test.jsonl",
+        "images",
+        lambda at, step, sound: {
+            "image": f"images/{at}.png",
+            "question": f"What colour is picture {at}?",
+            "response": {"steps": [step], "process_correctness": [1 if sound else -1]},
+        },
+    ),
+    "vlrmbench": (
+        "benchmark_data/step_correctness.jsonl",
+        "meta_data/Image",
+        lambda at, step, sound: {
+            "id": at,
+            "image": [f"{at}.png"],
+            "question": f"What colour is picture {at}?",
+            "reasoning_error": f"STEP1: {step}",
+            "task_gt": [int(not sound)],
+            "category": "step_correctness",
+        },
+    ),
+    "projudgebench": (
+        "test.jsonl",
+        "",
+        lambda at, step, sound: {
+            "question": f"What colour is picture {at}?",
+            "image_paths": {"image_1": f"{at}.png", "image_2": None},
+            "student_solution": step,
+            "process_evaluation": [[step, str(int(sound)), "", ""]],
+        },
+    ),
+    "mpbench": (
+        "step_correctness.json",
+        "image",
+        lambda at, step, sound: {
+            "question": f"What colour is picture {at}?",
+            "image": f"{at}.png",
+            "steps": [step],
+            "error_steps": [] if sound else [1],
+        },
+    ),
+    "mpbench_answers": (
+        "answer_aggregation.json",
+        "image",
+        lambda at, step, sound: {
+            "question": f"What colour is picture {at}?",
+            "image": f"{at}.png",
+            "solutions": [RED, BLUE],
+            "correct": [at % 2 == 0, at % 2 == 1],
+        },
+    ),
+    "mpbench_search": (
+        "reasoning_process_search.json",
+        "image",
+        lambda at, step, sound: {
+            "question": f"What colour is picture {at}?",
+            "image": f"{at}.png",
+            "steps": ["I look at the picture."],
+            "candidates": [RED, BLUE],
+            "correct": [at % 2 == 0, at % 2 == 1],
+        },
+    ),
+}
+"""File, folder of the images and a row, as the publishers of each set with images have them."""
+
+
+@table("name", *VISUAL)
+def test_images_are_found_where_the_publishers_put_them(
+    name: str, command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+) -> None:
+    file, folder, row = VISUAL[name]
+    data, pictures = tmp_path / file, tmp_path / folder
+    for place in (data.parent, pictures):
+        place.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for at in range(13):
+        colour, step = ("red", "blue")[at % 2], (RED, BLUE)[at // 2 % 2]
+        rows.append(row(at, step, colour in step))
+        if at < 12:  # the last one is missing
+            Image.new("RGB", (64, 48), colour).save(pictures / f"{at}.png")
+    data.write_text("\n".join(map(json.dumps, rows)))
+    server = served(
+        seeing(lambda image, step: ("red" in step) is (image.colour[0] > image.colour[2]))
+    )
+    out = tmp_path / "v.json"
+    listed = command("--list", "--data", data)
+    assert "images of 12 of 13 chains" in listed.output
+    done = command("--judge", "openai:m", "--data", data, "-o", out)
+    assert done.exit_code == 0, done.output
+    found = figures(out)
+    assert (found.layout, found.n_chains, found.seen, found.blind) == (name, 12, 12, False)
+    assert found.left_out == {"an image is missing": 1}
+    assert values(found)["auc"] == 1
+    steps = len(each) if (each := rows[0].get("correct")) else 1
+    shown = [each.name for body in server.requests for each in images_of(body)]
+    assert shown == ["Image 0:"] * 12 * steps
+    assert {each: of.value for each, of in found.own_metrics.items() if each == "best of N"} == (
+        {"best of N": 1} if steps == 2 else {}
+    )
+    for arguments in (["--images", "hidden"], ["--judge", "lexical"]):
+        done = command("--judge", "openai:m", "--data", data, *arguments, "-o", out)
+        assert done.exit_code == 0, done.output
+        found = figures(out)
+        assert (found.blind, found.seen, found.n_chains, found.left_out) == (True, 0, 13, {})
+        assert "without their images" in done.output
+    assert server.calls == (12 + 13) * steps
+
+
+def test_images_that_cannot_be_shown_are_an_error_only_if_they_were_asked_for(
+    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+) -> None:
+    server = served(constant("Score: 1"))
+    row = VISUAL["visualprocessbench"][2]
+    (tmp_path / "secret.png").write_bytes(b"no")
+    rows = [row(at, RED, at > 0) | {"image": "../secret.png"} for at in range(4)]
+    data = write_rows(tmp_path / "data" / "test.json", rows)
+    for judge, images, said in (
+        ("openai:m", "shown", "no image of its questions was found"),
+        ("openai:m", "both", "no image of its questions was found"),
+        ("lexical", "shown", "has no vision"),
+    ):
+        done = command("--judge", judge, "--images", images, "--data", data)
+        assert done.exit_code == 1, done.output
+        assert said in done.output
+    assert server.calls == 0
+    out = tmp_path / "v.json"
+    assert command("--judge", "openai:m", "--data", data, "-o", out).exit_code == 0
+    found = figures(out)
+    assert found.blind
+    # All labelled solutions but one are sound: metrics that need others have no value.
+    plain = write_rows(tmp_path / "plain.json", make_rows(4))
+    done = command("--judge", "openai:m", "--images", "both", "--data", plain)
+    assert (done.exit_code, "have no images" in done.output) == (1, True)
+
+
+@table("language", "en", "zh")
+def test_a_request_is_the_one_of_a_run(language: str) -> None:
+    """Keys are equal: messages, images with their names, what is cached."""
+    prompts, compared = Prompts(), 0
+    chains = [chain for chain in drawn_set().chains if chain.language == language]
+    for question in questions_of(chains, "given", prompts, 1536):
+        chain = chains[question.chain]
+        premises = chain.premises[question.step] if chain.premises else ()
+        clues = [Clue("image", 0), *(Clue("conclusion", chain.steps.index(p)) for p in premises)]
+        steps = [Step((Clue("image", 0),), text) for text in chain.steps]
+        steps[question.step] = replace(steps[question.step], premises=tuple(clues))
+        doc = Document(
+            language=language,
+            context=chain.context,
+            textual_clue=[],
+            visual_clue=list(chain.images),
+            reasoning=[],
+        )
+        doc.images = DocumentImages(lambda own=chain: [Image.open(own.files[0])], 1536, language)
+        queries = plan_steps(ReasoningChain(tuple(steps), language), doc, "image")
+        request = next(ask_about_step(queries[question.step], doc, prompts))
+        assert question.request.key == request.key
+        compared += 1
+    assert compared > 8
+
+
+# --- graders of answers
+
+SEVEN, WORDS = "1+6等于几？ $$\\underline{}$$", "说明理由"
+LABELLED = [
+    *[(f"{at}. {SEVEN}", "7", "答案是7", "Yes") for at in range(12)],
+    *[(f"{at}. {SEVEN}", "7", "答案是8", "No") for at in range(10)],
+    *[(f"{at}. {SEVEN}", "7", "答案是8", "Yes") for at in range(10, 14)],  # wrong labels
+    *[(f"{at}. {WORDS}", "两点之间线段最短", "直线最短", "Yes") for at in range(6)],  # undecided
+]
+
+
+def write_answers(path: Path, *names: str) -> Path:
+    names = names or ("question", "reference", "response", "label")
+    return write_rows(path, [dict(zip(names, row, strict=True)) for row in LABELLED])
+
+
+def grading(body: Body) -> ServerReply | str:
+    """A grader that accepts 7, all texts and one 8; it refuses one problem."""
+    asked = text_of(body)
+    if f"5. {WORDS}" in asked:
+        return ServerReply("not that one", status=400)
+    accepted = any(each in asked for each in ("答案是7", WORDS, "13. 1+6"))
+    return f"It says so.\n{'<Yes>' if accepted else '<No>'}"
+
+
+def test_graders_of_answers_are_compared_with_labels(
+    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+) -> None:
+    server = served(grading)
+    out, data = tmp_path / "a.json", write_answers(tmp_path / "own.json")
+    arguments = ["--answers", f"mine={data}", "--judge", "openai:m"]
+    assert "32 of 32 responses\nAbout 32 calls" in command(*arguments, "--dry-run").output
+    assert server.calls == 0
+    done = command(*arguments, "-o", out, "-o", tmp_path / "a.csv")
+    assert done.exit_code == 0, done.output
+    assert server.calls == 32
+    found = json.loads(out.read_text())
+    rows = {(row["grader"], row["answers"], row["metric"]): row for row in found["figures"]}
+    # Right accepted and rejected, wrong accepted and rejected, undecided; worked by hand.
+    for grader, hit, missed, alarm, passed, undecided in (
+        ("rules", 12, 4, 0, 10, 6),
+        ("judge", 18, 3, 0, 10, 1),
+        ("rules, then judge", 17, 4, 0, 10, 1),
+    ):
+        n = hit + missed + alarm + passed
+        expected = {
+            "agreement": (hit + passed) / n,
+            "sensitivity": hit / (hit + missed),
+            "specificity": passed / (alarm + passed),
+            "undecided": undecided / 32,
+        }
+        for name, value in expected.items():
+            row = rows[grader, "all", name]
+            assert row["value"] == pytest.approx(value), (grader, name)
+            assert row["low"] <= value <= row["high"], (grader, name)
+    assert rows["rules", "all", "kappa"]["value"] == pytest.approx(0.69767, abs=1e-5)
+    assert {(row["answers"], row["right"], row["wrong"]) for row in found["figures"]} == {
+        ("all", 22, 10),
+        ("number", 16, 10),
+        ("statement", 6, 0),
+    }
+    assert rows["rules", "statement", "undecided"]["value"] == 1
+    assert rows["rules", "statement", "agreement"]["value"] is None
+    assert rows["judge", "number", "sensitivity"]["value"] == pytest.approx(13 / 16)
+    failed = [each for each in found["answers"] if each["judge"] is None]
+    assert [(each["rules"], each["right"]) for each in failed] == [(None, True)]
+    assert "not that one" in failed[0]["reply"]
+    assert "rules, then judge openai:m" in done.output
+    header, *lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert header == "grader,answers,right,wrong,metric,value,low,high"
+    assert len(lines) == len(found["figures"]) == 3 * 3 * 5
+
+
+def test_fields_with_other_names_are_renamed(command: Command, tmp_path: Path) -> None:
+    data = write_answers(tmp_path / "own.json", "ask", "gold", "said", "ok")
+    options = ["question=ask", "reference=gold", "response=said", "label=ok"]
+    renamed = [part for each in options for part in ("--field", each)]
+    assert command("--answers", data).exit_code == 2
+    done = command("--answers", data, *renamed)
+    assert done.exit_code == 0, done.output
+    assert "Graded by rules alone" in done.output
+    assert command("--answers", data, "--field", "question").exit_code == 1
+
+
+@table(
+    "arguments, status, said",
+    (["--answers", "{answers}", "--images", "both"], 1, "--answers cannot be combined with"),
+    (["--answers", "{answers}", "--data", "{steps}"], 1, "--answers cannot be combined with"),
+    (["--answers", "{steps}"], 2, "has the layout processbench: use --data"),
+    (["--data", "{answers}"], 2, "has the layout answers: use --answers"),
+    (["--answers", "{answers}", "--judge", "lexical"], 1, "'lexical' cannot grade answers"),
+    (["--answers", "{answers}", "-o", "v.html"], 1, "use a file name that ends in"),
+    (["--answers", "{answers}", "-o", "{answers}"], 1, "one of the input files"),
+)
+def test_answers_are_no_steps(
+    arguments: list[str], status: int, said: str, command: Command, data: Path, tmp_path: Path
+) -> None:
+    files = {"answers": write_answers(tmp_path / "own.json"), "steps": data}
+    done = command(*(each.format(**files) for each in arguments))
+    assert done.exit_code == status, done.output
+    assert said in done.output

@@ -16,7 +16,7 @@ from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, cluster
 from lmms_rpts.reasoning.localisation import Modality
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
-from lmms_rpts.stats.intervals import Estimate, numbered
+from lmms_rpts.stats.intervals import Estimate, Indices, numbered
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
@@ -27,6 +27,43 @@ EVERY = "all"
 BY_RULE = "scored by a rule, not by a judge"
 UNRATED = "not rated"
 DIFFERS = "different conclusion"
+EXPLAINED = (
+    "MAE: mean absolute difference. Spearman: rank correlation. kappa: Cohen's kappa with "
+    "quadratic weights (Cohen 1968), scores rounded to one decimal (11 levels, 0.0 to 1.0)."
+)
+INTERVALS = "In brackets: 95% bootstrap intervals over documents."
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Tables of measures, with sentences before and after them.
+
+    ``tables``: rows by title; a cell is a text, a number, an `Estimate` or None.
+    """
+
+    lines: tuple[str, ...]
+    tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    notes: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """The rows of all tables; an estimate M has the columns ``M``, ``M_low``, ``M_high``."""
+        import pandas as pd
+
+        rows = [
+            _columns({"table": title, **row}) for title, rows in self.tables.items() for row in rows
+        ]
+        frame: pd.DataFrame = pd.DataFrame(rows)
+        return frame if len(self.tables) > 1 else frame.drop(columns="table")
+
+
+def _columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row in which each estimate has three columns."""
+    cells: dict[str, Any] = {}
+    for name, cell in row.items():
+        cells[name] = cell
+        if isinstance(cell, Estimate):
+            cells |= {name: cell.value, f"{name}_low": cell.low, f"{name}_high": cell.high}
+    return {name: math.nan if cell is None else cell for name, cell in cells.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +127,17 @@ class Agreement:
 
     def frame(self) -> pd.DataFrame:
         """One row per group: its counts, and each statistic with ``_low`` and ``_high``."""
-        import pandas as pd
+        return Measured((), {"": self.rows}, ()).frame()
 
-        rows = []
-        for group in self.groups:
-            counts = {"steps": group.steps, "responses": group.responses, "documents": group.mae.n}
-            row: dict[str, Any] = {"group": group.group, **counts}
-            for name in STATISTICS:
-                found: Estimate = getattr(group, name)
-                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-            rows.append({key: math.nan if each is None else each for key, each in row.items()})
-        frame: pd.DataFrame = pd.DataFrame(rows)
-        return frame
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per group: its counts and statistics."""
+        return [
+            {"group": each.group, "steps": each.steps, "responses": each.responses}
+            | {"documents": each.mae.n}
+            | {name: getattr(each, name) for name in STATISTICS}
+            for each in self.groups
+        ]
 
 
 def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES) -> Agreement:
@@ -114,27 +150,95 @@ def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES
     Raises:
         RunError: no rated step has a score of the judge.
     """
-    responses = {(*each.instance.key, each.repeat): each for each in run.responses}
-    rest = sum(len(each.steps) for each in run.responses) - len(ratings.steps)
-    left, pairs = Counter({UNRATED: rest}), []
-    for rated in ratings.steps:
-        response = responses[rated.task, rated.doc_id, rated.repeat]
-        score = response.steps[rated.step].score
-        if (reason := _unfit(response.steps[rated.step], "the judge")) or score is None:
-            left[reason] += 1
-        else:
-            pairs.append(_pair(response, rated.step, score, rated.score, None))
-    if not pairs:
-        raise RunError(f"{ratings.source}: nothing to compare with {run.label}: {_reasons(left)}")
+    return agreement_of_several([run], ratings, resamples)[0]
+
+
+def agreement_of_several(
+    runs: Sequence[Run], ratings: Ratings, resamples: int = RESAMPLES
+) -> list[Agreement]:
+    """Compare several judges of the same responses with the same humans, as with one.
+
+    All are compared on the same steps: those with human ratings that each judge scored. The
+    ratings must have been read for the first run; steps of the others are matched as in
+    ``agreement_of_judges``.
+
+    Raises:
+        RunError: no rated step has a score of all judges, or a run was passed twice.
+    """
+    _refuse_twice(runs)
+    first = _by_response(runs[0])
+    unrated = sum(len(each.steps) for each in runs[0].responses) - len(ratings.steps)
+    left = [Counter({UNRATED: unrated}) for _ in runs]
+    found: list[dict[int, StepPair]] = [{} for _ in runs]
+    for run, own, reasons in zip(runs, found, left, strict=True):
+        responses = _by_response(run)
+        for number, rated in enumerate(ratings.steps):
+            at, key = rated.step or 0, (rated.task, rated.doc_id, rated.repeat)
+            response = responses.get(key)
+            if response is None or at >= len(response.steps):
+                reasons["not in this run"] += 1
+                continue
+            step = response.steps[at]
+            same = _same(step, first[key].steps[at])
+            reason = _unfit(step, "the judge") if same else DIFFERS
+            if reason or step.score is None:
+                reasons[reason] += 1
+            else:
+                own[number] = _pair(response, at, step.score, rated.score, None)
+    common = sorted(set.intersection(*({*own} for own in found)))
+    if not common:
+        named, why = ", ".join(run.label for run in runs), "; ".join(map(_reasons, left))
+        raise RunError(f"{ratings.source}: nothing to compare with {named}: {why}")
+    for own, reasons in zip(found, left, strict=True):
+        reasons["no score of another judge"] += len(own) - len(common)
     raters = count(len(ratings.raters), "rater")
     blank = f", {count(ratings.unrated, 'blank score')}" if ratings.unrated else ""
-    return Agreement(
-        names=("judge", "human"),
-        sources=(_described(run), f"{ratings.source} ({raters}{blank})"),
-        groups=_groups(pairs, resamples),
-        pairs=tuple(pairs),
-        left_out=+left,
-        reliability=reliability_of([each.ratings for each in ratings.steps]),
+    return [
+        Agreement(
+            names=("judge", "human"),
+            sources=(_described(run), f"{ratings.source} ({raters}{blank})"),
+            groups=_groups([own[number] for number in common], resamples),
+            pairs=tuple(own[number] for number in common),
+            left_out=+reasons,
+            reliability=reliability_of([each.ratings for each in ratings.steps]),
+        )
+        for run, own, reasons in zip(runs, found, left, strict=True)
+    ]
+
+
+def compare_judges(labels: Sequence[str], found: Sequence[Agreement]) -> Measured:
+    """One row per judge of ``agreement_of_several``.
+
+    ``mae_from_first``: how much larger its error is than that of the first judge.
+    """
+    pairs, rows = found[0].pairs, []
+    errors = [np.array([abs(each.score - each.other) for each in one.pairs]) for one in found]
+    for label, one, own in zip(labels, found, errors, strict=True):
+        group = one.groups[0]
+        # The bias of two sets of errors is the difference of their means.
+        (more,) = estimate_groups(
+            own, errors[0], _documents(pairs), [np.arange(len(pairs))], RESAMPLES
+        )
+        further = more["bias"] if own is not errors[0] else None
+        rows.append(
+            {"judge": label, "mae": group.mae, "mae_from_first": further}
+            | {"spearman": group.spearman, "kappa": group.kappa, "bias": group.bias}
+        )
+    steps, documents = f"{len(pairs):,} steps", f"{found[0].groups[0].mae.n:,} documents"
+    return Measured(
+        (*(one.sources[0] for one in found), f"human: {found[0].sources[1]}"),
+        {"": rows},
+        (
+            f"All judges are compared on the {steps} of {documents} that people rated and each of "
+            "them scored.",
+            *(
+                f"Steps left out for {label}: {_reasons(one.left_out)}."
+                for label, one in zip(labels, found, strict=True)
+                if one.left_out
+            ),
+            f"{EXPLAINED} bias: mean of judge minus human. MAE - first: of the judge and the first "
+            f"on the same steps. {INTERVALS}",
+        ),
     )
 
 
@@ -148,11 +252,10 @@ def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement
     Raises:
         RunError: nothing can be compared.
     """
-    if set(a.files) & set(b.files):
-        raise RunError(f"{a.files[0]} was passed twice: pass two runs of the same responses")
+    _refuse_twice([a, b])
     left: Counter[str] = Counter()
     pairs: list[StepPair] = []
-    others = {(*each.instance.key, each.repeat): each for each in b.responses}
+    others = _by_response(b)
     for response in a.responses:
         other = others.pop((*response.instance.key, response.repeat), None)
         if other is None:
@@ -164,7 +267,7 @@ def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement
         longer = len(other.steps) - len(response.steps)
         left[f"step only in the {'second' if longer > 0 else 'first'} run"] += abs(longer)
         for at, (one, two) in enumerate(zip(response.steps, other.steps, strict=False)):
-            same = one.conclusion.split() == two.conclusion.split()
+            same = _same(one, two)
             reason = _unfit(one, "the first judge") or _unfit(two, "the second judge")
             if not same or reason or one.score is None or two.score is None:
                 left[reason if same else DIFFERS] += 1
@@ -183,6 +286,21 @@ def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement
         pairs=tuple(pairs),
         left_out=+left,
     )
+
+
+def _refuse_twice(runs: Sequence[Run]) -> None:
+    files = Counter(file for run in runs for file in {*run.files})
+    for file in (file for file, times in files.items() if times > 1):
+        raise RunError(f"{file} was passed twice: pass two runs of the same responses")
+
+
+def _by_response(run: Run) -> dict[tuple[str, int, int], RptsRecord]:
+    return {(*each.instance.key, each.repeat): each for each in run.responses}
+
+
+def _same(one: JudgedStep, two: JudgedStep) -> bool:
+    """Whether two steps are equal; white space is ignored."""
+    return one.conclusion.split() == two.conclusion.split()
 
 
 def _unfit(step: JudgedStep, judge: str) -> str:
@@ -209,6 +327,10 @@ def _reply(step: JudgedStep) -> str | None:
     return " | ".join(f"{each.judge}: {each.text}" for each in last.opinions if each.text) or None
 
 
+def _documents(pairs: Sequence[StepPair]) -> Indices:
+    return numbered([cluster_of(pair.task, pair.id) for pair in pairs])
+
+
 def _groups(pairs: Sequence[StepPair], resamples: int) -> tuple[GroupAgreement, ...]:
     kinds = np.array([pair.modality for pair in pairs])
     members = {EVERY: np.arange(len(pairs))}
@@ -216,7 +338,7 @@ def _groups(pairs: Sequence[StepPair], resamples: int) -> tuple[GroupAgreement, 
     found = estimate_groups(
         np.array([pair.score for pair in pairs]),
         np.array([pair.other for pair in pairs]),
-        numbered([cluster_of(pair.task, pair.id) for pair in pairs]),
+        _documents(pairs),
         list(members.values()),
         resamples,
     )
@@ -239,6 +361,6 @@ def _described(run: Run) -> str:
     return f"{run.label}, judged by {'; '.join(dict.fromkeys(judges))}"
 
 
-def _reasons(left: Counter[str]) -> str:
+def _reasons(left: Mapping[str, int]) -> str:
     """Reasons why steps were left out, the most frequent first."""
-    return "; ".join(f"{reason}: {n}" for reason, n in (+left).most_common()) or "no steps"
+    return "; ".join(f"{reason}: {n}" for reason, n in (+Counter(left)).most_common()) or "no steps"

@@ -199,17 +199,57 @@ def compare_runs(
     )
 
 
-def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[R], RunOf[R]]:
-    """The parts of a run with two values of a breakdown, for ``compare_runs``.
+def adjust_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons, their p-values adjusted by Holm's method for the metrics of all of them."""
+    adjusted = iter(holm([metric.p for each in comparisons for metric in each.metrics]))
+    return [
+        replace(each, metrics=tuple(replace(one, p_holm=next(adjusted)) for one in each.metrics))
+        for each in comparisons
+    ]
+
+
+def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[R], ...]:
+    """The parts of a run with several values of a breakdown, for ``compare_runs``.
 
     Args:
         by: a breakdown that has two values in the run, such as ``language``; or a breakdown with
-            two of its values, such as ``task=cmmath,cmmath_en_cot``.
+            two or more of its values, such as ``task=cmmath,cmmath_en_cot``.
 
     Raises:
         RunError: with the values that there are.
     """
     name, _, chosen = by.partition("=")
+    found = _by_value(run, name, grading)
+    values = chosen.split(",") if chosen else list(found)
+    enough = len({*values}) == len(values) > 1 and (chosen or len(values) == 2)
+    if not enough or not {*values} <= {*found}:
+        raise RunError(
+            f"{run.label}: {by!r} does not give two parts; values of {name}: "
+            f"{listed(found) or 'none'}. Choose two of them: {name}=A,B"
+        )
+    return tuple(
+        replace(run, label=value, responses=tuple(found[value]), path=("", "")) for value in values
+    )
+
+
+def part_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> RunOf[R]:
+    """The part of a run with one value of a breakdown, such as ``relation=guided``.
+
+    Raises:
+        RunError: with the values that there are.
+    """
+    name, _, value = by.partition("=")
+    found = _by_value(run, name, grading)
+    if value not in found:
+        raise RunError(
+            f"{run.label}: {by!r} does not give a part; values of {name}: "
+            f"{listed(found) or 'none'}. Choose one of them: {name}=A"
+        )
+    return replace(run, responses=tuple(found[value]))
+
+
+def _by_value(run: RunOf[R], name: str, grading: Grading) -> dict[str, list[R]]:
+    """The responses with each value of a breakdown."""
     if name not in grading.breakdowns:
         raise RunError(f"Unknown field {name!r}; fields: {', '.join(grading.breakdowns)}")
     found: dict[str, list[R]] = {}
@@ -217,16 +257,7 @@ def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[
         for value in grading.breakdowns[name](record):
             if value is not None:
                 found.setdefault(value, []).append(record)
-    values = chosen.split(",") if chosen else list(found)
-    if len(values) != 2 or not {*values} <= {*found}:
-        raise RunError(
-            f"{run.label}: {by!r} does not give two parts; values of {name}: "
-            f"{listed(found) or 'none'}. Choose two of them: {name}=A,B"
-        )
-    first, second = (
-        replace(run, label=value, responses=tuple(found[value]), path=("", "")) for value in values
-    )
-    return first, second
+    return found
 
 
 def _keys(grading: Grading) -> list[Callable[[Any], Key]]:

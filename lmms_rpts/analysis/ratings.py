@@ -5,52 +5,39 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
-
-from pydantic import BeforeValidator, Field
+from typing import TYPE_CHECKING, NamedTuple
 
 from lmms_rpts.base.escaping import did_you_mean, shorten
-from lmms_rpts.base.rows import ReadError, read_objects
-from lmms_rpts.base.schema import FieldError, Model
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.runs.rating_file import REMEDY as PAGE_REMEDY
-from lmms_rpts.runs.rating_file import RatedItem, parse_rating_file
+from lmms_rpts.judging import JudgeConfigurationError, backends_of, find_judges, open_engine
+from lmms_rpts.judging.parsers import parse_relation, stated_reason
+from lmms_rpts.runs.rating_file import RatedItem, RatedRow, What, read_rating_file
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.rpts_eval.benchmark import RELATION
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-StepKey = tuple[str, int, int, int]
-"""A step of a run: task, doc_id, repeat, step."""
-
-_Number = Annotated[int, Field(ge=0, lt=2**63)]
-
-
-class RatedRow(Model):
-    """A row of a table of ratings; a blank score counts as not rated."""
-
-    task: str = ""
-    doc_id: _Number | None = None
-    id: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
-    repeat: _Number = 0
-    step: _Number
-    score: Annotated[float | None, Field(ge=0, le=1)] = None
-    rater: str = ""
-    conclusion: ClassVar[str] = ""  # a table is not checked for it
+StepKey = tuple[str, int, int, int | None]
+"""A step of a run: task, doc_id, repeat, step; None: the whole response."""
 
 
 @dataclass(frozen=True, slots=True)
-class RatedStep:
-    """A step with human scores: the raters' names ("" if the file has none) and their scores."""
+class Rated:
+    """A step with human scores, or, if ``step`` is None, a response as a whole.
+
+    ``ratings``: the scores by rater; the name is empty if the file has none.
+    """
 
     task: str
     doc_id: int
     repeat: int
-    step: int
+    step: int | None
     ratings: Mapping[str, float]
 
     @property
@@ -61,14 +48,15 @@ class RatedStep:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Human scores of a run's steps.
+    """Human scores of a run's steps, and of its responses as a whole.
 
     ``unrated``: number of rows with a blank score.
     """
 
     files: tuple[Path, ...]
-    steps: tuple[RatedStep, ...]
+    steps: tuple[Rated, ...]
     unrated: int
+    overall: tuple[Rated, ...] = ()
 
     @property
     def source(self) -> str:
@@ -78,7 +66,8 @@ class Ratings:
     @property
     def raters(self) -> tuple[str, ...]:
         """Their names, sorted."""
-        return tuple(sorted({name for each in self.steps for name in each.ratings}))
+        rated = (*self.steps, *self.overall)
+        return tuple(sorted({name for each in rated for name in each.ratings}))
 
     def frame(self) -> pd.DataFrame:
         """One row per rating: ``task``, ``doc_id``, ``repeat``, ``step``, ``rater``, ``score``."""
@@ -95,12 +84,10 @@ class Ratings:
 
 
 def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
-    """Read human scores of the steps of ``run`` from one file or several.
+    """Read human scores of the steps and responses of ``run`` from one file or several.
 
-    A file is one that the page of ``lmms-rpts rate`` saved, or a table in any format of ``rows``
-    with the columns ``doc_id`` or ``id``, ``step`` (from 0), ``human`` or ``score`` (0 to 1, blank:
-    not rated), ``task`` if the run has several, and optionally ``repeat`` (default 0) and
-    ``rater``. Other columns are ignored. A table without rater names counts as one rater.
+    ``rating_file.read_rating_file`` describes the files. A table without rater names counts as one
+    rater; it needs ``task`` if the run has several.
 
     Raises:
         RunError: with the file, the line and the problem; also if one rater scored a step twice.
@@ -111,55 +98,31 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
     if not paths:
         raise RunError("No rating file was passed")
     documents = run.documents()
-    steps: dict[StepKey, dict[str, float]] = {}
+    scores: dict[StepKey, dict[str, float]] = {}
     rated_at: dict[tuple[StepKey, str], str] = {}
     unrated = 0
     for path in paths:
-        try:
-            found = list(_read(path))
-        except ReadError as error:
-            raise RunError(str(error)) from None
+        found = [each for each in read_rating_file(path) if each.what != "relation"]
         rated_here = 0
-        for where, rated, rater in found:
-            key = _key(where, rated, run, documents)
-            if rated.score is None:
+        for each in found:
+            key = _key(each.where, each.source, run, documents)
+            if each.answer is None:
                 continue
             rated_here += 1
-            name = rater or ("" if len(paths) == 1 else str(path))
-            first = rated_at.setdefault((key, name), where)
-            if first != where:
+            name = each.rater or ("" if len(paths) == 1 else str(path))
+            first = rated_at.setdefault((key, name), each.where)
+            if first != each.where:
                 by = f" by {shorten(name)!r}" if name else ""
-                raise RunError(f"{where}: this step was already scored{by} in {first}")
-            steps.setdefault(key, {})[name] = rated.score
+                what = "response" if key[3] is None else "step"
+                raise RunError(f"{each.where}: this {what} was already scored{by} in {first}")
+            scores.setdefault(key, {})[name] = each.answer
         if not rated_here:
             raise RunError(f"{path}: no step is rated")
         unrated += len(found) - rated_here
-    rated_steps = tuple(RatedStep(*key, scores) for key, scores in steps.items())
-    return Ratings(tuple(paths), rated_steps, unrated)
-
-
-def _read(path: Path) -> Iterator[tuple[str, RatedRow | RatedItem, str]]:
-    """The place of each rating, the rating, and the rater; "" if the file does not name one."""
-    rows = list(read_objects(path))
-    if len(rows) == 1 and "format" in rows[0].fields:
-        try:
-            saved = parse_rating_file(rows[0].fields)
-        except FieldError as error:
-            raise RunError(f"{path} is not a rating file: {error}; {PAGE_REMEDY}") from None
-        for at, item in enumerate(saved.items):
-            yield f"{path}, items[{at}]", item, saved.rater.strip()
-        return
-    human = any("human" in row.fields for row in rows)
-    if not human and any({"judge", "reply"} <= {*row.fields} for row in rows):
-        raise RunError(
-            f"{path}: its scores are the judge's own, as written by lmms-rpts export: put human "
-            'scores into a column "human"'
-        )
-    for row in rows:
-        score = row.fields.get("human" if human else "score")
-        row = replace(row, fields={**row.fields, "score": score})
-        rated = row.parse(RatedRow, "docs/analysis.md shows the columns.")
-        yield row.where, rated, rated.rater
+    every = [Rated(*key, own) for key, own in scores.items()]
+    steps = tuple(each for each in every if each.step is not None)
+    overall = tuple(each for each in every if each.step is None)
+    return Ratings(tuple(paths), steps, unrated, overall)
 
 
 def _key(
@@ -187,6 +150,8 @@ def _key(
     if rated.repeat not in responses:
         raise RunError(f"{where}: {ours} no response {rated.repeat} to {document}")
     steps = responses[rated.repeat].steps
+    if rated.step is None:
+        return (task, doc_id, rated.repeat, None)
     if rated.step >= len(steps):
         raise RunError(
             f"{where}: {ours} no step {rated.step} in {document}: it has {len(steps)} steps, from 0"
@@ -209,20 +174,39 @@ LONGEST_TEXT = 20_000
 _BROKEN, _SOUND, _UNSCORED = "broken", "sound", "unscored"
 
 
+class Proposal(NamedTuple):
+    """A judge's proposal of a relation: the label, and the judge's reason."""
+
+    relation: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class RatingSample:
-    """Whole responses to rate, in an order that reveals nothing about their scores.
+    """What to rate, in an order that reveals nothing about scores.
 
-    ``too_long``: number of responses left out because a text is too long.
+    Attributes:
+        responses: whole responses; for relations one response per document, for its instance.
+        too_long: number of responses left out because a text is too long.
+        what: their steps; ``overall``: also each as a whole; ``relation``: only the relation of
+            images and texts.
+        proposals: the judge's proposals of relations, by document.
+        failures: why a document has no proposal, if they were requested.
     """
 
     responses: tuple[RptsRecord, ...]
     too_long: int
+    what: What = "step"
+    proposals: Mapping[tuple[str, int], Proposal] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
 
     @property
     def steps(self) -> int:
-        """Number of steps to rate."""
-        return sum(len(rated_steps(each)) for each in self.responses)
+        """Number of questions to raters."""
+        if self.what == "relation":
+            return len(self.responses)
+        steps = sum(len(rated_steps(each)) for each in self.responses)
+        return steps + (len(self.responses) if self.what == "overall" else 0)
 
 
 def rated_steps(response: RptsRecord) -> tuple[int, ...]:
@@ -230,7 +214,7 @@ def rated_steps(response: RptsRecord) -> tuple[int, ...]:
     return tuple(at for at, step in enumerate(response.steps) if step.questions)
 
 
-def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
+def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = False) -> RatingSample:
     """Sample whole responses until they have ``steps`` steps to rate, or none are left.
 
     Tasks and languages alternate, and within each, responses that the judge found broken and
@@ -259,7 +243,59 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
         taken.append(response)
         count += len(rated_steps(response))
     generator.shuffle(taken)
-    return RatingSample(tuple(taken), len(rated) - len(short))
+    what: What = "overall" if overall else "step"
+    return RatingSample(tuple(taken), len(rated) - len(short), what)
+
+
+def draw_documents(run: Run, most: int | None = None, seed: int = 0) -> RatingSample:
+    """Sample documents whose relation is to be labelled, all by default.
+
+    A document and its translation are one: the first task in the order of names has it.
+    """
+    firsts = {each.instance.cluster: each for each in reversed(run.responses)}
+    short = [each for each in firsts.values() if _longest_text(each) <= LONGEST_TEXT]
+    random.Random(seed).shuffle(short)
+    return RatingSample(tuple(short[:most]), len(firsts) - len(short), "relation")
+
+
+def with_proposals(sample: RatingSample, judge: str) -> RatingSample:
+    """A sample with a judge's proposals: one request per document that has gold reasoning.
+
+    The judge reads the gold reasoning in place of the images. Replies are cached.
+
+    Raises:
+        JudgeConfigurationError: if the judge cannot be used, or writes no text.
+    """
+    from lmms_rpts.judging.prompts import Prompts  # imports jinja2
+
+    settings = load_settings()
+    find_judges(judge, settings)
+    if not any(each.writes for each in backends_of(judge)):
+        raise JudgeConfigurationError(f"The judge {judge!r} writes no text: choose another one")
+    prompts = Prompts(settings.prompts)
+    instances = [each.instance for each in sample.responses if each.instance.reasoning]
+    requests = [
+        prompts.request(
+            RELATION.name,
+            each.language,
+            parse=parse_relation,
+            statement=each.statement,
+            context=each.context,
+            clues=each.textual_clue,
+            reasoning=each.reasoning,
+        )
+        for each in instances
+    ]
+    with open_engine(judge, concurrency=settings.concurrency, cache_dir=settings.cache) as engine:
+        verdicts = dict(zip((each.key for each in instances), engine.run(requests), strict=True))
+    failed = [each.error for each in verdicts.values() if each.error]
+    failed += ["it has no gold reasoning"] * (len(sample.responses) - len(instances))
+    proposals = {
+        key: Proposal(str(each.value), stated_reason(each.text or ""))
+        for key, each in verdicts.items()
+        if not each.error
+    }
+    return replace(sample, proposals=proposals, failures=tuple(failed))
 
 
 def _in_turn(responses: Sequence[RptsRecord], generator: random.Random) -> Iterator[RptsRecord]:

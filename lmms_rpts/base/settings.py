@@ -225,7 +225,7 @@ class Settings(Table):
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
-    batch_size: int = setting(8, "batch size of an `hf:` judge", ge=1)
+    batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
     evidence: Literal["facts", "image", "both"] | None = setting(
         None, "evidence for claims about images", True
     )
@@ -238,6 +238,9 @@ class Settings(Table):
         False, "whether a judge looks for tools that the thinking pretends to use", True
     )
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
+    relations: Place | None = setting(
+        None, "labels of relations: a file, or a folder of files, of `lmms-rpts rate`", True
+    )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     grades: Place | None = environment(None, "")  # an option of lmms-rpts score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,11 +15,17 @@ from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, protect_inputs
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.agreement import Agreement, StepPair
+    from lmms_rpts.analysis.agreement import Agreement, Measured, StepPair
+    from lmms_rpts.tasks.rpts_eval.runs import Run
 
+_TITLES = {
+    "group": "kind of step",
+    "mae": "MAE",
+    "mae_from_first": "MAE - first",
+    "spearman": "Spearman",
+}
 _SUFFIXES = (".csv", ".json", ".md")
 _CONCLUSION, _REPLY = 80, 120
-_HEADS = ("kind of step", "steps", "responses", "MAE", "Spearman", "kappa", "bias")
 
 
 def agreement(
@@ -29,10 +35,19 @@ def agreement(
         typer.Argument(
             metavar="OTHER...",
             help="Human scores (files saved by the page of lmms-rpts rate, one per rater, or CSV "
-            "files with doc_id or id, step, score or human), or another run of the same responses.",
+            "files with doc_id or id, step, score or human), another run of the same responses, "
+            "or both: several judges against the same humans.",
             show_default=False,
         ),
     ],
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit",
+            help="Fit decay and focus height to human scores of whole responses (lmms-rpts rate "
+            "--overall), cross-validated.",
+        ),
+    ] = False,
     worst: Annotated[
         int,
         typer.Option(
@@ -46,34 +61,97 @@ def agreement(
     lmms-rpts agreement results/small rescored
 
     lmms-rpts agreement results/small ratings-ann.json ratings-bob.json
+
+    lmms-rpts agreement results/small rescored ratings-ann.json ratings-bob.json
+
+    Files with labels of relations (lmms-rpts rate --relations) give the agreement of the labellers.
     """
     files = check_suffixes(output, _SUFFIXES)
-    found = _compared(run, others, files)
-    Output(_blocks(found, worst), found.frame, lambda: _plain(found, worst)).deliver(files)
+    runs, rated = _read([run, *others], files)
+    if (fit and (not rated or len(runs) > 1)) or (len(runs) > 2 and not rated):
+        fail(
+            "Pass human scores as well, and one run with --fit: several judges are compared with "
+            "the same humans"
+        )
+    _compared(runs, rated, fit, worst).deliver(files)
 
 
-def _compared(run: str, others: Sequence[str], files: Sequence[Path]) -> Agreement:
-    from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
-    from lmms_rpts.analysis.ratings import read_ratings
+def _read(paths: Sequence[str], files: Sequence[Path]) -> tuple[Sequence[Run], list[Path]]:
+    """The runs, and the files of ratings."""
+    from lmms_rpts.runs.reading import name_runs
     from lmms_rpts.runs.samples import RunError
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
-    judged = read_run(run)
-    rated = [Path(each).expanduser() for each in others]
-    protect_inputs([judged], files, *rated)
-    if len(rated) > 1 or _holds_ratings(rated[0]):
-        return agreement_with_humans(judged, read_ratings(rated, judged))
-    try:
-        second = read_run(others[0])
-    except RunError:
-        if rated[0].suffix.lower() != ".json" or not rated[0].exists():
-            raise
-        fail(
-            f"{others[0]} contains neither human scores nor a run: pass a rating sheet (.csv), a "
-            "file saved by the page of lmms-rpts rate, or a folder that lmms-eval wrote"
-        )
-    protect_inputs([second], files)
-    return agreement_of_judges(judged, second)
+    rated = [place for each in paths[1:] if _holds_ratings(place := Path(each).expanduser())]
+    runs: list[Run] = []
+    for path in paths:
+        place = Path(path).expanduser()
+        if runs and place in rated:
+            continue
+        try:
+            runs.append(read_run(path))
+        except RunError:
+            if not runs or place.suffix.lower() != ".json" or not place.exists():
+                raise
+            fail(
+                f"{path} contains neither human scores nor a run: pass a rating sheet (.csv), a "
+                "file saved by the page of lmms-rpts rate, or a folder that lmms-eval wrote"
+            )
+    protect_inputs(runs, files, *rated)
+    return (name_runs(runs) if rated else runs), rated
+
+
+def _compared(runs: Sequence[Run], rated: Sequence[Path], fit: bool, worst: int) -> Output:
+    from lmms_rpts.analysis.agreement import (
+        agreement_of_judges,
+        agreement_of_several,
+        compare_judges,
+    )
+    from lmms_rpts.analysis.fitting import fit_settings
+    from lmms_rpts.analysis.ratings import read_ratings
+    from lmms_rpts.analysis.relations import agreement_on_relations
+    from lmms_rpts.runs.rating_file import read_rating_file
+    from lmms_rpts.tasks.rpts_eval.relations import read_relations
+
+    if not rated:
+        return _output(agreement_of_judges(runs[0], runs[1]), worst)
+    if {each.what for path in rated for each in read_rating_file(path)} == {"relation"}:
+        return _output(agreement_on_relations(runs[0], read_relations(*rated)))
+    ratings = read_ratings(rated, runs[0])
+    if fit:
+        return _output(fit_settings(runs[0], ratings))
+    found = agreement_of_several(runs, ratings)
+    if len(found) == 1:
+        return _output(found[0], worst)
+    return _output(compare_judges([run.label for run in runs], found))
+
+
+def _output(found: Agreement | Measured, worst: int = 0) -> Output:
+    from lmms_rpts.analysis.agreement import Measured
+
+    if isinstance(found, Measured):
+        return Output(_tables(found), found.frame, lambda: asdict(found))
+    return Output(_blocks(found, worst), found.frame, lambda: _plain(found, worst))
+
+
+def _tables(found: Measured) -> list[Block]:
+    sheets = [_sheet(title, rows) for title, rows in found.tables.items()]
+    return [*map(Line, found.lines), *sheets, *map(Line, found.notes)]
+
+
+def _sheet(title: str, rows: Sequence[Mapping[str, Any]]) -> Sheet:
+    texts = [name for name, cell in rows[0].items() if isinstance(cell, str)]
+    heads = [_TITLES.get(name, name.replace("_", " ")) for name in rows[0]]
+    cells = [[_cell(f"{row[texts[0]]} {name}", row[name]) for name in row] for row in rows]
+    return Sheet(title, heads, len(texts), [cells])
+
+
+def _cell(name: str, cell: Any) -> str:
+    """A cell; ``name``: of its row and column, which say whether it is a difference."""
+    if isinstance(cell, str | int):
+        return f"{cell:,}" if isinstance(cell, int) else cell
+    sign = "+" * (" - " in name or name.endswith((" bias", "_from_first")))
+    return figure(cell) if isinstance(cell, float) else interval(cell, f"{sign}.3f", f"{sign}.2f")
 
 
 def _holds_ratings(path: Path) -> bool:
@@ -98,21 +176,8 @@ def _blocks(found: Agreement, worst: int) -> list[Block]:
             f"Note: only {compared:,} of {compared + lost:,} steps are compared. The others are "
             "left out for the reasons below."
         )
-    rows = [
-        [
-            each.group,
-            f"{each.steps:,}",
-            f"{each.responses:,}",
-            *(interval(one, ".3f", ".2f") for one in (each.mae, each.spearman, each.kappa)),
-            interval(each.bias, "+.3f", "+.2f"),
-        ]
-        for each in found.groups
-    ]
-    blocks: list[Block] = [
-        *map(Line, lines),
-        Sheet("", _HEADS, 1, [rows]),
-        *map(Line, _remarks(found)),
-    ]
+    rows = [{name: cell for name, cell in row.items() if name != "documents"} for row in found.rows]
+    blocks: list[Block] = [*map(Line, lines), _sheet("", rows), *map(Line, _remarks(found))]
     if pairs := found.worst(worst):
         heads = ["id", "conclusion", "judge's reply", "step", *found.names]
         steps = [_worst_row(pair) for pair in pairs]
@@ -126,13 +191,10 @@ def _blocks(found: Agreement, worst: int) -> list[Block]:
 
 def _remarks(found: Agreement) -> list[str]:
     """What the numbers mean, what is left out, and how well the raters agree with each other."""
+    from lmms_rpts.analysis.agreement import EXPLAINED, INTERVALS
+
     first, second = found.names
-    lines = [
-        "MAE: mean absolute difference. Spearman: rank correlation. kappa: Cohen's kappa with "
-        "quadratic weights (Cohen 1968), scores rounded to one decimal (11 levels, 0.0 to 1.0). "
-        f"bias: mean of {first} minus {second}. In brackets: 95% bootstrap intervals over "
-        "documents."
-    ]
+    lines = [f"{EXPLAINED} bias: mean of {first} minus {second}. {INTERVALS}"]
     if found.left_out:
         reasons = "; ".join(f"{reason} ({count:,})" for reason, count in found.left_out.items())
         lines.append(f"Steps left out ({sum(found.left_out.values()):,}): {reasons}.")

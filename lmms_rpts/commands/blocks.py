@@ -37,7 +37,7 @@ class Line:
     """A paragraph; its text is untrusted."""
 
     text: str
-    kind: Literal["text", "title", "Warning", "Note", "Judge"] = "text"
+    kind: Literal["text", "title", "Warning", "Note", "Judge", "Published"] = "text"
 
     def __str__(self) -> str:
         start = "" if self.kind in ("text", "title") else f"{self.kind}: "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,8 @@ from lmms_rpts.commands.common import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference
     from lmms_rpts.runs.run import AnyRun
     from lmms_rpts.tasks.grade_types import Grading
@@ -45,7 +48,9 @@ def compare(
     run_b: Annotated[
         str | None,
         typer.Argument(
-            metavar="[RUN_B]", help="The other run, unless --by is used.", show_default=False
+            metavar="[RUN_B]",
+            help="The other run, unless --by compares parts of one.",
+            show_default=False,
         ),
     ] = None,
     by: Annotated[
@@ -53,7 +58,9 @@ def compare(
         typer.Option(
             "--by",
             metavar="FIELD",
-            help="Compare two parts of one run, as language, or task=A,B for two of its values.",
+            help="Compare two parts of one run, as language, or task=A,B for two of its values; "
+            "task=A,B,C compares each with the first. With two runs: only the documents of one "
+            "value, as relation=guided.",
         ),
     ] = None,
     benchmark: Annotated[
@@ -81,54 +88,84 @@ def compare(
 
       lmms-rpts compare results/rpts_eval --by language
     """
-    from lmms_rpts.analysis.comparison import compare_runs
+    from lmms_rpts.analysis.comparison import adjust_together, compare_runs
     from lmms_rpts.analysis.validity import validity_lines, validity_notes
     from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
     files = check_suffixes(output, SUFFIXES)
     with Console(stderr=True).status("Reading and comparing the runs ..."):
-        grading, a, b = _read(run_a, run_b, by, benchmark, task)
+        grading, (a, *others) = _read(run_a, run_b, by, benchmark, task)
         known = read_validities(validity)
-        protect_inputs([a, b], files, *(each.path for each in known))
-        found = compare_runs(a, b, grading=grading)
-        judges = validity_notes([a, b], known) if grading is GRADING else []
-    differences = {each.metric: _figures(each) for each in found.metrics}
-    groups = [[name for name in names if name in differences] for names in grading.groups.values()]
-    groups = list(filter(None, groups)) or [list(differences)]
-    sections = [[differences[name] for name in names] for names in groups]
-    warnings = list(_warnings(a, b, found, grading, by is not None))
+        protect_inputs([a, *others], files, *(each.path for each in known))
+        found = adjust_together([compare_runs(a, b, grading=grading) for b in others])
+        judges = validity_notes([a, *others], known) if grading is GRADING else []
+    one = found[0] if len(found) == 1 else None
+    metrics = grading.response_metrics
+    groups = list(grading.groups.values()) or [list(metrics)]
+    if one is None:  # only the metrics that are tested
+        groups = [[name for name, each in metrics.items() if each.tested]]
+    sections = [
+        [
+            [*[each.label_b] * (one is None), *_figures(by_name[name])]
+            for name in group
+            if name in by_name
+        ]
+        for each in found
+        for by_name in [{metric.metric: metric for metric in each.metrics}]
+        for group in groups
+    ]
+    sections = list(filter(None, sections))
+    warnings = list(
+        dict.fromkeys(
+            said
+            for b, each in zip(others, found, strict=True)
+            for said in _warnings(a, b, each, grading, run_b is None)
+        )
+    )
     notes = {"validity": [asdict(note) for note in judges]} if judges else {}
+    whole = asdict(one) if one else {"comparisons": list(map(asdict, found))}
     Output(
         [
-            Line(f"A: {found.label_a}"),
-            Line(f"B: {found.label_b}"),
-            Line(
-                f"{found.documents} shared {found.paired}, {found.only_a} only in A, "
-                f"{found.only_b} only in B"
-            ),
-            Sheet("", _COLUMNS, 1, sections),
+            Line(f"A: {a.label}"),
+            *(Line(f"B: {each.label_b}" + f" ({_shared(each)})" * (one is None)) for each in found),
+            *([Line(_shared(one))] if one else []),
+            Sheet("", [*["B"] * (one is None), *_COLUMNS], 1 + (one is None), sections),
             Line(_explained(found, grading)),
             *(Line(each, "Warning") for each in warnings),
             *(Line(each, "Judge") for each in validity_lines(judges)),
         ],
-        found.frame,
-        lambda: {**asdict(found), "warnings": warnings, **notes},
-        details=list(_flips(found, flips)),
+        partial(_frame, found),
+        lambda: {**whole, "warnings": warnings, **notes},
+        details=list(_flips(one, flips)) if one else [],
     ).deliver(files)
+
+
+def _shared(found: Comparison) -> str:
+    return (
+        f"{found.documents} shared {found.paired}, {found.only_a} only in A, {found.only_b} only "
+        "in B"
+    )
+
+
+def _frame(found: Sequence[Comparison]) -> pd.DataFrame:
+    import pandas as pd
+
+    whole: pd.DataFrame = pd.concat([each.frame() for each in found])
+    return whole
 
 
 def _read(
     run_a: str, run_b: str | None, by: str | None, benchmark: str | None, task: str | None
-) -> tuple[Grading, AnyRun, AnyRun]:
-    """The two runs of one benchmark, or two parts of one run, and how they are summarized."""
-    from lmms_rpts.analysis.comparison import parts_of
+) -> tuple[Grading, Sequence[AnyRun]]:
+    """How a benchmark is summarized, and two runs of it, or several parts of one run."""
+    from lmms_rpts.analysis.comparison import part_of, parts_of
     from lmms_rpts.runs.reading import name_runs
     from lmms_rpts.runs.run import of_task
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
     from lmms_rpts.tasks.rpts_eval.runs import only_run
 
-    if (run_b is None) == (by is None):
+    if run_b is None and by is None:
         fail("Pass two runs, or one run and --by FIELD, such as --by language")
     paths = [run_a] if run_b is None else [run_a, run_b]
     # Read separately: together, two runs without shared documents would be merged into one.
@@ -153,8 +190,9 @@ def _read(
     if None in runs:
         fail(f"The runs have no task {task} in common")
     chosen = [run for run in runs if run is not None]
-    a, b = parts_of(chosen[0], by, grading) if by is not None else name_runs(chosen)
-    return grading, a, b
+    if run_b is None:
+        return grading, parts_of(chosen[0], str(by), grading)
+    return grading, name_runs([part_of(each, by, grading) if by else each for each in chosen])
 
 
 def _warnings(
@@ -206,12 +244,13 @@ def _figures(metric: MetricDifference) -> list[str]:
     ]
 
 
-def _explained(comparison: Comparison, grading: Grading) -> str:
-    tested = sum(metric.p is not None for metric in comparison.metrics)
+def _explained(found: Sequence[Comparison], grading: Grading) -> str:
+    tested = sum(metric.p is not None for each in found for metric in each.metrics)
+    shown = dict.fromkeys(metric.metric for each in found for metric in each.metrics)
     lower = [
-        f"{each.metric}: lower is better."
-        for each in comparison.metrics
-        if grading.metrics[each.metric].higher_is_better is False
+        f"{name}: lower is better."
+        for name in shown
+        if grading.metrics[name].higher_is_better is False
     ]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "

@@ -45,6 +45,14 @@ def report(
             show_default=False,
         ),
     ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="Set the figures beside the runs that papers and leaderboards printed, where a "
+            "benchmark has them. They were not measured here.",
+        ),
+    ] = False,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     validity: Validities = None,
 ) -> None:
@@ -79,6 +87,7 @@ def report(
         longest_side=image_size,
         validity=files,
         limit=limit,
+        published=published,
     )
     typer.echo(
         f"{written.path}: {count(written.instances, 'instance')}, "

@@ -76,11 +76,20 @@ def summarize(
             show_default=False,
         ),
     ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="Set the figures beside the runs that papers and leaderboards printed, with "
+            "source, date and protocol. They were not measured here, and enter no mean or test.",
+        ),
+    ] = False,
     metric: Annotated[
         str | None,
         typer.Option(
             "--metric",
-            help="Metric on the vertical axis of the scatter plot. Default: the benchmark's first.",
+            help="Metric on the vertical axis of the scatter plot. Default: the benchmark's first. "
+            "ssr: the share of knowledge points mastered over all thresholds (CMMaTH).",
         ),
     ] = None,
     output: Annotated[
@@ -88,7 +97,7 @@ def summarize(
         outputs(
             "Write a file: .md or .tex (booktabs) with the shown tables, .csv with all metrics, "
             ".json with everything, or .svg, .png or .pdf with a scatter plot of score against "
-            "tokens (needs matplotlib)."
+            "tokens, or the curves of --metric (needs matplotlib)."
         ),
     ] = None,
     validity: Validities = None,
@@ -102,6 +111,7 @@ def summarize(
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.benchmark import get_benchmark
     from lmms_rpts.tasks.graded import summarize_grades
+    from lmms_rpts.tasks.published import set_beside
     from lmms_rpts.tasks.sheets import explanation, listing_sheet, summary_sheets
 
     files = check_suffixes(output, _SUFFIXES)
@@ -128,27 +138,33 @@ def summarize(
             fail(f"{titles[name]} does not support --{lacking[0]}")
     heads = list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(",")))))
     for name, grading in of.items():
-        if metric is not None and metric not in grading.metrics:
-            fail(f"Unknown metric {metric!r}; metrics: {', '.join(grading.metrics)}")
+        if metric is not None and metric not in {*grading.metrics, *grading.curves}:
+            known_metrics = ", ".join((*grading.metrics, *grading.curves))
+            fail(f"Unknown metric {metric!r}; metrics: {known_metrics}")
         with Console(stderr=True).status("Computing intervals ..."):
             summary = summarize_grades(grading, there[name], by or (), task)
             sheets = summary_sheets(summary, heads, every)
             notes = [explanation(summary, sheets)]
             notes += map(grading.sentence, summary.models) if grading.sentence else []
             judges = _judges(there[name], task, known)
+            beside = set_beside(get_benchmark(name), there[name], task) if published else None
+        if published and beside is None:
+            fail(f"{titles[name]} does not support --published")
         if tree and grading.tree_sheets:
             sheets += grading.tree_sheets(summary.trees, tree)
         lists = [listing_sheet(summary, each, listed) for each in grading.lists if listed]
         Output(
             [
                 *sheets,
+                *([beside.sheet()] if beside else []),
                 *map(Line, notes),
+                *(Line(said, "Published") for said in (beside.notes if beside else ())),
                 *(Line(said, "Note") for said in summary.warnings),
                 *(Line(said, "Judge") for said in judges),
             ],
-            summary.frame,
-            summary.to_dict,
-            draw=partial(_scatter, summary, metric or next(iter(grading.metrics))),
+            partial(beside.frame, summary) if beside else summary.frame,
+            partial(beside.to_dict, summary) if beside else summary.to_dict,
+            draw=partial(_plot, summary, metric or next(iter(grading.metrics))),
             details=[sheet for sheet in lists if sheet],
         ).deliver(files)
 
@@ -164,9 +180,13 @@ def _judges(runs: Sequence[AnyRun], task: str | None, known: Sequence[ValidityFi
     return validity_lines(validity_notes(scored, known)) if scored else []
 
 
-def _scatter(summary: GradeSummary, metric: str, kind: str) -> bytes:
-    from lmms_rpts.report.plots import draw_scatter, points_of
+def _plot(summary: GradeSummary, metric: str, kind: str) -> bytes:
+    from lmms_rpts.report.plots import draw_curves, draw_scatter, points_of
 
+    if metric in summary.grading.curves:
+        if not any(each.n for each in summary.curves[metric]):
+            fail(f"Cannot draw {metric}: no question with a score has a knowledge point")
+        return draw_curves(summary, metric, kind)
     if all(model.tokens.value is None for model in summary.models):
         fail(
             "Cannot draw score against tokens: lmms-eval wrote no token counts for these runs "

@@ -50,6 +50,23 @@ def validate(
             "repeated. Default: the labelled steps in this package.",
         ),
     ] = None,
+    answers: Annotated[
+        str | None,
+        typer.Option(
+            "--answers",
+            metavar="[NAME=]PATH",
+            help="Labelled responses, to measure graders of answers: rules, and the judge if there "
+            "is one.",
+        ),
+    ] = None,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            metavar="OURS=THEIRS",
+            help="Name of a field in the files, if it is not that of the format. May be repeated.",
+        ),
+    ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -70,6 +87,15 @@ def validate(
             help="Premises of a step: those that the data set gives, if any, or all earlier steps.",
         ),
     ] = "given",
+    images: Annotated[
+        Literal["shown", "hidden", "both"] | None,
+        typer.Option(
+            "--images",
+            help="Show the judge the images of the questions, or compare it with and without them. "
+            "Default: shown if the judge has vision and the images are there. Without --data: of "
+            "the drawings in this package.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show the requests and their estimated cost.")
     ] = False,
@@ -101,24 +127,30 @@ def validate(
       lmms-rpts validate --judge openai:gpt-4o-mini
 
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
+
+      lmms-rpts validate --judge openai:gpt-4o-mini --images both
     """
     from lmms_rpts.base.rows import ReadError
     from lmms_rpts.commands.validity_tables import compared_output, known_sets
     from lmms_rpts.judging import choices
     from lmms_rpts.runs.validity import read_validity_file
     from lmms_rpts.validation import run
+    from lmms_rpts.validation.answers import plan_answers
     from lmms_rpts.validation.figures import compare_judges
     from lmms_rpts.validation.layouts import LAYOUTS
     from lmms_rpts.validation.loading import load_sets
-    from lmms_rpts.validation.own_steps import own_set
+    from lmms_rpts.validation.own_steps import drawn_set, own_set
 
-    written = check_suffixes(output, _SUFFIXES if compare else (*_SUFFIXES, *_PAGES))
+    written = check_suffixes(output, _SUFFIXES if compare or answers else (*_SUFFIXES, *_PAGES))
     pages = [each for each in written if each.suffix.lower() in _PAGES]
     files = [each for each in written if each not in pages]
+    others: dict[str, object] = {"--data": data, "--images": images}
     if compare:
-        others = {"--data": data, "--list": show_list, "--dry-run": dry_run}
-        if given := [name for name, value in others.items() if value]:
-            fail(f"--compare cannot be combined with {', '.join(given)}")
+        others |= {"--answers": answers, "--list": show_list, "--dry-run": dry_run}
+    given = [name for name, value in others.items() if value]
+    if given and (compare or answers):
+        fail(f"--{'compare' if compare else 'answers'} cannot be combined with {', '.join(given)}")
+    if compare:
         check_outputs(files)
         protect_inputs([], files, *compare)
         judged = [read_validity_file(each).validity for each in compare]
@@ -126,38 +158,66 @@ def validate(
         return
     try:
         with Console(stderr=True).status("Reading labelled steps ..."):
-            sets = load_sets(map(_named, data)) if data else [own_set()]
+            own = drawn_set if images else own_set
+            paths = [_named(each) for each in data or [answers or ""] if each]
+            sets = load_sets(paths, _renamed(fields), bool(answers)) if paths else [own()]
     except ReadError as error:
         complain(error)
         raise typer.Exit(_UNUSABLE) from None
     if show_list:
-        show(known_sets(LAYOUTS, sets if data else []), Console())
+        show(known_sets(LAYOUTS, sets if paths else []), Console())
         return
     settings = load_settings(judge=judge)
-    if not settings.judge:
-        fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
-    plan = run.plan_validation(
-        sets,
-        settings.judge,
-        settings,
-        limit=(LIMIT if data else None) if limit is None else limit or None,
-        seed=seed,
-        premises=premises,
-        usable=not dry_run,
-    )
+    if answers:
+        plan = plan_answers(sets[0], settings.judge, settings, limit=limit or None, seed=seed)
+    else:
+        if not settings.judge:
+            fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
+        plan = run.plan_validation(
+            sets,
+            settings.judge,
+            settings,
+            limit=(LIMIT if data else None) if limit is None else limit or None,
+            seed=seed,
+            premises=premises,
+            images=images,
+            usable=not dry_run,
+        )
     _announce(plan)
-    if dry_run:
-        return
+    if not dry_run:
+        _measure(plan, files, pages)
+
+
+def _measure(plan: Plan, files: Sequence[Path], pages: Sequence[Path]) -> None:
+    from lmms_rpts.commands.validity_tables import answers_output
+    from lmms_rpts.validation import run
+    from lmms_rpts.validation.answers import validate_answers
+
     check_outputs((*files, *pages))
-    labelled = [file for each in sets for file in each.files]
+    labelled = [file for each in plan.sets for file in each.loaded.files]
     protect_inputs([], files, *labelled)
     protect_inputs([], pages, *labelled, page_of="validate")
     try:
-        found = run.validate(plan)
+        if plan.sets[0].loaded.layout.answers:
+            graded = validate_answers(plan)
+            answers_output(graded).deliver(files)
+            _end(graded.stopped)
+        else:
+            _finish(run.validate(plan), files, pages)
     except KeyboardInterrupt:
         complain(f"Interrupted. {_kept()}")
         raise typer.Exit(_INTERRUPTED) from None
-    _finish(found, files, pages)
+
+
+def _renamed(fields: Sequence[str] | None) -> dict[str, str]:
+    """The names of --field: theirs, and ours for it."""
+    found = {}
+    for each in fields or ():
+        ours, _, theirs = each.partition("=")
+        if not ours or not theirs:
+            fail(f"--field {each}: expected OURS=THEIRS")
+        found[theirs] = ours
+    return found
 
 
 def _named(text: str) -> tuple[str | None, Path]:
@@ -180,13 +240,19 @@ def _announce(plan: Plan) -> None:
         loaded = each.loaded
         layout = "" if loaded.name == loaded.layout.name else f" (layout {loaded.layout.name})"
         parts = [
-            f"{loaded.name}{layout}: {len(each.chains):,} of {len(loaded.chains):,} chains, "
-            f"{len(each.questions):,} labelled steps",
-            *["with the premises of the data set"] * (each.premises == "given"),
+            f"{loaded.name}{layout}: {len(each.chains):,} of {len(loaded.chains):,} "
+            + ("responses" if loaded.layout.answers else "chains")
+            + f", {len(each.questions):,} labelled steps" * (not loaded.layout.answers),
+            *["with the premises of the data set"]
+            * (each.premises == "given" and not loaded.layout.answers),
+            *[f"with the images of {each.seen:,} chains"] * bool(each.seen),
             *["without their images"] * each.blind,
             *uncounted(loaded),
         ]
         typer.echo("; ".join(parts), err=True)
+    if not plan.judge:
+        typer.echo("Graded by rules alone: no judge is set.", err=True)
+        return
     calls, usage = plan.need()
     if not calls:
         typer.echo(f"The judge {plan.judge} costs nothing.", err=True)
@@ -229,8 +295,13 @@ def _finish(found: Validation, files: Sequence[Path], pages: Sequence[Path]) -> 
         lambda: frame_of(validity),
         lambda: validity.model_dump(mode="json"),
     ).deliver(files)
-    if found.stopped:
+    _end(found.stopped)
+
+
+def _end(stopped: str | None) -> None:
+    """End with an error if judging stopped early."""
+    if stopped:
         fail(
-            f"Judging stopped: {printable(found.stopped)}. Steps without a request count as "
+            f"Judging stopped: {printable(stopped)}. Requests that were not made count as "
             f"unscored. {_kept()}"
         )

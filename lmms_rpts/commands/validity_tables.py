@@ -12,18 +12,22 @@ from lmms_rpts.base.escaping import (
     count,
     cut_middle,
     figure,
+    interval,
     listed,
     printable,
     shorten,
 )
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.runs.validity import BUILT_IN, Interval, ValidatedSet, Validity
+from lmms_rpts.runs.validity import BUILT_IN, DRAWN, Interval, ValidatedSet, Validity
 from lmms_rpts.validation import terms
+from lmms_rpts.validation.answers import ALL, RULES
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lmms_rpts.stats.intervals import Estimate
+    from lmms_rpts.validation.answers import AnswerValidity
     from lmms_rpts.validation.figures import JudgeComparison, SetComparison
     from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
@@ -36,7 +40,7 @@ FRAME_TYPES: Mapping[str, str] = {
     "high": "float64",
     "source": "string",
 }
-"""Columns of ``frame_of``; ``source``: judge, own, or the name of a baseline."""
+"""Columns of ``frame_of``; ``source``: judge, own, gain, or the name of a baseline."""
 
 _SHOWN = (
     *("auc", "auc_within", "sensitivity", "specificity", "macro_f1"),
@@ -56,7 +60,7 @@ _NOTES = (
     "counted, so the AUC within chains of the baseline place is 1.",
 )
 _PUBLIC = "These texts are public: models may have been trained on them."
-_OURS = (BUILT_IN, "ratings")
+_OURS = (BUILT_IN, DRAWN, "ratings")
 
 
 def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Block]:
@@ -76,15 +80,45 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
             terms.counted(each): True,
             f"sampled from {each.available:,} chains": each.available > each.n_chains,
             "premises of the data set": each.premises == "given",
+            f"with the images of {each.seen:,} chains": bool(each.seen),
             "text-only: without its images": each.blind,
         }
         blocks.append(Line(shorten(each.name, _TITLE), "title"))
         blocks.append(Line("; ".join(part for part, there in about.items() if there)))
         blocks += [Sheet("", _HEADS, 1, [_rows(each)]), *map(Line, _below(each))]
         blocks += [Line(doubt, "Warning") for doubt in terms.doubts(each)]
+    for seen, other in zip(validity.sets, validity.sets[1:], strict=False):
+        if seen.gain:
+            blocks += _gained(seen, other)
     notes: Sequence[str] = _NOTES if validity.sets else ["No data set was validated."]
     public = any(each.layout not in _OURS for each in validity.sets)
     return [*blocks, *map(Line, notes), *[Line(_PUBLIC)] * public]
+
+
+def _gained(seen: ValidatedSet, blind: ValidatedSet) -> list[Block]:
+    """The judge with and without the images, side by side."""
+    rows = [
+        (
+            terms.title_of(name),
+            figure(terms.value_of(seen.metrics, name)),
+            figure(terms.value_of(blind.metrics, name)),
+            *_difference_cells(seen.gain[name]),
+        )
+        for name in _SHOWN
+        if name in seen.gain and seen.gain[name].value is not None
+    ]
+    heads = ("metric", "with images", "without", "difference", "95% interval")
+    auc = seen.gain.get("auc", Interval(value=None))
+    name = shorten(seen.name, _TITLE)
+    words = ("seeing helps", "seeing harms", "no clear effect of seeing")
+    return [
+        Line(f"{name}: the same judge with and without the images", "title"),
+        Sheet("", heads, 1, [rows]),
+        Line(
+            _clearer(auc, words) + ". Differences are paired: over the same steps, and the "
+            "intervals resample the same questions."
+        ),
+    ]
 
 
 def frame_of(validity: Validity) -> pd.DataFrame:
@@ -92,11 +126,12 @@ def frame_of(validity: Validity) -> pd.DataFrame:
     from lmms_rpts.analysis.dataframes import typed
 
     rows = [
-        {"set": each.name, "metric": metric, "source": source} | found.model_dump()
+        {"set": each.title, "metric": metric, "source": source} | found.model_dump()
         for each in validity.sets
         for source, figures in {
             "judge": each.metrics,
             "own": each.own_metrics,
+            "gain": each.gain,
             **each.baselines,
         }.items()
         for metric, found in figures.items()
@@ -153,6 +188,7 @@ def _below(found: ValidatedSet) -> Iterator[str]:
 # --- two judges on the same steps
 
 _DIFFERENCES = ("metric", "difference", "95% interval", "p")
+_UNCLEAR = "no clear difference between the judges"
 _NOTE = (
     "Higher is better, except for Brier score, ECE and flagged early. p: two-sided permutation "
     "test that swaps the judges for all steps of a question, not adjusted for multiple tests; AUC "
@@ -170,10 +206,15 @@ def compared_output(compared: JudgeComparison) -> Output:
     blocks: list[Block] = [Line(f"Differences: {second} minus {first}")]
     for each in compared.sets:
         steps = f"{each.found.steps:,} steps scored by both judges, {each.chains:,} chains"
-        cells = [_difference_cells(row) for row in rows[each.name] if row["difference"] is not None]
+        cells = [
+            (terms.title_of(name), *_difference_cells(found), _tested(each.found.p.get(name)))
+            for name, found in each.found.differences.items()
+            if found.value is not None
+        ]
         blocks.append(Line(f"{shorten(each.name, 60)}: {steps}", "title"))
         blocks.append(Sheet("", _DIFFERENCES, 1, [cells]))
-        blocks.append(Line(_verdict(each, (first, second))))
+        words = (f"{second} ranks steps better", f"{first} ranks steps better", _UNCLEAR)
+        blocks.append(Line(f"{_clearer(each.found.differences.get('auc'), words)}."))
     return Output(
         [*blocks, Line(_NOTE), *(Line(note, "Note") for note in compared.notes)],
         lambda: pd.DataFrame(flat),
@@ -201,21 +242,73 @@ def _difference_rows(each: SetComparison) -> list[dict[str, Any]]:
     ]
 
 
-def _difference_cells(row: Mapping[str, Any]) -> list[str]:
-    ends, p = (row["low"], row["high"]), row["p"]
+def _difference_cells(found: Interval | Estimate) -> tuple[str, str]:
+    ends = (found.low, found.high)
     bounds = NONE if None in ends else " to ".join(figure(end, "+.3f") for end in ends)
-    tested = "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
-    return [terms.title_of(row["metric"]), figure(row["difference"], "+.3f"), bounds, tested]
+    return figure(found.value, "+.3f"), bounds
 
 
-def _verdict(each: SetComparison, judges: tuple[str, str]) -> str:
-    """Which judge ranks the steps better, by the interval of the AUC."""
-    auc = each.found.differences.get("auc")
+def _tested(p: float | None) -> str:
+    return "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _clearer(auc: Interval | Estimate | None, words: tuple[str, str, str]) -> str:
+    """What the interval of a difference in AUC says: greater, smaller or unclear."""
     if auc is None or auc.value is None:
-        return "AUC is not defined here, so the judges cannot be compared."
-    if auc.low is None or auc.high is None or auc.low <= 0 <= auc.high:
-        return f"AUC differs by {auc.value:+.3f}: no clear difference between the judges."
-    return f"AUC differs by {auc.value:+.3f}: {judges[auc.value > 0]} ranks steps better."
+        return "AUC is not defined here"
+    clear = auc.low is not None and auc.high is not None and not auc.low <= 0 <= auc.high
+    said = words[auc.value < 0] if clear else words[2]
+    return f"AUC differs by {auc.value:+.3f}: {said}"
+
+
+# --- graders of answers
+
+_GRADED = ("agreement", "sensitivity", "specificity", "kappa", "undecided")
+_ANSWERS_NOTE = (
+    "Agreement: share of the answers graded as labelled. Sensitivity: share of the right answers "
+    "graded as right. Specificity: share of the wrong answers graded as wrong. Kappa: agreement "
+    "beyond chance (Cohen). All over the answers that were graded; undecided: the share that was "
+    "not, as rules abstain if they are not sure. [95% intervals] over questions."
+)
+
+
+def answers_output(found: AnswerValidity) -> Output:
+    """The agreement of each grader with the labels, for all answers and by their type."""
+    import pandas as pd
+
+    plan, loaded = found.plan, found.plan.sets[0].loaded
+    title = f"{loaded.name}: {len(found.answers):,} labelled responses"
+    blocks: list[Block] = [Line(title, "title"), *map(Line, uncounted(loaded))]
+    rows = []
+    for grader, groups in found.figures.items():
+        cells = []
+        for kind, figures in groups.items():
+            labels = [each["right"] for each in found.answers if kind in (ALL, each["type"])]
+            counts = {"right": labels.count(True), "wrong": labels.count(False)}
+            values = [interval(figures[name], ".2f") for name in _GRADED]
+            cells.append((kind.replace("_", " "), *map(str, counts.values()), *values))
+            rows += [
+                {"grader": grader, "answers": kind, **counts, "metric": name, "value": each.value}
+                | {"low": each.low, "high": each.high}
+                for name, each in figures.items()
+            ]
+        by = f" {plan.judge} (prompts {plan.prompt_version})" * (grader != RULES)
+        heads = ("answers", "right", "wrong", *_GRADED)
+        blocks += [Line(f"{grader}{by}", "title"), Sheet("", heads, 1, [cells[:1], cells[1:]])]
+    calls, read, said = found.usage
+    usage = f"Usage: {calls:,} calls; {read:,} input tokens, {said:,} output tokens."
+    blocks += [*[Line(usage)] * bool(plan.judge), Line(_ANSWERS_NOTE)]
+    return Output(
+        blocks,
+        lambda: pd.DataFrame(rows),
+        lambda: {
+            "format": "lmms-rpts-answer-validity",
+            **{name: getattr(plan, name) for name in ("judge", "prompt_version", "seed", "limit")},
+            **{name: getattr(loaded, name) for name in ("name", "sha256", "left_out", "skipped")},
+            "figures": rows,
+            "answers": found.answers,
+        },
+    )
 
 
 # --- the known data sets
@@ -234,10 +327,8 @@ def known_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet]) -> list[Blo
         lines = {
             f"Labels: {about.meaning}": True,
             f"Licence: {about.licence}": True,
-            "The questions have images, but the judge is not shown them: it is text-only here.": (
-                bool(layout.images)
-            ),
             f"Get it: {about.source}": True,
+            f"Its images are looked for in: {_places(layout)}": bool(layout.images),
             f"Then: --data {layout.name}={place}": bool(about.path),
         }
         blocks.append(Line(f"{layout.name}: {about.title}", "title"))
@@ -249,8 +340,16 @@ def known_sets(layouts: Sequence[Layout], sets: Sequence[LoadedSet]) -> list[Blo
                 f"steps, {labels.count(False):,} of them wrong, in "
                 f"{count(len(each.sha256), 'file')}"
             )
-            blocks.append(Line("; ".join([said, *uncounted(each)])))
+            asked = [chain for chain in each.chains if chain.images]
+            there = sum(bool(chain.files) for chain in asked)
+            images = [f"images of {there:,} of {len(asked):,} chains"] * bool(asked)
+            blocks.append(Line("; ".join([said, *images, *uncounted(each)])))
     return blocks
+
+
+def _places(layout: Layout) -> str:
+    inside = [f"{folder or 'its own folder'}" for folder in layout.folders]
+    return f"{', '.join(inside)}, relative to the file"
 
 
 def uncounted(found: LoadedSet) -> list[str]:

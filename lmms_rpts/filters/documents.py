@@ -11,11 +11,11 @@ from lmms_rpts.base.schema import Model, shown
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import LANGUAGES, Language
+from lmms_rpts.runs.rating_file import RELATIONS
 
 Asked = TypeVar("Asked", bound=Model)
 
 STANCES = ("agree", "disagree")
-RELATIONS = ("guided", "adversarial", "independent")
 
 FieldCheck = tuple[Callable[[object], bool], str]
 """A check whether a value is valid, and the expected type for messages."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from loguru import logger
 
@@ -29,6 +29,11 @@ from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import JudgeGrade, Record
 
+if TYPE_CHECKING:
+    from lmms_rpts.grading import Grade
+    from lmms_rpts.judging import JudgeRequest
+    from lmms_rpts.judging.prompts import Prompts
+
 T = TypeVar("T")
 
 NO_REFERENCE = "the question has no reference answer that a judge could compare with"
@@ -39,6 +44,22 @@ MANY = 300
 
 Answers = tuple[JudgeGrade | None, Any]
 """The judge's grade, and the entry of further questions; None: not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGrader:
+    """How a benchmark grades free-form answers.
+
+    ``rules``: from question, reference and response; ``request``: asks a judge, given the prompts,
+    a document with question and reference, and the answer.
+    """
+
+    rules: Callable[[str, str, str], Grade]
+    request: Callable[[Prompts, Doc, str], JudgeRequest]
+
+
+SCORES: Mapping[str, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
+"""The score of an outcome of the rules."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,14 @@ def _right_not_sound(score: str) -> Callable[[RptsRecord], float | None]:
     return value
 
 
-def _mean_of_steps(modality: Modality) -> Callable[[RptsRecord], float | None]:
+def _mean_of_steps(
+    modality: Modality, of: Callable[[float], float] = float
+) -> Callable[[RptsRecord], float | None]:
+    """The mean of the scores of steps of one kind, or of what ``of`` returns for them."""
+
     def value(record: RptsRecord) -> float | None:
         scores = [step.score for step in record.steps if step.modality == modality]
-        there = [score for score in scores if score is not None]
+        there = [of(score) for score in scores if score is not None]
         return sum(there) / len(there) if there and record.rpts is not None else None
 
     return value
@@ -214,6 +218,16 @@ METRICS = by_name(
         optional=True,
     ),
     *(replace(each, group=THINKING) for each in THINKING_METRICS.values()),
+    Metric(
+        # Of Uppaal et al., EACL 2026 (arXiv 2512.12218), with the steps that RPTS calls visual.
+        "unfaithful_perception_rate",
+        _mean_of_steps("visual", lambda score: float(not is_sound(score))),
+        higher_is_better=False,
+        kind="score",
+        group=DIAGNOSTIC,
+        words="share of the steps from images alone with a score below 0.5",
+        tested=False,
+    ),
     Metric(
         "evidence_coverage",
         _diagnosed(lambda found: found.coverage if found.needed else None),

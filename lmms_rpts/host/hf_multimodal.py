@@ -127,6 +127,14 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         """The transformers config of the model."""
         return self._model.model.config
 
+    def clean(self) -> None:
+        """Free the model, so that an ``hf:`` judge has its memory.
+
+        lmms-eval calls it after generation, but frees only attributes that are modules themselves.
+        """
+        del self._model
+        super().clean()
+
     # --- likelihood ------------------------------------------------------------------------------
 
     def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[TokenLoss, bool]]:

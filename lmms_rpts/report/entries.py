@@ -24,6 +24,7 @@ from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import run_warnings, summarize_grades
+from lmms_rpts.tasks.published import Beside
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
@@ -159,7 +160,10 @@ class View:
         outcomes: for each run, the number of answers by outcome.
         filters: the values of each breakdown that the shown questions have.
         summary: the numbers, with tables of the breakdowns that divide the questions.
+        beside: published figures beside the runs; None: not wanted, or there are none.
     """
+
+    beside: Beside | None = None
 
     _urgency: Sequence[str] = GRADED_URGENCY
     _most_images: int | None = MOST_IMAGES

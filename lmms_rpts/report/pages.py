@@ -77,7 +77,10 @@ def render(
             the instance and an empty name.
         beside: whether the images are files beside the page, in ``images``.
     """
-    graded = any(view.name or any(each.shown.grades for each in _answers(view)) for view in views)
+    graded = any(
+        view.name or view.beside or any(each.shown.grades for each in _answers(view))
+        for view in views
+    )
     frame = Frame((*STYLES, "graded.css") if graded else STYLES)
     frame.environment.globals.update(
         _names(),

@@ -179,6 +179,39 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
     return _render(figure, kind)
 
 
+@_plotting()
+def draw_curves(summary: GradeSummary, name: str, kind: str = "svg") -> bytes:
+    """The curves of this name, one for each model, drawn as svg, png or pdf."""
+    drawn = summary.grading.curves[name]
+    curves = [each for each in summary.curves[name] if each.n]
+    note = f"In brackets: {drawn.things}. Shaded: standard deviation over several rounds."
+    figure = _figure((8, 5), drawn.title, note)
+    axes = figure.subplots()
+    axes.grid(axis="y", alpha=0.4)
+    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel=drawn.across, ylabel=name.upper())
+    tasks = len({each.subject.task for each in curves}) > 1
+    handles, labels = [], []
+    for curve, (colour, shape) in zip(curves, cycle(_MARKS), strict=False):
+        values, spread = (
+            np.array([getattr(share, part) or 0.0 for share in curve.shares])
+            for part in ("value", "sd")
+        )
+        (line,) = axes.plot(
+            curve.places, values, color=colour, marker=shape, drawstyle="steps-post", gid="curve"
+        )
+        line.set_markevery([list(curve.places).index(mark) for mark in drawn.marks])
+        handles.append(line)
+        if spread.any():
+            ends = (values - spread, values + spread)
+            axes.fill_between(
+                curve.places, *ends, step="post", color=colour, alpha=0.15, lw=0, gid="band"
+            )
+        task, model = curve.subject
+        labels.append(f"{shorten(f'{model}, {task}' if tasks else model)} ({curve.n:,})")
+    figure.legend(handles, labels, loc="outside right upper")
+    return _render(figure, kind)
+
+
 def _note(models: Sequence[Figures], metric: str) -> str:
     tokenless = [each.model for each in models if each.tokens.value is None]
     scoreless = [each.model for each in models if each.metrics[metric].value is None]

@@ -19,6 +19,7 @@ from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.all_runs import AllRuns, grading_of, sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.published import set_beside
 
 LONGEST_SIDE = 480
 LIMIT = 5_000
@@ -73,6 +74,7 @@ def write_report(
     progress: bool = True,
     validity: Sequence[ValidityFile] = (),
     limit: int | None = None,
+    published: bool = False,
 ) -> Written:
     """Write a report of one or several runs, scored by RPTS or with graded answers.
 
@@ -90,6 +92,7 @@ def write_report(
         validity: validity files of judges, in addition to those named in the runs' results.
         limit: maximum number of instances shown per graded benchmark, wrong and ungraded ones
             first; 0: all; None: 5,000.
+        published: whether published figures stand beside those of the runs.
 
     Raises:
         ReportError: if ``output`` can't be written.
@@ -100,6 +103,9 @@ def write_report(
         _check_folder(output)
     kinds = sort_runs(runs)
     views = _views(kinds, LIMIT if limit is None else limit or None, validity)
+    if published:
+        for view, (name, own) in zip(views, kinds.items(), strict=True):
+            view.beside = set_beside(benchmarks()[name], own)
     zoom = max(ZOOM_IN_FILE if is_file else ZOOM_IN_FOLDER, longest_side)
     entries = [entry for view in views for entry in view.entries]
     named = {(entry.task, name) for entry in entries for name in entry.images if name}

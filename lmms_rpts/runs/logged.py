@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import read_rows
+from lmms_rpts.runs.responses import SAMPLES
 
-_SAMPLES = "_samples_"
 _QUESTIONS = ("question", "query", "problem", "prompt", "text")
 LONGEST = 20_000
 """Number of characters of a prompt that are read."""
@@ -36,7 +36,7 @@ def read_logged(
     """
     found: dict[tuple[str, int], Logged] = {}
     for file in files:
-        _, named, task = file.stem.partition(_SAMPLES)
+        _, named, task = file.stem.partition(SAMPLES)
         for row in read_rows(file):
             entry = row.fields
             doc_id = entry.get("doc_id")

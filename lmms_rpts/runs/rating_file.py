@@ -1,43 +1,81 @@
-"""The file of one rater's ratings, as saved by the page of ``lmms-rpts rate``."""
+"""Human ratings in files: those that the page of ``lmms-rpts rate`` saves, and flat tables.
+
+A rating is of one step (a score), of a response as a whole (a score), or of a document (the
+relation between its images and texts).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from lmms_rpts.base.rows import ReadError, read_objects
 from lmms_rpts.base.schema import FieldError, Model, Several, Share, Text, Whole, first_fault
 from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.runs.samples import RunError
 
 FORMAT = "lmms-rpts-ratings"
 VERSION = 1
 _HEAD = 4_096
-REMEDY = "pass a file that the page of lmms-rpts rate saved"
+_REMEDY = "pass a file that the page of lmms-rpts rate saved"
+_COLUMNS = "docs/rating.md shows the columns."
+
+Relation = Literal["guided", "adversarial", "independent"]
+"""How images and texts relate (Wang and Zhang, RPTS, arXiv 2511.06899)."""
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+
+What = Literal["step", "overall", "relation"]
+"""What is rated."""
+
+_Number = Annotated[int, Field(ge=0, lt=2**63)]
+_Score = Annotated[float | None, Field(ge=0, le=1)]
 
 
 class RatedItem(Model):
-    """One step with its question and its score."""
+    """One step, response or document, with what raters saw and their answer."""
 
     task: Text
     doc_id: Whole
     id: Text = Field(default="", description="the document's own id")
     repeat: Whole = 0
-    step: Whole = Field(description="number of the step in the response, from 0")
-    kind: Literal["inference", "image"] = Field(
-        description="question: does it follow from its premises, or is it true of an image"
+    step: Whole | None = Field(
+        default=None, description="number of the step in the response, from 0; only for steps"
+    )
+    kind: Literal["inference", "image", "overall", "relation"] = Field(
+        description="question: does the step follow from its premises, is it true of an image, is "
+        "the whole reasoning sound, how do images and texts relate"
     )
     language: Language
     context: Text
-    premises: Several[Text] = Field(description="premises; none for images")
-    conclusion: Text
-    score: Share | None = Field(description="null if skipped or not yet rated")
+    premises: Several[Text] = Field(default=(), description="premises; only for inferences")
+    conclusion: Text = ""
+    score: Share | None = Field(default=None, description="null if skipped or not yet rated")
+    relation: Relation | None = Field(default=None, description="the label; only for relations")
+    first: Relation | None = Field(
+        default=None, description="the label before the rater saw the judge's proposal"
+    )
+    proposal: Relation | None = Field(default=None, description="the judge's proposal, if any")
     comment: Text = ""
 
+    @model_validator(mode="after")
+    def _names_its_step(self) -> RatedItem:
+        if self.what == "step" and self.step is None:
+            raise FieldError("step is missing")
+        return self
+
     @property
-    def key(self) -> tuple[str, int, int, int]:
-        """The identity of the step: task, doc_id, repeat, step."""
-        return (self.task, self.doc_id, self.repeat, self.step)
+    def what(self) -> What:
+        """What is rated."""
+        return self.kind if self.kind in ("overall", "relation") else "step"
+
+    @property
+    def key(self) -> tuple[str, int, int, int | None, What]:
+        """Task, doc_id, repeat, step, and what is rated."""
+        return (self.task, self.doc_id, self.repeat, self.step, self.what)
 
 
 class RatingFile(Model):
@@ -49,6 +87,88 @@ class RatingFile(Model):
     sample: Text = Field(description="digest of the sample's texts")
     created: Text = Field(default="", description="date and time")
     items: Several[RatedItem]
+
+
+class RatedRow(Model):
+    """A row of a table of ratings; a blank score or label counts as not rated."""
+
+    task: str = ""
+    doc_id: _Number | None = None
+    id: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
+    repeat: _Number = 0
+    step: _Number | None = None
+    score: _Score = None
+    overall: _Score = None
+    relation: Annotated[
+        Relation | None,
+        BeforeValidator(lambda text: text.strip().lower() if isinstance(text, str) else text),
+    ] = None
+    rater: str = ""
+    conclusion: ClassVar[str] = ""  # a table is not checked for it
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One rating of a file.
+
+    Attributes:
+        where: its place, for messages.
+        source: the row or item that has it.
+        answer: a score, or a relation; None: not rated.
+        rater: empty if the file does not name one.
+    """
+
+    where: str
+    what: What
+    source: RatedRow | RatedItem
+    answer: Any
+    rater: str
+
+
+def read_rating_file(path: Path) -> list[Rating]:
+    """Read the ratings of one file.
+
+    A table has the columns ``doc_id`` or ``id`` and, for steps, ``step`` (from 0) and ``human`` or
+    ``score`` (0 to 1); without ``step``, ``overall`` (0 to 1), ``relation``, or both. Optional:
+    ``task``, ``repeat`` (default 0), ``rater``. Other columns are ignored.
+
+    Raises:
+        RunError: with the file, the line and the problem.
+    """
+    try:
+        return list(_read(path))
+    except ReadError as error:
+        raise RunError(str(error)) from None
+
+
+def _read(path: Path) -> Iterator[Rating]:
+    rows = list(read_objects(path))
+    if len(rows) == 1 and "format" in rows[0].fields:
+        try:
+            saved = parse_rating_file(rows[0].fields)
+        except FieldError as error:
+            raise RunError(f"{path} is not a rating file: {error}; {_REMEDY}") from None
+        for at, item in enumerate(saved.items):
+            answer = item.relation if item.what == "relation" else item.score
+            yield Rating(f"{path}, items[{at}]", item.what, item, answer, saved.rater.strip())
+        return
+    columns = {name for row in rows for name in (*row.fields, *row.cells)}
+    if "step" in columns and "human" not in columns and {"judge", "reply"} <= columns:
+        raise RunError(
+            f"{path}: its scores are the judge's own, as written by lmms-rpts export: put human "
+            'scores into a column "human"'
+        )
+    of_documents: list[What] = [each for each in ("overall", "relation") if each in columns]
+    for row in rows:
+        if "human" in columns:
+            row = replace(row, fields={**row.fields, "score": row.fields.get("human")})
+        rated = row.parse(RatedRow, _COLUMNS)
+        if rated.step is None and ("step" in columns or not of_documents):
+            raise RunError(str(row.error("step is missing", _COLUMNS)))
+        whats: list[What] = ["step"] if "step" in columns else of_documents
+        for what in whats:
+            answer = getattr(rated, "score" if what == "step" else what)
+            yield Rating(row.where, what, rated, answer, rated.rater)
 
 
 def parse_rating_file(value: Any) -> RatingFile:
@@ -65,10 +185,10 @@ def parse_rating_file(value: Any) -> RatingFile:
         raise FieldError(f"version is {found.version}; this lmms-rpts reads version {VERSION}")
     if not found.rater.strip():
         raise FieldError("rater is blank: it should be the rater's name")
-    seen: dict[tuple[str, int, int, int], int] = {}
+    seen: dict[Any, int] = {}
     for at, item in enumerate(found.items):
         if (first := seen.setdefault(item.key, at)) != at:
-            raise FieldError(f"items[{at}] is the same step as items[{first}]")
+            raise FieldError(f"items[{at}] is the same {item.what} as items[{first}]")
     return found
 
 

@@ -16,11 +16,12 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.masking import mask
 from lmms_rpts.runs.metadata import image_places
 from lmms_rpts.runs.record import R, Record
+from lmms_rpts.runs.responses import SAMPLES
 from lmms_rpts.runs.rounds import shortest_ends
 from lmms_rpts.runs.run import AnyRun, RunOf, holds_schema
 from lmms_rpts.runs.samples import RunError, read_samples_of
 
-_SAMPLES, _RESULTS = "_samples_", "_results.json"
+_RESULTS = "_results.json"
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
 
@@ -93,12 +94,12 @@ def _read_place(record: type[R], place: Path, label: str | None) -> list[RunOf[R
         return [_read_run(record, files, label, whole=False)]
     if not files:
         raise RunError(
-            f"No samples (*{_SAMPLES}*.jsonl) in {place}: run lmms-eval with "
+            f"No samples (*{SAMPLES}*.jsonl) in {place}: run lmms-eval with "
             "--log_samples --output_path FOLDER"
         )
     groups: dict[tuple[Path, str], list[Path]] = {}
     for file in files:
-        groups.setdefault((file.parent, file.name.partition(_SAMPLES)[0]), []).append(file)
+        groups.setdefault((file.parent, file.name.partition(SAMPLES)[0]), []).append(file)
     runs = [_read_run(record, group, label, whole=True) for group in groups.values()]
     runs = [run for run in runs if run.responses]
     if not runs:
@@ -122,9 +123,9 @@ def _files(place: Path) -> list[Path]:
         raise RunError(_unreadable(place, error)) from None
     if not whole and not place.name.endswith(_RESULTS):
         return [place]
-    start = "" if whole else place.name.removesuffix(_RESULTS) + _SAMPLES
+    start = "" if whole else place.name.removesuffix(_RESULTS) + SAMPLES
     found = place.rglob("*.jsonl") if whole else place.parent.glob("*.jsonl")
-    names = (each for each in found if _SAMPLES in each.name and each.name.startswith(start))
+    names = (each for each in found if SAMPLES in each.name and each.name.startswith(start))
     return sorted(each for each in names if not each.is_dir())
 
 
@@ -160,14 +161,14 @@ def _path_of(folder: Path, checkpoint: str) -> tuple[str, str]:
 
 def results_beside(samples: Path) -> Path:
     """The path of the results of a samples file."""
-    return samples.with_name(samples.name.partition(_SAMPLES)[0] + _RESULTS)
+    return samples.with_name(samples.name.partition(SAMPLES)[0] + _RESULTS)
 
 
 def read_results(samples: Path) -> Mapping[str, Any]:
     """Read the results of a samples file; empty if there are none."""
     path = results_beside(samples)
     remedy = "copy it again, or remove it: the samples can be read without it"
-    if _SAMPLES not in samples.name or not path.is_file():
+    if SAMPLES not in samples.name or not path.is_file():
         return {}
     try:
         results = json.loads(path.read_text(encoding="utf-8-sig"))

@@ -16,7 +16,7 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.base.schema import shown
 
-_SAMPLES = "_samples_"
+SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
 _DEEPEST = 3
 """Lists in each other: options, responses to one, a likelihood and whether it is the largest."""
@@ -130,7 +130,7 @@ def read_responses(
     try:
         # Samples of lmms-eval name their task in the file name alone: DATE_samples_TASK.jsonl.
         found = [file for path in paths for file in _files(Path(path))]
-        files = {file: file.stem.partition(_SAMPLES)[2] or None for file in found}
+        files = {file: file.stem.partition(SAMPLES)[2] or None for file in found}
         for file, task in files.items():
             if only is not None and task is not None and task not in only:
                 saved.passed_over.add(task)
@@ -264,7 +264,7 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
         if own_id is None:
             raise ResponsesError(f"{row.where} {row.fault or 'has no question_id'}")
         known = models.setdefault(str(row.fields.get("model", "")), {}).setdefault(str(own_id), [])
-        known += _responses(entry, row.where) if entry else []
+        known += responses_of(entry, row.where) if entry else []
     ids = list(dict.fromkeys(own_id for known in models.values() for own_id in known))
     found: dict[str, list[Path]] = {}
     for number, (model, said_by) in enumerate(models.items()):
@@ -318,7 +318,7 @@ class _Reader:
         if not task and kind == "doc_id":
             raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read, recorded = (task, str(entry[kind])), _responses(entry, place), _recorded(entry)
+        key, read, recorded = (task, str(entry[kind])), responses_of(entry, place), _recorded(entry)
         known = self.documents.get(document := (kind, *key))
         if known is None:
             self.documents[document] = _Document(file, recorded, entry.get("model"))
@@ -356,7 +356,12 @@ def _recorded(entry: Mapping[str, Any]) -> bool:
     return False
 
 
-def _responses(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
+def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
+    """The responses in the fields of a row; ``place`` is for messages.
+
+    Raises:
+        ResponsesError: if there are none.
+    """
     if "response" in entry:
         found = entry["response"]
     elif "resps" in entry:

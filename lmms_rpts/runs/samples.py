@@ -13,13 +13,13 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, parse_json, read_rows
 from lmms_rpts.base.schema import FieldError, ForeignError, Model, Text, Whole, first_fault, shown
 from lmms_rpts.runs.record import R
+from lmms_rpts.runs.responses import SAMPLES
 from lmms_rpts.runs.run import holds_schema, names_schema
 
-_SAMPLES = "_samples_"
 _ALTERED = "the file was changed, or something else wrote it. Copy it again, or"
 _WANTED = (
     "samples are one JSON object per line. Copy the file again, or pass the one that lmms-eval "
-    f"wrote (*{_SAMPLES}*.jsonl)"
+    f"wrote (*{SAMPLES}*.jsonl)"
 )
 
 
@@ -46,7 +46,7 @@ def read_samples_of(record: type[R], file: Path, pass_over: bool = False) -> lis
     Raises:
         RunError: with the line that cannot be read.
     """
-    _, found, task = file.stem.partition(_SAMPLES)
+    _, found, task = file.stem.partition(SAMPLES)
     responses: dict[int, list[R]] = {}
     others: dict[int, RunError] = {}
     for place, entry in _entries(file):
@@ -103,7 +103,7 @@ def _read(record: type[R], entry: Mapping[str, Any], task: str) -> list[R]:
     if "filtered_resps" not in entry or "doc_id" not in entry:
         raise ForeignError(
             'not a sample of lmms-eval: "doc_id" or "filtered_resps" is missing. Pass a file '
-            f"that lmms-eval wrote (*{_SAMPLES}*.jsonl)"
+            f"that lmms-eval wrote (*{SAMPLES}*.jsonl)"
         )
     try:
         sample = _Sample.model_validate({**entry, "task": task} if task else entry)

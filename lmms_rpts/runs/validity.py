@@ -32,6 +32,9 @@ VERSION = 1
 BUILT_IN = "built-in"
 """Name and layout of the labelled steps that come with the package."""
 
+DRAWN = "drawings"
+"""Name and layout of its labelled steps about drawings."""
+
 _TRIVIAL = {"shortness": "the shortness of a step", "place": "its place in the chain"}
 _REMEDY = "pass a file that lmms-rpts validate -o wrote"
 
@@ -180,6 +183,7 @@ class ValidatedSet(Model):
     blind: Flag = Field(
         default=False, description="whether the questions have images that the judge did not see"
     )
+    seen: Whole = Field(default=0, description="number of chains whose images the judge saw")
     shortened: Whole = Field(
         default=0,
         description="number of questions whose oldest premises were left out because of their "
@@ -188,6 +192,11 @@ class ValidatedSet(Model):
     metrics: Figures = Field(description="metrics of the judge")
     own_metrics: Figures = Field(
         default_factory=dict, description="the published metrics of the set, by their names"
+    )
+    gain: Figures = Field(
+        default_factory=dict,
+        description="metrics minus those of the same judge without the images, on the steps scored "
+        "in both ways (`--images both`)",
     )
     baselines: Mapping[Text, Figures] = Field(
         default_factory=dict, description="metrics of the baselines, by baseline"
@@ -209,6 +218,11 @@ class ValidatedSet(Model):
         if len({(chain.stratum, chain.id) for chain in self.chains}) < len(self.chains):
             raise ValueError("has two chains with the same id")
         return self
+
+    @property
+    def title(self) -> str:
+        """The name, marked if the set was judged without the images."""
+        return set_title(self.name, self.blind)
 
     def figure(self, name: str) -> Estimate | None:
         """A metric of the judge between 0 and 1; None if missing or outside."""

@@ -114,6 +114,16 @@ def deltabench(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
     return {name: ratio(values, rows, share=False) for name, values in parts.items()}
 
 
+def best_of_n(steps: ScoredSteps, threshold: float) -> dict[str, Measure]:
+    """Share of questions whose candidate with the highest score is right; ties count in parts."""
+    best = np.full(steps.chains, -np.inf)
+    np.maximum.at(best, steps.chain[steps.scored], steps.score[steps.scored])
+    top = steps.scored & (steps.score == best[steps.chain])
+    n = steps.by_chain(top)
+    right = steps.by_chain(top & steps.sound) / np.maximum(n, 1)
+    return {"best of N": ratio(right, n > 0, share=False)}
+
+
 OWN_METRICS: Mapping[str, Measures] = {
     # Zheng et al. 2024: F1 of each subset, and their mean.
     "processbench": lambda steps, threshold: {
@@ -136,6 +146,9 @@ OWN_METRICS: Mapping[str, Measures] = {
     # Daheim et al. 2024: share of solutions (all wrong) whose first error is located exactly.
     "stepverify": lambda steps, threshold: {"accuracy of location": _location(steps, threshold)},
     "deltabench": deltabench,
+    # Xu et al. 2025 choose among whole solutions by the scores of their steps; here of the whole.
+    "mpbench_answers": best_of_n,
+    "mpbench_search": best_of_n,
 }
 """The metrics of each layout that has any, by layout name."""
 

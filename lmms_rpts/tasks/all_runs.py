@@ -14,6 +14,7 @@ from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
+from lmms_rpts.tasks.rpts_eval.relations import label_runs
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
         if chosen
     }
     # Without a path, the error of the reader says what to pass.
+    if "rpts" in found:
+        found["rpts"] = tuple(label_runs(found["rpts"]))
     return AllRuns(found or {"rpts": tuple(read_runs(paths))})
 
 

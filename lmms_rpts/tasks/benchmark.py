@@ -57,6 +57,7 @@ class Benchmark:
         verifiers: lmms-eval verifiers, by their types.
         record: the type of its records; None: it has none of its own.
         grades: a `Grading`: how ``lmms-rpts summarize`` summarizes runs with such records.
+        answers: an `AnswerGrader` of free-form answers, which ``lmms-rpts validate`` measures.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
         request_kinds: its kinds of judge requests, in addition to those of RPTS.
         scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
@@ -84,6 +85,7 @@ class Benchmark:
     verifiers: Mapping[str, str] = field(default_factory=dict)
     record: str | None = None
     grades: str | None = None
+    answers: str | None = None
     foreign: str | None = None
     request_kinds: tuple[RequestKind, ...] = ()
     scored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -73,6 +73,31 @@ class Breakdown:
     groups: tuple[Group, ...]
 
 
+class Curve(NamedTuple):
+    """A share of ``n`` things at each place from 0 to 1, for one subject."""
+
+    subject: Subject
+    places: Sequence[float]
+    shares: Sequence[Figure]
+    n: int
+
+
+class CurveFigure(NamedTuple):
+    """A figure of curves, one for each subject.
+
+    Attributes:
+        title, across, things: its title, its horizontal axis, and what ``n`` counts.
+        marks: the places to mark.
+        of: the curve of a subject, over its rounds.
+    """
+
+    title: str
+    across: str
+    things: str
+    marks: Sequence[float]
+    of: Callable[[Subject, Rounds], Curve]
+
+
 class Column(NamedTuple):
     """A column of numbers: its heading, a model's text, and whether it is informative.
 
@@ -297,9 +322,12 @@ class Grading:
         sentence: a sentence about each model below the tables.
         sheets: further tables of the models, after the first.
         numbers: the values of these tables, by name, for JSON.
+        beside: the figures of models that stand beside published ones, by column, for a protocol
+            and a model; None: the metrics.
         lists: individual answers to list, by option.
         tree: a tree of a subject's runs.
         tree_sheets: tables of trees, down to a level.
+        curves: what else ``summarize --metric`` draws, by name.
         display: how a report shows its answers one by one.
     """
 
@@ -322,9 +350,13 @@ class Grading:
     sentence: Callable[[Figures], str] | None = None
     sheets: Callable[[Sequence[Figures]], Iterable[Sheet]] | None = None
     numbers: Callable[[Sequence[Figures]], Mapping[str, Any]] | None = None
+    beside: Callable[[Sequence[Figures]], Mapping[tuple[str, str], Mapping[str, Figure]]] | None = (
+        None
+    )
     lists: Mapping[str, Listing] = field(default_factory=dict)
     tree: Callable[[Subject, Sequence[AnyRun]], Any] | None = None
     tree_sheets: Callable[[Sequence[Any], int], Iterable[Sheet]] | None = None
+    curves: Mapping[str, CurveFigure] = field(default_factory=dict)
     display: Display = field(default_factory=Display)
 
     @property
@@ -338,7 +370,7 @@ class Grading:
         return self._grouped(self.metrics)
 
     def groups_in(self, figures: Iterable[Any]) -> Mapping[str, Sequence[str]]:
-        """The same without optional metrics of which none of the ``metrics`` of these has a value."""
+        """The same without optional metrics of which none of these has a value."""
         return self._grouped(self.known_in(figures))
 
     def known_in(self, figures: Iterable[Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,7 +27,7 @@ from lmms_rpts.runs.rounds import (
 from lmms_rpts.runs.run import AnyRun, RunOf, of_task
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import Indices, estimate_mean, numbered
-from lmms_rpts.tasks.grade_types import Breakdown, Figures, Grading, Group, Rounds, Subject
+from lmms_rpts.tasks.grade_types import Breakdown, Curve, Figures, Grading, Group, Rounds, Subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ class GradeSummary:
         lists: individual answers, by option, in the order of the runs and their questions.
         trees: one for each subject, if the benchmark has trees.
         warnings: why some numbers are not comparable or incomplete.
+        curves: one for each subject, by name, if the benchmark has curves.
     """
 
     grading: Grading
@@ -52,6 +53,7 @@ class GradeSummary:
     lists: Mapping[str, tuple[Mapping[str, Any], ...]]
     trees: tuple[Any, ...]
     warnings: tuple[str, ...]
+    curves: Mapping[str, tuple[Curve, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         models = shorten(", ".join(dict.fromkeys(each.model for each in self.models)), 120)
@@ -105,7 +107,9 @@ class GradeSummary:
             | {"tokens": asdict(each.tokens)}
             | {
                 "metrics": {
-                    name: asdict(figure) for name, figure in each.metrics.items() if name in there
+                    name: asdict(figure)
+                    for name, figure in each.metrics.items()
+                    if name in there or name not in self.grading.metrics
                 }
             }
             for each in group.models
@@ -192,6 +196,13 @@ def summarize_grades(
             for option, listing in grading.lists.items()
         },
         trees=tuple(grading.tree(*each) for each in subjects.items()) if grading.tree else (),
+        curves={
+            name: tuple(
+                figure.of(subject, [run.responses for run in rounds])
+                for subject, rounds in subjects.items()
+            )
+            for name, figure in grading.curves.items()
+        },
         warnings=(
             *([f"{listed(others)}: no responses to the task {task}"] if others else []),
             *run_warnings(grading, runs, parts, tasks),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from lmms_rpts.runs.validity import Labelled
 
@@ -31,6 +32,8 @@ class LabelledChain(Labelled):
             alternatives at one position; empty: the order of ``steps``.
         path: numbers of the ``steps`` that form the chain itself, if others are alternatives to
             them; empty: all.
+        images: names of the question's images, as in the data.
+        files: the files of these images; empty if one of them is missing.
     """
 
     id: str
@@ -47,6 +50,7 @@ class LabelledChain(Labelled):
     places: tuple[int, ...] = ()
     path: tuple[int, ...] = ()
     images: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
     @property
     def has_error(self) -> bool:

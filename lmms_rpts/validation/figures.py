@@ -172,13 +172,20 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
         ComparisonError: the files have no labelled chain in common, or one of them has two sets of
             the same name.
     """
-    names = [[each.name for each in judged.sets] for judged in (first, second)]
+    names = [[each.title for each in judged.sets] for judged in (first, second)]
     if any(len(set(each)) < len(each) for each in names):
         raise ComparisonError("One of the files has two sets of the same name")
-    others = {(each.name, each.layout): each for each in second.sets}
-    pairs = [(one, others.get((one.name, one.layout))) for one in first.sets]
     notes: list[str] = []
-    sets = [found for one, two in pairs if two and (found := _compare(one, two, notes))]
+    sets: list[SetComparison] = []
+    compared: set[str] = set()
+    for one in first.sets:
+        same = [each for each in second.sets if (each.name, each.layout) == (one.name, one.layout)]
+        # Without such a pair, one judge with the images and the other without: a note says so.
+        two = next((each for each in same if each.blind == one.blind), same[0] if same else None)
+        if two is not None and (found := compare_sets(one, two)):
+            sets.append(found)
+            compared.add(one.name)
+            notes += _differing(one, two)
     if not sets:
         listed = "; ".join(", ".join(each) or "none" for each in names)
         raise ComparisonError(
@@ -190,7 +197,7 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
         for each in sets
         if each.only
     ]
-    if missing := sorted({*names[0], *names[1]} - {each.name for each in sets}):
+    if missing := sorted({each.name for each in (*first.sets, *second.sets)} - compared):
         notes.append(f"data sets that are in only one of the files: {', '.join(missing)}")
     if first.judge == second.judge:
         notes.append("both files are from the same judge")
@@ -198,7 +205,8 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
     return JudgeComparison(judges, tuple(sets), tuple(map(printable, notes)))
 
 
-def _compare(one: ValidatedSet, two: ValidatedSet, notes: list[str]) -> SetComparison | None:
+def compare_sets(one: ValidatedSet, two: ValidatedSet) -> SetComparison | None:
+    """Paired differences on a set, second minus first; None if no chain is in both."""
     ours, theirs = (
         {(chain.stratum, chain.id): chain for chain in found.chains} for found in (one, two)
     )
@@ -209,6 +217,16 @@ def _compare(one: ValidatedSet, two: ValidatedSet, notes: list[str]) -> SetCompa
         scored_steps([table[key] for key in shared], [table[key].scores for key in shared])
         for table in (ours, theirs)
     )
+    return SetComparison(
+        one.title,
+        len(shared),
+        len(ours.keys() | theirs.keys()) - len(shared),
+        paired_differences(first, second),
+    )
+
+
+def _differing(one: ValidatedSet, two: ValidatedSet) -> list[str]:
+    """What else than the judges differs."""
     differing = {
         f"premises: {one.premises} for the first judge, {two.premises} for the second": (
             one.premises != two.premises
@@ -216,10 +234,4 @@ def _compare(one: ValidatedSet, two: ValidatedSet, notes: list[str]) -> SetCompa
         "one judge saw the images, the other did not": one.blind != two.blind,
         "the labels were read from different files": one.sha256 != two.sha256,
     }
-    notes += [f"{one.name}: {note}" for note, holds in differing.items() if holds]
-    return SetComparison(
-        one.name,
-        len(shared),
-        len(ours.keys() | theirs.keys()) - len(shared),
-        paired_differences(first, second),
-    )
+    return [f"{one.name}: {note}" for note, holds in differing.items() if holds]

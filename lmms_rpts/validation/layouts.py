@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,11 @@ from lmms_rpts.base.schema import Model, Several, Text, shown
 from lmms_rpts.runs.validity import PublishedFigure
 from lmms_rpts.validation.chains import LabelledChain, Labels, first_wrong
 from lmms_rpts.validation.special_layouts import (
+    alternatives,
     folio_chain,
+    gradegpt_answer,
+    labelled_answer,
+    names,
     parc_chain,
     prm800k_chain,
     rated_chains,
@@ -79,11 +83,13 @@ class Layout:
         id: returns the id of the chain; None: file and number.
         question: returns the id of the question; None: its images and its text.
         images: field with the names of its images: a text, a list or an object.
+        folders: where the publishers have these images, relative to the folder of the file.
         left_out_if: why a row has nothing to judge, and whether this holds.
         located: whether the labels say where the first error is, or that there is none.
         chain: returns the chain of a row, where the fields above can't describe it.
         fixed_premises: whether only the given premises can be used, as they are no earlier steps.
         whole: returns the chains of all rows and a remark, where several rows label one step.
+        answers: whether the only step is a response, and the label that of its final answer.
     """
 
     name: str
@@ -96,11 +102,13 @@ class Layout:
     id: Callable[[Fields], str | None] | None = None
     question: Callable[[Fields], str | None] | None = None
     images: str = ""
+    folders: tuple[str, ...] = ("", "images")
     left_out_if: tuple[str, Callable[[Fields], bool]] | None = None
     located: Callable[[Labels], bool] = lambda labels: True
     chain: Callable[[Fields], LabelledChain] | None = None
     fixed_premises: bool = False
     whole: Callable[[Sequence[Fields]], tuple[list[LabelledChain], str]] | None = None
+    answers: bool = False
 
     @property
     def about(self) -> About:
@@ -114,10 +122,10 @@ class Layout:
         if self.left_out_if is not None and self.left_out_if[1](row):
             raise LeftOut(self.left_out_if[0])
         steps = row.read(self.steps, texts) if isinstance(self.steps, str) else self.steps(row)
-        context, images = row.read(self.context, filled), row.optional(self.images, _images, ())
+        context, images = row.read(self.context, filled), row.optional(self.images, names, ())
         question = self.question(row) if self.question else None
         if self.options in row:
-            context += "\n" + row.read(self.options, filled)
+            context = "\n".join((context, *row.read(self.options, names)))
         labels = self.labels(row, len(steps))
         return LabelledChain(
             id=(self.id(row) if self.id else None) or row.place,
@@ -131,15 +139,6 @@ class Layout:
             located=self.located(labels),
             images=images,
         )
-
-
-def _images(value: Any, field: str) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (text(value, field),)
-    if isinstance(value, Mapping):
-        # Tables add the names of other rows with nulls.
-        value = [each for each in value.values() if each is not None]
-    return texts(value, field) if value else ()
 
 
 def first_error(
@@ -318,6 +317,15 @@ def _named(*names: str) -> Callable[[Fields], str | None]:
     return read
 
 
+# MR-GSM8K, and ReasonEval after it
+_MODEL_OUTPUT = first_error(
+    "model_output_solution_first_error_step",
+    base=1,
+    none=("N/A",),
+    verdict=("model_output_solution_correctness", "correct", "wrong"),
+)
+_mpbench = partial(Layout, images="image", folders=("", "image", "images"))
+
 LAYOUTS: tuple[Layout, ...] = (
     Layout(
         name="parc", fields="question steps premise_annotation error_annotation", chain=parc_chain
@@ -361,12 +369,7 @@ LAYOUTS: tuple[Layout, ...] = (
         name="mr_gsm8k",
         fields="question question_type model_output_steps",
         steps="model_output_steps",
-        labels=first_error(
-            "model_output_solution_first_error_step",
-            base=1,
-            none=("N/A",),
-            verdict=("model_output_solution_correctness", "correct", "wrong"),
-        ),
+        labels=_MODEL_OUTPUT,
         stratum="question_type",
         id=_named("uuid"),
         left_out_if=(
@@ -400,12 +403,7 @@ LAYOUTS: tuple[Layout, ...] = (
             "model_output_step_format",
             list_of(lambda lines, field: text("\n".join(texts(lines, field)), field)),
         ),
-        labels=first_error(
-            "model_output_solution_first_error_step",
-            base=1,
-            none=("N/A",),
-            verdict=("model_output_solution_correctness", "correct", "wrong"),
-        ),
+        labels=_MODEL_OUTPUT,
         stratum="generator",
     ),
     Layout(
@@ -443,6 +441,7 @@ LAYOUTS: tuple[Layout, ...] = (
         stratum="category",
         id=_named("category", "id"),
         images="image",
+        folders=("../meta_data/Image", "Image", ""),
         left_out_if=(
             "the task is not to find wrong steps",
             lambda row: row.read("category", filled) not in _VLRMBENCH_TASKS,
@@ -462,6 +461,29 @@ LAYOUTS: tuple[Layout, ...] = (
         ),
         stratum="subject",
         images="image_paths",
+    ),
+    _mpbench(
+        name="mpbench",
+        fields="question steps error_steps",
+        options="choices",
+        labels=_prmbench_labels,
+        stratum="category",
+        id=_named("id"),
+    ),
+    _mpbench(
+        name="mpbench_answers", fields="question solutions correct", chain=alternatives("solutions")
+    ),
+    _mpbench(
+        name="mpbench_search",
+        fields="question steps candidates correct",
+        chain=alternatives("candidates"),
+    ),
+    Layout(name="gradegpt", fields="type messages source", chain=gradegpt_answer, answers=True),
+    Layout(
+        name="answers",
+        fields="question reference response label",
+        chain=labelled_answer,
+        answers=True,
     ),
     Layout(name="ratings", fields="format rater items", whole=rated_chains, fixed_premises=True),
 )

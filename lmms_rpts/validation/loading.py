@@ -12,6 +12,7 @@ from pathlib import Path
 from lmms_rpts.base.escaping import listed, storable, visible
 from lmms_rpts.base.fields import Fields, LeftOut, RowError
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
+from lmms_rpts.tasks.images import outside_fault
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import LAYOUTS, Layout, find_layout
 
@@ -48,12 +49,26 @@ class LoadedSet:
     remark: str = ""
 
 
-def load_sets(data: Iterable[tuple[str | None, Path]]) -> list[LoadedSet]:
-    """Read several sets, each with a name of its own; raises as ``load_set``."""
+def load_sets(
+    data: Iterable[tuple[str | None, Path]],
+    fields: Mapping[str, str] | None = None,
+    answers: bool = False,
+) -> list[LoadedSet]:
+    """Read several sets, each with a name of its own; raises as ``load_set``.
+
+    Args:
+        fields: as for ``load_set``.
+        answers: whether the labels are to be those of answers, not of steps.
+    """
     known = {layout.name for layout in LAYOUTS}
     sets: list[LoadedSet] = []
     for name, path in data:
-        found = load_set(path, name)
+        found = load_set(path, name, fields)
+        if found.layout.answers is not answers:
+            raise ReadError(
+                f"{path} has the layout {found.layout.name}: "
+                f"use {'--data' if answers else '--answers'}"
+            )
         if name in known and name != found.layout.name:
             raise ReadError(
                 f"{path} has the layout {found.layout.name}, not {name}: choose another name"
@@ -67,13 +82,16 @@ def load_sets(data: Iterable[tuple[str | None, Path]]) -> list[LoadedSet]:
     return sets
 
 
-def load_set(path: Path, name: str | None = None) -> LoadedSet:
+def load_set(
+    path: Path, name: str | None = None, fields: Mapping[str, str] | None = None
+) -> LoadedSet:
     """Read a file, or all JSON and Parquet files of a folder and its subfolders.
 
     Args:
         path: a file or a folder.
         name: name of the set; None: the name of its layout. If a folder holds several sets, the
             name of a layout selects one.
+        fields: names of fields in the files that are not those of the layout, and the latter.
 
     Raises:
         ReadError: no set is found, several are, or more than 1% of the rows are invalid.
@@ -92,6 +110,11 @@ def load_set(path: Path, name: str | None = None) -> LoadedSet:
             if file == path:
                 raise
             rows = []
+        if fields:
+            rows = [
+                replace(row, fields={fields.get(key, key): row.fields[key] for key in row.fields})
+                for row in rows
+            ]
         if file.suffix.lower() == ".parquet":  # the reader leaves out nulls: "no error"
             every = dict.fromkeys(name for row in rows for name in row.fields)
             rows = [replace(row, fields={**every, **row.fields}) for row in rows]
@@ -137,11 +160,10 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
     broken = [row for row in rows if row.fault]
     skipped["(row)"] = len(broken)
     examples += [f"{row.file.name}, {row.place}: {row.fault}" for row in broken]
+    usable = [row for row in rows if not row.fault]
     # Names of files and keys become ids and strata, but may be invalid Unicode.
     fields: Sequence[Fields] = [
-        Fields(row.fields, storable(row.file.stem), row.number, storable(row.key))
-        for row in rows
-        if not row.fault
+        Fields(row.fields, storable(row.file.stem), row.number, storable(row.key)) for row in usable
     ]
     remark, whole = "", found.layout.whole
     if whole is not None:
@@ -149,9 +171,11 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
             chains, remark = whole(fields)
         except RowError as error:
             raise ReadError(f"{path}: {visible(str(error))}") from None
-    for each in () if whole else fields:
+    for row, each in () if whole else zip(usable, fields, strict=True):
         try:
-            chains.append(found.layout.read(each))
+            chain = found.layout.read(each)
+            folders = [row.file.parent / folder for folder in found.layout.folders]
+            chains.append(replace(chain, files=find_images(chain.images, folders)))
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except RowError as error:
@@ -176,6 +200,25 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
     return replace(
         found, chains=distinct, skipped=dict(+skipped), left_out=dict(+left_out), remark=remark
     )
+
+
+def find_images(names: Iterable[str], folders: Sequence[Path]) -> tuple[Path, ...]:
+    """The files of images, each in the first folder that has it; empty if one is missing.
+
+    The names come with the data, so files outside of the folders are not used.
+    """
+    found = [
+        next(
+            (
+                path
+                for folder in folders
+                if os.path.isfile(path := folder / name) and not outside_fault(path, folder)
+            ),
+            None,
+        )
+        for name in names
+    ]
+    return () if None in found else tuple(path for path in found if path)
 
 
 def _distinct(chains: Iterable[LabelledChain]) -> Iterator[LabelledChain]:

@@ -7,6 +7,10 @@ words. The kinds are ``arithmetic`` (a wrong sum, count or comparison), ``condit
 misread), ``overreach`` (more than the premises support), ``contradiction`` (of a premise),
 ``mixup`` (a value, name or day from elsewhere), ``verdict`` (the opposite one) and ``invented`` (a
 fact that is in no premise).
+
+Each line of ``drawn/chains.jsonl`` is a chain about a drawing in the same folder. ``label`` of a
+step: 1 sound, -1 wrong, 0 not counted, as it only depends on a wrong one. ``premises``: numbers of
+steps, from 0; none: a claim about the drawing.
 """
 
 from __future__ import annotations
@@ -27,8 +31,8 @@ from lmms_rpts.reasoning import (
     plan_steps,
     repair_chain,
 )
-from lmms_rpts.runs.validity import BUILT_IN
-from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.runs.validity import BUILT_IN, DRAWN
+from lmms_rpts.validation.chains import LabelledChain, first_wrong
 from lmms_rpts.validation.layouts import Layout
 from lmms_rpts.validation.loading import LoadedSet
 
@@ -40,6 +44,32 @@ LAYOUT = Layout(name=BUILT_IN, fixed_premises=True)
 def own_set() -> LoadedSet:
     """The demo's instances: their gold steps, and manually written wrong steps."""
     return LoadedSet(BUILT_IN, LAYOUT, own_chains())
+
+
+def drawn_set() -> LoadedSet:
+    """Chains about drawings: right and wrong claims about them, and inferences from these."""
+    folder = _PACKAGE / "validation" / "drawn"
+    rows = (folder / "chains.jsonl").read_text(encoding="utf-8").splitlines()
+    layout = Layout(name=DRAWN, fixed_premises=True)
+    return LoadedSet(DRAWN, layout, tuple(_drawn(json.loads(row), folder) for row in rows))
+
+
+def _drawn(row: Mapping[str, Any], folder: Path) -> LabelledChain:
+    steps, image = row["steps"], row["image"]
+    labels = tuple({1: True, 0: None, -1: False}[step["label"]] for step in steps)
+    return LabelledChain(
+        id=row["id"],
+        question=image,
+        stratum=row["language"],
+        language=row["language"],
+        context=row["question"],
+        steps=tuple(step["text"] for step in steps),
+        labels=labels,
+        premises=tuple(tuple(steps[at]["text"] for at in step["premises"]) for step in steps),
+        first_error=first_wrong(labels),
+        images=(image,),
+        files=(folder / image,),
+    )
 
 
 @cache

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import chain as linked
 from itertools import islice, zip_longest
+from pathlib import Path
 from typing import Literal
+
+from PIL import Image
 
 from lmms_rpts import __version__
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import Settings
+from lmms_rpts.filters.documents import DocumentImages
 from lmms_rpts.judging import (
     NO_JUDGE,
     Budget,
@@ -27,15 +32,19 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
+from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.runs.validity import JudgedChain, ValidatedSet, Validity
+from lmms_rpts.runs.validity import Interval, JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.stats.step_measures import THRESHOLD
+from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.validation.chains import LabelledChain, draw
-from lmms_rpts.validation.figures import figures_of
+from lmms_rpts.validation.figures import compare_sets, figures_of
 from lmms_rpts.validation.loading import LoadedSet
 
 Premises = Literal["given", "all"]
+Images = Literal["shown", "hidden", "both"]
+"""Whether the judge sees the images of the questions; both: once with and once without them."""
 
 MOST_CHARACTERS = 60_000
 """Maximum length of all premises together (about 15,000 tokens); the oldest are dropped first."""
@@ -50,6 +59,10 @@ _CHAIN_FIELDS = (
     *("id", "question", "stratum", "labels"),
     *("first_error", "located", "places", "path"),
 )
+
+
+class UnseenError(UserError):
+    """Raised if the images of the questions cannot be shown; the message gives the reason."""
 
 
 class NothingScoredError(UserError):
@@ -77,22 +90,25 @@ class PlannedSet:
     Attributes:
         premises: which premises the questions contain.
         questions: one for each labelled step.
+        words: the same without images, for the baseline by word overlap.
+        seen: number of chains whose images are shown.
     """
 
     loaded: LoadedSet
     chains: tuple[LabelledChain, ...]
     premises: Premises
     questions: tuple[StepQuestion, ...]
+    words: tuple[StepQuestion, ...]
+    seen: int
 
     @property
     def blind(self) -> bool:
-        """Whether the questions have images, which are not shown to any judge yet."""
-        return any(chain.images for chain in self.chains)
+        """Whether the questions have images that the judge is not shown."""
+        return not self.seen and any(chain.images for chain in self.chains)
 
-    def ask(self, engine: JudgeEngine) -> list[Verdict]:
+    def ask(self, engine: JudgeEngine, questions: Sequence[StepQuestion]) -> list[Verdict]:
         """The verdicts of a judge on the questions."""
-        requests = [question.request for question in self.questions]
-        return engine.run(requests, f"Judging {self.loaded.name}")
+        return engine.run([each.request for each in questions], f"Judging {self.loaded.name}")
 
     def scores(self, verdicts: Sequence[Verdict]) -> tuple[tuple[float | None, ...], ...]:
         """The scores by chain and step; None: not asked, or no score."""
@@ -118,7 +134,12 @@ class Plan:
 
         Equal requests are sent once.
         """
-        asked = {q.request.key: q.request for each in self.sets for q in each.questions}
+        # Not by their keys, for which all images would have to be decoded.
+        asked = {
+            (request.kind, str(request.messages), request.images): request
+            for each in self.sets
+            for request in (question.request for question in each.questions)
+        }
         opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
         tokens_in = sum(map(guess_input_tokens, asked.values()))
         calls = len(asked) * opinions
@@ -167,49 +188,110 @@ def plan_validation(
     limit: int | None = None,
     seed: int = 0,
     premises: Premises = "given",
+    images: Images | None = None,
     usable: bool = True,
 ) -> Plan:
     """Choose chains and build the questions.
 
     Args:
         premises: ``given``: those in the data, if any, else all earlier steps.
+        images: None: shown if the judge has vision and the files of any are there.
         usable: whether to check that the judge can be used; False for an estimate only.
+
+    Raises:
+        UnseenError: the images cannot be shown.
     """
     if usable:
-        find_judges(judge, settings)
+        sees = all(each.sees for each in find_judges(judge, settings))
+    else:
+        sees = all(each.writes for each in backends_of(judge))
+    if not sees and images in ("shown", "both"):
+        raise UnseenError(f"The judge {judge} has no vision: use --images hidden, or another judge")
     if judge.strip() == NO_JUDGE:
         raise JudgeConfigurationError(f"The judge {NO_JUDGE!r} judges nothing: choose another one")
     prompts = Prompts(settings.prompts)
     planned = []
     for each in sets:
-        chains = tuple(draw(each.chains, limit, seed))
+        found = any(chain.files for chain in each.chains)
+        shows = images in ("shown", "both") or (images is None and sees and found)
+        usable_set = _with_images(each, images) if shows else each
+        chains = tuple(draw(usable_set.chains, limit, seed))
         named = any(chain.premises is not None for chain in chains)
         wanted = premises == "given" or each.layout.fixed_premises
         which: Premises = "given" if wanted and named else "all"
-        questions = tuple(questions_of(chains, which, prompts))
-        planned.append(PlannedSet(each, chains, which, questions))
+        words = tuple(questions_of(chains, which, prompts))
+        blind = PlannedSet(usable_set, chains, which, words, words, seen=0)
+        n_seen = sum(bool(chain.files) for chain in chains)
+        if shows and n_seen:
+            shown = tuple(questions_of(chains, which, prompts, settings.image_size))
+            planned.append(replace(blind, questions=shown, seen=n_seen))
+        if images == "both" or not (shows and n_seen):
+            planned.append(blind)
     return Plan(judge, tuple(planned), prompts.version(), limit, seed, settings)
 
 
+def _with_images(found: LoadedSet, images: Images | None) -> LoadedSet:
+    """The set without chains whose images are missing; with images only to compare both ways."""
+    missing = {chain.id for chain in found.chains if chain.images and not chain.files}
+    plain = {chain.id for chain in found.chains if images == "both" and not chain.images}
+    if len(missing) + len(plain) == len(found.chains):
+        places = ", ".join(str(Path(folder)) for folder in found.layout.folders)
+        raise UnseenError(
+            f"{found.name}: no image of its questions was found. Extract them "
+            f"({found.layout.about.source}) into one of these folders, relative to that of the "
+            f"questions: {places}; or use --images hidden"
+            if missing
+            else f"{found.name}: its questions have no images: leave out --images both"
+        )
+    left_out = {"an image is missing": len(missing), "the question has no image": len(plain)}
+    return replace(
+        found,
+        chains=tuple(each for each in found.chains if each.id not in missing | plain),
+        left_out={**found.left_out, **{reason: n for reason, n in left_out.items() if n}},
+    )
+
+
 def questions_of(
-    chains: Sequence[LabelledChain], which: Premises, prompts: Prompts
+    chains: Sequence[LabelledChain], which: Premises, prompts: Prompts, longest: int = 0
 ) -> Iterator[StepQuestion]:
-    """A question for each labelled step, in order: the same as for an inference of a run."""
+    """A question for each labelled step, in order: the same as for a step of a run.
+
+    Args:
+        longest: maximum of the longer side of images for the judge, in pixels; 0: without images.
+    """
     for number, chain in enumerate(chains):
+        images = _images(chain, longest) if longest else ()
         for step in chain.asked:
             premises = premises_of(chain, step, which)
             room, dropped = MOST_CHARACTERS, len(premises)
             while dropped and (room := room - len(premises[dropped - 1])) >= 0:
                 dropped -= 1
             kept = premises[dropped:]
+            given = {"context": chain.context, "premises": kept}
+            # As in a run: a step from the image alone is a claim about it.
+            claims = bool(images) and which == "given" and not premises
             request = prompts.request(
-                "inference",
+                "image" if claims else "inference",
                 chain.language,
-                context=chain.context,
-                premises=kept,
+                images=images,
                 conclusion=chain.steps[step],
+                **({"facts": ()} if claims else given),
             )
             yield StepQuestion(number, step, kept, dropped > 0, request)
+
+
+def _images(chain: LabelledChain, longest: int) -> tuple[JudgeImage, ...]:
+    """The images of a question as a run shows them; their sizes are known, for the estimate."""
+    found = DocumentImages(
+        lambda: [Image.open(path, formats=FORMATS) for path in chain.files], longest, chain.language
+    )
+    images = tuple(found[at] for at in range(len(chain.files)))
+    for image, path in zip(images, chain.files, strict=True):
+        # Any error of Pillow for a broken file, which the engine reports.
+        with suppress(Exception), Image.open(path, formats=FORMATS) as opened:
+            scale = min(1.0, longest / max(opened.size))
+            image.known_size = (round(opened.width * scale), round(opened.height * scale))
+    return images
 
 
 def premises_of(chain: LabelledChain, step: int, which: Premises) -> tuple[str, ...]:
@@ -259,7 +341,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         lmms_rpts=__version__,
         seed=plan.seed,
         limit=plan.limit,
-        sets=tuple(found for found, _ in asked),
+        sets=tuple(_with_gain([found for found, _ in asked])),
     )
     misses = (tuple(_worst(each, own)) for each, (_, own) in zip(plan.sets, asked, strict=True))
     return Validation(validity, tuple(misses), stopped)
@@ -270,11 +352,11 @@ def _validate_set(
 ) -> tuple[ValidatedSet, Sequence[Verdict]]:
     """The figures of a set, and the judge's verdicts."""
     spent = _spent(engine.budget)
-    verdicts = planned.ask(engine)
+    verdicts = planned.ask(engine, planned.questions)
     *counts, cost = (now - then for now, then in zip(_spent(engine.budget), spent, strict=True))
     calls, read, said, cached = map(int, counts)
     # Word overlap needs no calls, so it is a baseline for every judge.
-    by_words = verdicts if engine.name == LEXICAL else planned.ask(words)
+    by_words = verdicts if engine.name == LEXICAL else planned.ask(words, planned.words)
     loaded, chains, scores = planned.loaded, planned.chains, planned.scores(verdicts)
     labels = [label for chain in chains for label in chain.labels if label is not None]
     validated = ValidatedSet(
@@ -291,6 +373,7 @@ def _validate_set(
         left_out=loaded.left_out,
         premises=planned.premises,
         blind=planned.blind,
+        seen=planned.seen,
         shortened=sum(question.shortened for question in planned.questions),
         published=loaded.layout.about.anchors,
         usage=UsageRecord(
@@ -307,6 +390,20 @@ def _validate_set(
         **figures_of(loaded.layout.name, chains, scores, {LEXICAL: planned.scores(by_words)}),
     )
     return validated, verdicts
+
+
+def _with_gain(sets: Sequence[ValidatedSet]) -> Iterator[ValidatedSet]:
+    """The sets; one with images that is followed by itself without them has the differences."""
+    for found, other in zip_longest(sets, sets[1:]):
+        gain: Mapping[str, Interval] = {}
+        if found.seen and other is not None and (other.name, other.blind) == (found.name, True):
+            compared = compare_sets(other, found)
+            if compared is not None:
+                gain = {
+                    name: Interval(value=each.value, low=each.low, high=each.high)
+                    for name, each in compared.found.differences.items()
+                }
+        yield found.model_copy(update={"gain": gain})
 
 
 def _spent(budget: Budget) -> tuple[float, ...]:

@@ -1,9 +1,10 @@
-"""Layouts that the table can't describe: PARC, PRM800K, FOLIO, and the files of human raters."""
+"""Layouts that the table can't describe: PARC, PRM800K, FOLIO, MPBench, ratings, graded answers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lmms_rpts.base.fields import (
@@ -14,6 +15,8 @@ from lmms_rpts.base.fields import (
     choice,
     filled,
     flag,
+    identity,
+    list_of,
     mapping,
     objects,
     text,
@@ -194,6 +197,101 @@ def folio_chain(row: Fields) -> LabelledChain:
     )
 
 
+def alternatives(field: str) -> Callable[[Fields], LabelledChain]:
+    """MPBench: candidates for a whole solution, or for the next step after given ones.
+
+    Args:
+        field: the list of candidates; ``correct`` has a mark for each.
+    """
+
+    def chain(row: Fields) -> LabelledChain:
+        given, offered = row.optional("steps", texts, ()), row.read(field, texts)
+        right = row.read("correct", list_of(_right))
+        if len(right) != len(offered):
+            raise RowError("correct", f"has {len(right):,} marks for {len(offered):,} candidates")
+        context = "\n".join((row.read("question", filled), *row.optional("choices", names, ())))
+        images, before = row.optional("image", names, ()), len(given)
+        return LabelledChain(
+            id=row.optional("id", identity, row.place),
+            question="\n".join((*images, context)),
+            stratum=row.optional("category", filled, row.stem),
+            context=context,
+            steps=(*given, *offered),
+            labels=(*(None,) * before, *right),
+            located=False,
+            places=(*range(before), *(before,) * len(offered)),
+            path=(*range(before), before + (right.index(True) if True in right else 0)),
+            images=images,
+        )
+
+    return chain
+
+
+def names(value: Any, field: str) -> tuple[str, ...]:
+    """Names of images: a text, a list or an object."""
+    if isinstance(value, str):
+        return (text(value, field),)
+    if isinstance(value, Mapping):
+        # Tables add the names of other rows with nulls.
+        value = [each for each in value.values() if each is not None]
+    return texts(value, field) if value else ()
+
+
+_MARKS = {
+    **dict.fromkeys(("1", "yes", "true", "correct", "right"), True),
+    **dict.fromkeys(("0", "no", "false", "incorrect", "wrong"), False),
+}
+
+
+def _right(value: Any, field: str) -> bool:
+    """Whether something is right, by a word, a number, or true or false."""
+    return choice(_MARKS)(str(value).strip().lower(), field)
+
+
+# "The consistency of the answers is: No.", "... is: <Yes>."
+_CONSISTENT = re.compile(r"consistency of the answers is:?\s{0,9}<?(yes|no)\b", re.IGNORECASE)
+
+
+def gradegpt_answer(row: Fields) -> LabelledChain:
+    """GradeGPT's instruction data: a chat that shows a question, two answers, and the label."""
+    chat = {
+        each.read("role", filled): each.read("content", text)
+        for each in row.read("messages", objects)
+    }
+    asked = chat.get("user", "").partition("Question:")[2]
+    question, _, asked = asked.partition("\nReference Answer:")
+    reference, _, asked = asked.partition("\nModel Response:")
+    response, end, _ = asked.rpartition("\nJudgment Result:")
+    found = _CONSISTENT.findall(chat.get("assistant", ""))
+    if not end or not found:
+        raise RowError("messages", "should have a question, two answers and a judgment")
+    return _answer(row, question, reference, response, found[-1].lower() == "yes", "")
+
+
+def labelled_answer(row: Fields) -> LabelledChain:
+    """A response with a label that says whether its answer is right."""
+    if row.optional("debatable", flag, False):
+        raise LeftOut("the label is debatable")
+    question, response = row.read("question", filled), row.read("response", text)
+    reference, right = row.read("reference", identity), row.read("label", _right)
+    return _answer(row, question, reference, response, right, row.optional("type", filled, ""))
+
+
+def _answer(
+    row: Fields, question: str, reference: str, response: str, right: bool, kind: str
+) -> LabelledChain:
+    return LabelledChain(
+        id=row.optional("id", identity, row.place),
+        question=question.strip(),
+        stratum=kind,
+        context=question.strip(),
+        steps=(response.strip(),),
+        labels=(right,),
+        premises=((reference.strip(),),),
+        located=False,
+    )
+
+
 _MIDDLE = 0.5
 _SHOWN = ("kind", "language", "context", "premises", "conclusion")
 
@@ -217,7 +315,9 @@ def rated_chains(rows: Sequence[Fields]) -> tuple[list[LabelledChain], str]:
             raise RowError(place, wrong) from None
         rater = file.rater.strip()
         for at, item in enumerate(file.items):
-            key = (file.sample, *item.key)
+            if item.what != "step":
+                continue
+            key = (file.sample, *item.key[:4])
             first, own = items.setdefault(key, item), scores.setdefault(key, {})
             if any(getattr(first, name) != getattr(item, name) for name in _SHOWN):
                 raise RowError(f"items[{at}]", "has other texts than another file of the sample")
@@ -243,7 +343,7 @@ def rated_chains(rows: Sequence[Fields]) -> tuple[list[LabelledChain], str]:
 
 
 def _rated_chain(rated: Sequence[tuple[RatedItem, float]]) -> LabelledChain:
-    rated = sorted(rated, key=lambda pair: pair[0].step)
+    rated = sorted(rated, key=lambda pair: pair[0].step or 0)
     items, means = zip(*rated, strict=True)
     first = items[0]
     if any((each.context, each.language) != (first.context, first.language) for each in items):

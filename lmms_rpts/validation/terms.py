@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from lmms_rpts.base.escaping import figure
 from lmms_rpts.runs.validity import Figures, ValidatedSet
@@ -17,73 +20,10 @@ class Metric:
     help: str
 
 
-METRIC_GROUPS: Mapping[str, Mapping[str, Metric]] = {
-    "Ranking, without a threshold": {
-        "auc": Metric(
-            "AUC", "how often a sound step scores above a wrong one, ties count half; 0.5 is chance"
-        ),
-        "auc_within": Metric(
-            "AUC within chains",
-            "AUC if each wrong step is compared only with the sound steps of its own chain",
-        ),
-    },
-    "Steps: called sound at 0.5 or above": {
-        "sensitivity": Metric("sensitivity", "share of the wrong steps that the judge finds"),
-        "specificity": Metric("specificity", "share of the sound steps that it calls sound"),
-        "balanced_accuracy": Metric(
-            "balanced accuracy", "mean of sensitivity and specificity; 0.5 is chance"
-        ),
-        "mcc": Metric("MCC", "Matthews correlation of verdicts and labels, -1 to 1; 0 is chance"),
-        "macro_f1": Metric("macro F1", "mean of the F1 of sound and the F1 of wrong steps"),
-        "f1_sound": Metric(
-            "F1, sound steps", "harmonic mean of precision and recall of the verdict “sound”"
-        ),
-        "f1_wrong": Metric(
-            "F1, wrong steps", "harmonic mean of precision and recall of the verdict “wrong”"
-        ),
-        "macro_f1_fitted": Metric(
-            "macro F1, fitted",
-            "macro F1 at the threshold that is best on the other half of the questions, not at 0.5",
-        ),
-    },
-    "First error of a chain": {
-        "acc_err": Metric(
-            "wrong chains located",
-            "share of the wrong chains whose first error is the first step that the judge calls "
-            "wrong",
-        ),
-        "acc_ok": Metric(
-            "sound chains passed", "share of the sound chains in which no step is called wrong"
-        ),
-        "f1_first": Metric(
-            "F1 of first errors",
-            "harmonic mean of wrong chains located and sound chains passed (ProcessBench)",
-        ),
-        "f1_first_fitted": Metric(
-            "F1 of first errors, fitted",
-            "F1 of first errors at the best macro F1 threshold of the other half of the questions",
-        ),
-        "flagged_early": Metric(
-            "flagged early",
-            "share of the wrong chains in which a step before the first error is called wrong",
-        ),
-    },
-    "Scores read as probabilities": {
-        "brier": Metric("Brier score", "mean squared error of the scores; lower is better"),
-        "ece": Metric(
-            "ECE",
-            "expected calibration error: distance of the scores from the share of sound steps; "
-            "lower is better",
-        ),
-    },
-    "Coverage": {
-        "unscored": Metric("unscored steps", "share of the labelled steps without a score"),
-        "unscored_chains": Metric(
-            "unscored chains",
-            "share of chains whose first error is undecided because of unscored steps",
-        ),
-    },
-}
+METRIC_GROUPS = TypeAdapter(dict[str, dict[str, Metric]]).validate_json(
+    Path(__file__).with_name("metrics.json").read_bytes()
+)
+"""The metrics by group, in the order of the tables."""
 
 METRICS: Mapping[str, Metric] = {
     name: metric for group in METRIC_GROUPS.values() for name, metric in group.items()

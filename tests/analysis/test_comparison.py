@@ -107,7 +107,7 @@ def test_a_run_against_itself(four: tuple[Run, Run]) -> None:
         comparison = compare_runs(run, run, resamples=200)
         assert comparison.flips == ()
         known = [each for each in comparison.metrics if each.a is not None]
-        assert len(known) == 13
+        assert len(known) == 14
         for each in known:
             p = 1 if METRICS[each.metric].tested else None
             assert (each.difference, each.p, each.p_holm) == (0, p, p)

@@ -536,7 +536,9 @@ def test_the_scoring_names_what_the_judge_was_asked_with(
 
 # --- thinking ------------------------------------------------------------------------------------
 
-THOUGHT = "From Image 0 I see that it is nine.\nText 0 is on bread.\nLet me zoom in. So it is."
+THOUGHT = (
+    "From Image 0 I see that it is nine.\nText 0 is about bread.\nLet me zoom in. So it is night."
+)
 THINKER = f"<think>{THOUGHT}</think>{STEPS}"
 
 

@@ -135,10 +135,10 @@ PARTS = (
 )  # fmt: skip
 
 
-def test_20000_responses_of_odd_parts_are_graded() -> None:
+def test_4000_responses_of_odd_parts_are_graded() -> None:
     generator = random.Random(14)
     kinds: tuple[Kind, ...] = ("choice", "choice", "number", "text", "agree")
-    for number in range(20_000):
+    for number in range(4_000):
         response = "".join(generator.choices(PARTS, k=generator.randint(0, 12)))
         marks, kind = MARKS[number % 3], kinds[number % 5]
         gold = {"choice": marks[1], "agree": "agree"}.get(kind, "12")

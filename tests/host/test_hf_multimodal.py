@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -58,15 +60,21 @@ def request(first: str, second: Any, doc_id: int = 0) -> Any:
 # --- likelihood ----------------------------------------------------------------------------------
 
 
+@functools.cache
+def reference(checkpoint: str) -> tuple[Any, Any]:
+    """The library's own processor and model."""
+    model = LlavaForConditionalGeneration.from_pretrained(checkpoint, dtype=torch.float32)
+    return LlavaProcessor.from_pretrained(checkpoint), model.eval()
+
+
 def by_hand(checkpoint: str, prompt: str, option: str, images: Sequence[Any]) -> list[float]:
     """Log-probabilities of the option's bytes; the tiny LLaVA has one token per byte."""
-    processor = LlavaProcessor.from_pretrained(checkpoint)
-    model = LlavaForConditionalGeneration.from_pretrained(checkpoint, dtype=torch.float32)
+    processor, model = reference(checkpoint)
     text = f"{prompt}{option}"
     pictures = {"images": [each.convert("RGB") for each in images]} if images else {}
     inputs = processor(text=text, return_tensors="pt", **pictures)
     with torch.no_grad():
-        logits = model.eval()(**inputs).logits[0]
+        logits = model(**inputs).logits[0]
     ids = inputs["input_ids"][0].tolist()
     count = len(option.encode())
     logprobs = []
@@ -98,14 +106,13 @@ def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
         request(f"Which{'?' * doc_id}", each, doc_id) for doc_id in range(4) for each in OPTIONS
     ]
     alone = model.loglikelihood(asked)
-    for size in (3, 4, 16):
+    for size, order in ((3, 1), (4, -1), (16, -1)):
         model.batch_size = size
-        for order in (1, -1):
-            found = model.loglikelihood(asked[::order])[::order]
-            assert [loss.total for loss, _ in found] == pytest.approx(
-                [loss.total for loss, _ in alone], abs=1e-4
-            )
-            assert [loss.tokens for loss, _ in found] == [loss.tokens for loss, _ in alone]
+        found = model.loglikelihood(asked[::order])[::order]
+        assert [loss.total for loss, _ in found] == pytest.approx(
+            [loss.total for loss, _ in alone], abs=1e-4
+        )
+        assert [loss.tokens for loss, _ in found] == [loss.tokens for loss, _ in alone]
 
 
 def test_images_matter(model: HfMultimodal) -> None:
@@ -296,6 +303,13 @@ def test_images_are_read(tmp_path: Path) -> None:
 
 
 # --- generation ----------------------------------------------------------------------------------
+
+
+def test_cleaning_frees_the_model(checkpoint: str) -> None:
+    cleaned = HfMultimodal(checkpoint, **ON_CPU)
+    weights = weakref.ref(cleaned._model.model)
+    cleaned.clean()
+    assert weights() is None
 
 
 def test_llava_hf_says_the_same(model: HfMultimodal, checkpoint: str) -> None:

@@ -107,14 +107,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_rome_run(folder / model, {"academic": rome, "geo": geo}, model_args=args)
     write_reform_runs(folder / "reform", ["reform_gqa", "reform_gqa_likelihood"], {0, 2})
     (folder / "images").mkdir()
-    Image.effect_noise((1000, 500), 60).convert("RGB").save(folder / "images" / "wide.png")
+    Image.linear_gradient("L").resize((1000, 500)).save(folder / "images" / "wide.png")
     Image.new("RGB", (50, 90), "navy").save(folder / "images" / "tall.png")
     return folder
 
 
 def report_of(folder: Path, output: str, *names: str) -> Path:
     found = read_all_runs([folder / name for name in names]).every
-    return write_report(list(found), folder / output, images=folder / "images").path
+    return write_report(list(found), folder / output, images=folder / "images", published=True).path
 
 
 @pytest.fixture(scope="module")
@@ -404,7 +404,8 @@ def test_the_tree_and_the_steps(opened: Opened, browser: Any, runs: Path, tmp_pa
     root = card.locator("article.judged.root")
     root.locator("summary").click()
     expect(root.locator("pre.reply")).to_have_text("Score: 0.2")
-    expect(root).to_contain_text("Does the evidence lead to Conclusion 3, and that to the final answer?")
+    question = "Does the evidence lead to Conclusion 3, and that to the final answer?"
+    expect(root).to_contain_text(question)
     expect(root.locator("li")).to_have_count(0)
     other = article.locator(".card.run").nth(1)
     expect(other.locator(".differs")).to_have_count(0)
@@ -647,16 +648,27 @@ STATES: dict[str, tuple[str, Callable[[Any], None], str]] = {
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (400, "light")])
 def test_no_accessibility_violations(browser: Any, report: Path, width: int, scheme: str) -> None:
-    """axe-core, the checker of the accessibility rules of the W3C."""
+    """axe-core, the checker of the accessibility rules of the W3C.
+
+    Dark colours change contrasts alone, a small window everything else. Rules for the whole page
+    need a look at some states only.
+    """
     size = {"width": width, "height": 900}
     page = open_page(browser, report, color_scheme=scheme, viewport=size).page
-    for place, act, appears in STATES.values():
+    options: dict[str, Any] = {"runOnly": ["color-contrast"]} if scheme == "dark" else {}
+    if width == 400:
+        options = {"rules": {"color-contrast": {"enabled": False}}}
+    for name, (place, act, appears) in STATES.items():
+        if width == 400 and not appears.startswith(("table", "article")):
+            continue
         if place:
             go(page, place)
         act(page)
         expect(page.locator(appears).first).to_be_visible()
         wait_until_drawn(page)
-        expect_accessible(page)
+        inside = "article.open" if appears.startswith("article") else appears
+        whole = name == "overview" or (name in ("all", "rome") and scheme == "light")
+        expect_accessible(page, None if whole else inside, **options)
         press(page, "Escape Escape")
     page.context.close()
 

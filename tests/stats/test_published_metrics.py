@@ -55,6 +55,10 @@ INHERITED = judged("+-+", 0.9, 0.1, 0.1, stratum="a", inherited=frozenset({2}))
     # A file without errors has no figure for them, and is left out.
     ("parc", "+- .9 .1 @a; ++ .9 .1 @b",
      {"accuracy of error steps": 1, "accuracy of correct steps": 3 / 4}),
+    # The best candidate: right; wrong; one of two tied ones right; unscored ones do not count.
+    ("mpbench_answers", "+- .9 .1; +-- .2 .1 .8; +- .5 .5; +- ? .3; - ?",
+     {"best of N": (1 + 0 + 1 / 2 + 0) / 4}),
+    ("mpbench_search", "- ?", {"best of N": None}),
     # Rows: precision 1 / 2, recall 1, F1 2 / 3 (flags after the last wrong section are ignored);
     # 0, 0, 0 (nothing flagged); 1, 1 / 2, 2 / 3. The sound row doesn't count.
     ("deltabench", "+-+ .1 .1 .1; +- .9 .9; --+ .1 .9 .9; ++ .1 .9",

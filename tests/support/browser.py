@@ -149,11 +149,18 @@ def expect_accessible_file(
         page.context.close()
 
 
-def expect_accessible(page: Any) -> None:
-    """axe finds no accessibility violations, and the page is not wider than the window."""
+def expect_accessible(page: Any, inside: str | None = None, **options: Any) -> None:
+    """axe finds no accessibility violations, and the page is not wider than the window.
+
+    Args:
+        page: the page.
+        inside: a selector of the part that is checked; None: all of the page.
+        options: those of ``axe.run``.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    options["resultTypes"] = ["violations"]
+    found = Axe().run(page, context=inside, options=options).response["violations"]
     faults = [
         (each["id"], node["html"][:150], node.get("failureSummary"))
         for each in found

@@ -126,11 +126,14 @@ def images_of(body: Body) -> list[SentImage]:
             if part["type"] == "image_url":
                 head, _, data = part["image_url"]["url"].partition(",")
                 assert head == "data:image/jpeg;base64", head
-                found.append(_sent(before.get("text", ""), base64.b64decode(data, validate=True)))
+                found.append(
+                    sent_image(before.get("text", ""), base64.b64decode(data, validate=True))
+                )
     return found
 
 
-def _sent(name: str, content: bytes) -> SentImage:
+def sent_image(name: str, content: bytes) -> SentImage:
+    """The image in the bytes of a JPEG."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(content), formats=["JPEG"])

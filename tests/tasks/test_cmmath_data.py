@@ -17,8 +17,9 @@ from loguru import logger
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.cmmath import data as dataset
-from lmms_rpts.tasks.cmmath.data import Problem, form_of, read_file
+from lmms_rpts.tasks.cmmath.data import DATA, Problem, form_of
 from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.questions import Questions
 from tests.support.cmmath import PROBLEMS, changed, make_doc, make_problem, write_cmmath
 from tests.support.environment import VARIABLES, configure
 from tests.support.lmms import TASKS_DIR
@@ -27,6 +28,7 @@ from tests.support.tables import table
 
 FIRST = "90001"
 TASKS = ["cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps"]
+TEXTS = ["cmmath_text", "cmmath_ocr", "cmmath_caption"]
 
 
 @pytest.fixture(autouse=True)
@@ -170,15 +172,15 @@ def test_no_data(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
 
 
 def test_the_file_itself_and_other_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = dataset.load_problems().questions
+    expected = DATA.load().questions
     assert [each.id for each in expected] == ["90001", "90002", "90003", "90004"]
     monkeypatch.setenv("CMMATH_PATH", str(folder / "cmmath.json"))
-    assert dataset.load_problems().questions == expected
+    assert DATA.load().questions == expected
     (folder / "cmmath.json").rename(folder / "part.json")
     monkeypatch.setenv("CMMATH_PATH", str(folder))
     assert f"CMMATH_PATH={str(folder)!r} is not a folder with cmmath.json. Set" in error_of()
     monkeypatch.setenv("CMMATH_PATH", str(folder / "part.json"))
-    assert dataset.load_problems().questions == expected
+    assert DATA.load().questions == expected
 
 
 # --- what else is required -----------------------------------------------------------------------
@@ -212,10 +214,16 @@ def test_problems_without_an_answer_are_counted_once(folder: Path, logged: list[
 # --- parsed fields -------------------------------------------------------------------------------
 
 
+def read(path: Path) -> Questions[Problem]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CMMATH_PATH", str(path))
+        return DATA.load()
+
+
 def only(tmp_path: Path, **fields: Any) -> Problem:
-    read = read_file(write(tmp_path / "one.json", [make_problem(**fields)]))
-    assert read.faults == ()
-    (problem,) = read.questions
+    found = read(write(tmp_path / "one.json", [make_problem(**fields)]))
+    assert found.faults == ()
+    (problem,) = found.questions
     return problem
 
 
@@ -224,7 +232,7 @@ def test_the_fields_of_a_document_and_what_may_be_absent(tmp_path: Path) -> None
     names = ("analysis", "ocr", "grade_id", "grade_group", "knowledge_point", "skill", "metadata")
     bare = only(tmp_path, **dict.fromkeys(names))
     absent = changed([make_problem(**dict.fromkeys(names))], FIRST)
-    assert read_file(write(tmp_path / "bare.json", [*absent])).questions == (bare,)
+    assert read(write(tmp_path / "bare.json", [*absent])).questions == (bare,)
     found = json.loads(json.dumps(asdict(bare)))
     assert found == make_doc(category=None, **dict.fromkeys(names[:-1])) | {
         "analysis": "",
@@ -291,15 +299,90 @@ def test_every_text_has_a_form(question: str, answer: str) -> None:
 
 def test_the_published_sample() -> None:
     """42 problems; counted manually: one has no answer, four have parts but are called choices."""
-    read = read_file(reference("cmmath", "sample.json"))
-    assert read.faults == ()
-    assert (len(read.questions), read.left_out) == (41, 1)
-    forms = {each.id: each.form for each in read.questions}
+    found = read(reference("cmmath", "sample.json"))
+    assert found.faults == ()
+    assert (len(found.questions), found.left_out) == (41, 1)
+    forms = {each.id: each.form for each in found.questions}
     assert [name for name, form in forms.items() if form == "parts"] == [
         *("23074", "21705", "16294", "24098")
     ]
     assert sorted(set(forms.values())) == ["blank", "choice", "parts"]
     assert sum(form == "blank" for form in forms.values()) == 8
+
+
+# --- texts in place of the images ----------------------------------------------------------------
+
+CAPTION = "一个正方形。"
+SAMPLE = {"doc_id": 0, "target": "90001", "resps": [[f"<think>看</think> {CAPTION}"]]}
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("x_samples_cmmath_describe.jsonl", [SAMPLE, SAMPLE]),  # as several processes write it
+        ("captions.jsonl", [{"id": "90001", "caption": CAPTION}, {"id": "90002", "caption": ""}]),
+        ("captions.csv", f"problem_id,caption\n90001,{CAPTION}\n90002,\n"),
+        ("", []),
+    ],
+)
+def test_captions_of_a_run_of_a_file_and_of_the_data(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, logged: list[str], name: str, rows: Any
+) -> None:
+    if name:
+        place = folder / "captions"
+        place.mkdir()
+        lines = rows if isinstance(rows, str) else "\n".join(map(json.dumps, rows))
+        write(place / name, lines)
+        other = json.dumps(SAMPLE | {"resps": [["答案是B"]]})
+        write(place / "x_samples_cmmath.jsonl", other)
+        monkeypatch.setenv("CMMATH_CAPTIONS", str(place / name if ".csv" in name else place))
+    else:
+        write(folder / "cmmath.json", changed(PROBLEMS, FIRST, caption=CAPTION))
+    check_tasks(["cmmath_caption", "cmmath_inputs"])
+    assert [line for line in logged if "a caption" in line] == [
+        "cmmath_caption: 3 of 4 problems do not have a caption; the model is told so\n"
+    ]
+    assert dataset.add_captions(load())["caption"] == [CAPTION, "", "", ""]
+    found = dataset.metadata_caption
+    assert (found["problems"], found["without_text"]) == (4, 3)
+    assert dataset.metadata_ocr["texts_sha256"] != found["texts_sha256"]
+    assert dataset.metadata_ocr["without_text"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (None, "cmmath_caption: none of the 4 problems has a caption. Caption the images with"),
+        ("", "CMMATH_CAPTIONS: "),
+        ([{"id": "1", "caption": "一"}], "none of the 4 problems has a caption"),
+        ([{"caption": "一"}], "line 1: has no id (id, problem_id, target)"),
+        ([SAMPLE, SAMPLE | {"resps": [["圆"]]}], "line 2: a second caption of problem '90001'"),
+        ([SAMPLE | {"resps": [[3]]}], "line 1 has no text as response or resps"),
+        ([{"id": "90001", "caption": 3}], "line 1: caption should be a string, not 3"),
+        ("{", "x.jsonl, line 1: is "),
+    ],
+)
+def test_captions_that_cannot_be_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, rows: Any, said: str
+) -> None:
+    if rows is not None:
+        place = folder / "captions"
+        place.mkdir()
+        if rows:
+            lines = rows if isinstance(rows, str) else "\n".join(map(json.dumps, rows))
+            write(place / "x.jsonl", lines)
+        monkeypatch.setenv("CMMATH_CAPTIONS", str(place))
+    message = error_of("cmmath_caption")
+    assert said in message
+    assert "\n" not in message
+    check_tasks(["cmmath_ocr", "cmmath_text"])
+
+
+def test_data_without_recognized_texts(folder: Path) -> None:
+    write(folder / "cmmath.json", [each | {"ocr": ""} for each in PROBLEMS])
+    assert "cmmath_ocr: none of the 4 problems has text in its field 'ocr'" in error_of(
+        "cmmath_ocr"
+    )
 
 
 # --- documents for lmms-eval ---------------------------------------------------------------------
@@ -313,7 +396,7 @@ def load() -> Any:
 
 def test_documents_survive_the_json_builder(folder: Path) -> None:
     docs = dataset.attach_images(load())
-    expected = [json.loads(json.dumps(asdict(each))) for each in dataset.load_problems().questions]
+    expected = [json.loads(json.dumps(asdict(each))) for each in DATA.load().questions]
     for doc, wanted in zip(docs, expected, strict=True):
         images = doc.pop("images")
         assert [image.getpixel((0, 0))[0] for image in images] == list(range(len(images)))
@@ -352,17 +435,21 @@ def test_the_results_file_says_which_data(folder: Path, monkeypatch: pytest.Monk
     assert dataset.metadata["judge"] == "lexical"
     write(folder / "cmmath.json", changed(PROBLEMS, FIRST, answer="8"))
     assert dataset.metadata["data_sha256"] != digest
-    with pytest.raises(AttributeError, match="no attribute 'music'"):
-        dataset.music  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'metadata_music'"):
+        dataset.metadata_music  # noqa: B018
 
 
 def test_lmms_eval_builds_the_tasks(folder: Path) -> None:
     from lmms_eval.tasks import TaskManager, get_task_dict
 
     manager = TaskManager(include_path=str(TASKS_DIR), include_defaults=False)
+    write(folder / "cmmath.json", [each | {"caption": CAPTION} for each in PROBLEMS])
     ((group, found),) = get_task_dict(["cmmath_all"], manager).items()
+    ((_, inputs),) = get_task_dict(["cmmath_inputs"], manager).items()
     assert group.group_name == "cmmath_all"
     assert list(found) == TASKS
+    assert list(inputs) == ["cmmath", "cmmath_text", "cmmath_ocr", "cmmath_caption"]
+    found = found | inputs
     for name, task in found.items():
         assert len(task.test_docs()) == 4
         assert set(task.aggregation()) == {
@@ -371,9 +458,10 @@ def test_lmms_eval_builds_the_tasks(folder: Path) -> None:
         }
         assert task.higher_is_better()["undecided_rate"] is False
         doc = task.test_docs()[3]
-        assert len(task.doc_to_visual(doc)) == (0 if name == "cmmath_ocr" else 2)
+        assert len(task.doc_to_visual(doc)) == (0 if name in TEXTS else 2)
         assert task.doc_to_target(doc) == "$$70{}^\\circ $$"
     prompts = {name: task.doc_to_text(task.test_docs()[0]) for name, task in found.items()}
-    assert len(set(prompts.values())) == 5
+    assert len(set(prompts.values())) == 7
+    assert CAPTION in prompts["cmmath_caption"]
     assert "<STEP1>" in prompts["cmmath_steps"]
     assert "in English" in prompts["cmmath_en_cot"]

@@ -13,6 +13,7 @@ from PIL import Image
 from lmms_rpts.tasks.cmmath.notation import blanks, readable, without_image_tags
 from lmms_rpts.tasks.cmmath.prompts import (
     VARIANTS,
+    WITHOUT_IMAGES,
     doc_to_messages,
     doc_to_text,
     doc_to_visual,
@@ -107,10 +108,10 @@ def test_no_text_breaks_it_and_what_is_plain_stays(text: str) -> None:
 # --- prompts -------------------------------------------------------------------------------------
 
 
-def doc(images: int = 1, **fields: Any) -> dict[str, Any]:
+def doc(images: int = 1, caption: str = "", **fields: Any) -> dict[str, Any]:
     names = [f"{number}.png" for number in range(images)]
     shown = [Image.new("L", (4, 4), number + 1) for number in range(images)]
-    return make_doc(img_path=names, **fields) | {"images": shown}
+    return make_doc(img_path=names, **fields) | {"images": shown, "caption": caption}
 
 
 def shown(document: Any, variant: str = "default") -> list[str | int]:
@@ -126,7 +127,7 @@ def shown(document: Any, variant: str = "default") -> list[str | int]:
 QUESTION = "如图，正方形的边长是$3$，则它的面积是 ____ ．"
 
 
-@table("variant", *[each for each in VARIANTS if each != "ocr"])
+@table("variant", *[each for each in VARIANTS if each not in (*WITHOUT_IMAGES, "describe")])
 def test_the_image_stands_in_front(variant: str) -> None:
     image, text = shown(doc(), variant)
     assert image == 1
@@ -149,6 +150,7 @@ def test_variants_say_what_is_wanted() -> None:
     asked = {variant: doc_to_text(doc(), {"variant": variant}) for variant in VARIANTS}
     assert len(set(asked.values())) == len(VARIANTS)
     assert doc_to_text(doc(), {"default": {"pre_prompt": ""}}) == asked["default"]
+    assert QUESTION not in asked.pop("describe")
     for variant, text in asked.items():
         assert ("<STEP1>" in text) == (variant == "steps")
         assert ("“最终答案：”" in text.splitlines()[-1]) == (variant != "en_cot")
@@ -175,7 +177,7 @@ def test_the_last_line_is_asked_for_by_the_form(
     form: str, question: str, chinese: str, english: str
 ) -> None:
     document = doc(form=form, question=question)
-    for variant in VARIANTS:
+    for variant in set(VARIANTS) - {"describe"}:
         last = doc_to_text(document, {"variant": variant}).splitlines()[-1]
         assert (english if variant == "en_cot" else chinese) in last
 
@@ -198,6 +200,21 @@ def test_the_text_in_the_image_stands_for_it() -> None:
     assert image.getextrema() == ((255, 255),) * 3
     picture, asked = doc_to_messages(without, kwargs)[0]["content"]
     assert (picture["type"], asked["text"]) == ("image", text)
+
+
+def test_problem_alone_and_with_a_caption() -> None:
+    alone = doc_to_text(doc(), {"variant": "text"})
+    captioned, bare = (
+        doc_to_text(doc(caption=text), {"variant": "caption"}) for text in ("一个正方形。", "")
+    )
+    assert "图" not in alone.removeprefix(QUESTION)
+    assert captioned.split("\n\n")[1].splitlines()[1:] == ["一个正方形。"]
+    assert "也没有图片说明" in bare
+    assert [shown(doc(2), variant) for variant in ("text",)] == [[alone]]
+    # To describe the images, a model is shown them, and not the problem.
+    *images, asked = shown(doc(2), "describe")
+    assert images == ["第1张图片：", 1, "第2张图片：", 2]
+    assert "不要解题" in str(asked)
 
 
 @table("ocr", "", None, " \n", ", ", ", 存在文字: ,")
@@ -226,11 +243,11 @@ PLACE = "文字区域的位置为:[(1, 2), (3, 4)]"
     ("说明：, 存在文字:A", ["说明：", "A"]),
 )
 def test_recognised_texts_are_read_tolerantly(ocr: str, expected: list[str]) -> None:
-    assert recognised(ocr) == expected
+    assert recognised(ocr).splitlines() == [f"- {each}" for each in expected]
 
 
 @given(st.text(alphabet="存在文字区域的位置为:：,[]() 0123456789\nA", max_size=80))
 def test_any_recognised_text_gives_lines(ocr: str) -> None:
-    for line in recognised(ocr):
-        assert line == line.strip() != ""
-        assert "\n" not in line
+    for line in recognised(ocr).splitlines():
+        assert line.startswith("- ")
+        assert line == line.strip() != "-"

@@ -32,6 +32,7 @@ from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from tests.support.cmmath_runs import JUDGE, write_cmmath_run
 from tests.support.cmmath_runs import make_cmmath_record as record
+from tests.support.pictures import parts_of_svg, texts_of_svg
 from tests.support.tables import table
 
 BOTH = {"grader": "both", "judge": JUDGE}
@@ -520,3 +521,43 @@ def test_hostile_texts_stay_texts(command: Command, tmp_path: Path) -> None:
         assert len({line.replace("\\|", "").count("|") for line in found}) == 1
     with file.open(encoding="utf-8", newline="") as opened:
         assert HOSTILE in [each["group"] for each in csv.DictReader(opened)]
+
+
+def test_missing_captions_are_counted(tmp_path: Path) -> None:
+    shown = [record(caption=text) for text in ("一个圆。", "", "")]
+    write_cmmath_run(tmp_path, {"cmmath": [record()] * 3, "cmmath_caption": shown})
+    summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
+    (said,) = summary.warnings
+    assert said.endswith("for 2 of 3 responses to cmmath_caption, there was no caption")
+
+
+def test_ssr_over_all_thresholds_is_drawn_for_several_models(tmp_path: Path) -> None:
+    """Model a, two rounds: points at 1 and 1/2, then at 1 and 0. Model b: one point at 1."""
+    points = [{"knowledge_point": "几何(角)"}, {"knowledge_point": "几何(圆)"}]
+    angle, circle = (record(**each) for each in points)
+    miss = record("incorrect", **points[1])
+    for name, records in {"a/1": [angle, circle, miss], "a/2": [angle, miss, miss]}.items():
+        write_cmmath_run(tmp_path / name, {"cmmath": records}, model_args="model=a")
+    write_cmmath_run(tmp_path / "b", {"cmmath": [angle]}, model_args="model=b")
+    summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
+    a, b = summary.curves["ssr"]
+    found = dict(zip(a.places, a.shares, strict=True))
+    assert [found[at].value for at in (0.0, 0.49, 0.5, 0.99)] == [0.75, 0.75, 0.5, 0.5]
+    assert (found[0.1].sd, found[0.5].sd) == (pytest.approx(0.5**0.5 / 2), 0.0)
+    assert {each.value for each in b.shares} == {1.0}
+    assert (a.n, b.n) == (2, 1)
+    for figures, curve in zip(summary.models, (a, b), strict=True):
+        found = dict(zip(curve.places, curve.shares, strict=True))
+        assert all(found[at] == figures.metrics[f"ssr_{at}"] for at in THRESHOLDS)
+
+    file = tmp_path / "ssr.svg"
+    shown = CliRunner().invoke(
+        app, ["summarize", str(tmp_path), "--metric", "ssr", "-o", str(file)]
+    )
+    assert shown.exit_code == 0, shown.output
+    drawn = file.read_text("utf-8")
+    assert [len(parts_of_svg(drawn, part)) for part in ("curve", "band")] == [2, 1]
+    assert {"a (2)", "b (1)", "threshold: accuracy above"} <= {*texts_of_svg(drawn)}
+    write_cmmath_run(tmp_path / "c", {"cmmath": [record(None)]}, model_args="model=c")
+    bare = ["summarize", str(tmp_path / "c"), "--metric", "ssr", "-o", str(file)]
+    assert "no question with a score has a knowledge point" in CliRunner().invoke(app, bare).output

@@ -75,14 +75,15 @@ def test_right_and_sound() -> None:
         "right_for_wrong_reason_guarded": None,
         "root_bears": None,
         "guarded_coverage": 0.0,
+        "unfaithful_perception_rate": 0.0,
         # Three copies of the step "Image0 -> x": one is the root, and it lacks Text 0.
         "evidence_coverage": 0.5,
         "restating_steps": 0.0,
         "missing_references": 0.0,
         "heaviest_step": 1.0,
         "steps": 3.0,
-        # Nothing was asked about the thinking.
-        **dict.fromkeys(name for name, each in METRICS.items() if each.optional),
+        # Nobody asked about the thinking.
+        **{name: None for name, each in METRICS.items() if each.optional},
     }
 
 
@@ -95,6 +96,12 @@ CHAIN = ("evidence_coverage", "restating_steps", "missing_references", "heaviest
     "given, found",
     # Steps from images and from texts have means of their own.
     ([record(0.5, True, SAID)], {"rpts_visual": 1.0, "rpts_textual": 0.375}),
+    # Image-only steps below 0.5; 0.5 itself, mixed steps and steps without a score do not count.
+    (
+        [record(0.5, True, [("visual", each) for each in (0.0, 0.49, 0.5, 1.0)] + SAID[2:])],
+        {"unfaithful_perception_rate": 0.5},
+    ),
+    ([record(0.5, True, SAID[1:])], {"unfaithful_perception_rate": None, "rpts_visual": None}),
     ([record(0.49, True)], {"accuracy": 1.0, "accuracy_rpts": 0.0, "right_for_wrong_reason": 1.0}),
     # A wrong answer has no reason to be right.
     ([record(0.9, False)], {"accuracy_rpts": 0.0, "right_for_wrong_reason": None}),
@@ -103,7 +110,8 @@ CHAIN = ("evidence_coverage", "restating_steps", "missing_references", "heaviest
     (
         [record(None, True)],
         {"judge_coverage": 0.0, "accuracy": 1.0, "rpts": None, "accuracy_rpts": None}
-        | {"rpts_visual": None, "right_for_wrong_reason": None, "steps": 3.0},
+        | {"rpts_visual": None, "right_for_wrong_reason": None, "steps": 3.0}
+        | {"unfaithful_perception_rate": None},
     ),
     # An empty chain has 0 steps; without a chain, the number is unknown.
     ([record(0.0, True, ())], {**dict.fromkeys(CHAIN), "steps": 0.0, "parse_rate": 0.0}),

@@ -18,7 +18,7 @@ from lmms_rpts.tasks.questions import Questions
 from lmms_rpts.tasks.rome import data as dataset
 from lmms_rpts.tasks.rome.arguments import EVALUATORS
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.data import Question, language_of, load_annotations, read_annotations
+from lmms_rpts.tasks.rome.data import DATA, Question, language_of
 from tests.support.rome import ENTRIES, changed, draw_images, write_rome
 from tests.support.tables import table
 
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def read(folder: Path) -> Questions[Question]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROME_PATH", str(folder))
-        return load_annotations()
+        return DATA.load()
 
 
 def write(path: Path, content: Any) -> None:
@@ -88,15 +88,15 @@ def test_annotations_in_every_form(tmp_path: Path, name: str, content: str) -> N
     expected = read(write_rome(tmp_path))
     (tmp_path / "annotation.json").unlink()
     write(tmp_path / name, content)
-    assert read(tmp_path) == expected
+    found = read(tmp_path)
+    assert (found.questions, found.faults) == (expected.questions, ())
 
 
 def test_questions_in_several_files_count_once(folder: Path) -> None:
     """The publishers' folder holds test.json and also a part of it, test-diagrams.json."""
+    whole = read(folder).questions
     write(folder / "part.json", ENTRIES[2:5])
-    assert (
-        read(folder).questions == read_annotations(folder, [folder / "annotation.json"]).questions
-    )
+    assert read(folder).questions == whole
     write(folder / "part.json", [ENTRIES[0] | {"reference": "C"}])
     assert f"question '{FIRST}' occurs more than once" in error_of("rome_academic")
 

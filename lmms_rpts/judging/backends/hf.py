@@ -63,7 +63,7 @@ class HFJudge:
         device: such as ``cuda:1`` or ``cpu``; None: all GPUs, else the CPU.
     """
 
-    def __init__(self, name: str, *, batch_size: int = 8, device: str | None = None) -> None:
+    def __init__(self, name: str, *, batch_size: int = 32, device: str | None = None) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         self._name, self._size, self._device = name.strip(), batch_size, device

@@ -47,6 +47,9 @@ class CmmathSettings(Table):
 
     TABLE: ClassVar[str] = "cmmath"
     path: Place | None = setting(None, "folder or file of CMMaTH", True)
+    captions: Place | None = setting(
+        None, "captions of the images: a run of `cmmath_describe`, or a JSONL file", True
+    )
     grader: CmmathGrader = setting(
         "rule", "`both`: a judge grades what rules leave undecided", True
     )
@@ -72,10 +75,11 @@ BENCHMARK = Benchmark(
     verifiers={"cmmath": f"{_HERE}.verifier:CmmathVerifier"},
     record=f"{_HERE}.record:CmmathRecord",
     grades=f"{_HERE}.record:GRADING",
+    answers=f"{_HERE}.filter:ANSWERS",
     request_kinds=REQUEST_KINDS,
     scored={"cmmath_rpts": ()},
     documents=f"{_HERE}.reasoning:read_documents",
-    images=f"{_HERE}.reasoning:images_folder",
+    images=f"{_HERE}.data:images_folder",
     unforeseeable="its reference solutions are not written in steps, so the number of steps "
     "of a response is unknown",
 )

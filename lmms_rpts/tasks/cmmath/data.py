@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import lru_cache, partial
 from itertools import chain
@@ -17,24 +17,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from loguru import logger
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from lmms_rpts.base.rows import ReadError, read_rows
+from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.base.schema import Text, wrong
 from lmms_rpts.base.settings import load_settings
+from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.runs.responses import SAMPLES, ResponsesError, responses_of
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.data import Check, DataError, dataset_kwargs, digest, examined, store
-from lmms_rpts.tasks.images import add_image_column
-from lmms_rpts.tasks.questions import Identity, Line, Questions, image_names, name_of, validated
+from lmms_rpts.tasks.cmmath.prompts import recognised
+from lmms_rpts.tasks.data import Check, DataError, digest
+from lmms_rpts.tasks.questions import (
+    IMAGES,
+    Identity,
+    Line,
+    QuestionFiles,
+    Questions,
+    Source,
+    image_names,
+)
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 REPOSITORY = "https://github.com/zzli2022/CMMaTH"
 FILE = "cmmath.json"
-IMAGES = "images"
+
+DESCRIBE = "cmmath_describe"
+_CAPTIONS = (
+    "Caption the images with a model that sees: lmms-eval --tasks cmmath_describe --log_samples "
+    "--output_path FOLDER, then set CMMATH_CAPTIONS=FOLDER; or a file with id and caption per line."
+)
+IMAGE_TEXTS = {
+    "ocr": ("text in its field 'ocr'", f"Use data that have it, as those of {REPOSITORY}."),
+    "caption": ("a caption", _CAPTIONS),
+}
+"""What may be shown in place of the images: what it is, and where to get it."""
+_IDS = ("id", "problem_id", "target")  # lmms-eval saves as the target what cmmath_describe names
 
 Form = Literal["choice", "parts", "blank", "open"]
 
@@ -116,50 +138,16 @@ class Problem:
     img_path: tuple[str, ...]
 
 
-_PROBLEM = TypeAdapter(Problem)
-
-
-def read_file(path: Path) -> Questions[Problem]:
-    """The problems of a file that have an answer; those without are only counted.
-
-    Its images are in the folder ``images`` next to it. Faults of images are a part of their own:
-    they matter only where images are shown.
-    """
-    problems: list[Problem] = []
-    faults: list[tuple[str, str]] = []
-    seen: set[str] = set()
-    left_out = 0
+def _fields(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
+    """Faults of images are a part of their own: they matter only where images are shown."""
+    fault = ""
     try:
-        rows = list(read_rows(path))
-    except ReadError as error:
-        rows, faults = [], [("", f"{error} (fix it)")]
-    for row in rows:
-        name = name_of("problem", row, row.fields.get("problem_id"))
-        if name in seen:
-            faults.append(("", f"{name} occurs more than once"))
-            continue
-        seen.add(name)
-        entry, image_fault = dict(row.fields), ""
-        try:
-            entry["img_path"] = image_names(entry.get("image"))
-        except ValueError as error:
-            entry["img_path"], image_fault = (), f"{name}: image {error}"
-        question, answer = (str(entry.get(each, "")).strip() for each in ("question", "answer"))
-        entry["form"] = form_of(question, answer)
-        found = validated(_PROBLEM, name, row, entry)
-        if not isinstance(found, Problem):
-            faults += (("", fault) for fault in found)
-        elif found.reference.strip(" \t\r\n$.。．") in _NO_ANSWER:
-            left_out += 1
-            continue  # its images are not used
-        else:
-            problems.append(found)
-        faults += [(IMAGES, image_fault)] if image_fault and not row.fault else []
-    folder = path.parent
-    remedy = f"Fix or complete {folder} (CMMATH_PATH); {REPOSITORY} has the complete data."
-    return Questions(
-        path, folder, folder / IMAGES, remedy, tuple(problems), tuple(faults), left_out
-    )
+        entry["img_path"] = image_names(entry.get("image"))
+    except ValueError as error:
+        entry["img_path"], fault = (), f"image {error}"
+    question, answer = (str(entry.get(each, "")).strip() for each in ("question", "answer"))
+    entry["form"] = form_of(question, answer)
+    return "", fault
 
 
 def form_of(question: str, reference: str) -> Form:
@@ -188,8 +176,8 @@ def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
 # --- where they are ------------------------------------------------------------------------------
 
 
-def source() -> Path:
-    """The file of problems at CMMATH_PATH.
+def source() -> Source:
+    """The file of problems at CMMATH_PATH; its images are in the folder ``images`` next to it.
 
     Raises:
         DataError: if CMMATH_PATH is not set, or has no file of problems.
@@ -207,21 +195,32 @@ def source() -> Path:
             f"CMMATH_PATH={str(path)!r} is {fault}. Set it to a copy of {REPOSITORY}: its folder "
             f"with {FILE} and {IMAGES}/, or the JSON file in it."
         )
-    return file
+    folder = file.parent
+    remedy = f"Fix or complete {folder} (CMMATH_PATH); {REPOSITORY} has the complete data."
+    return Source(file, folder, folder / IMAGES, [file], remedy)
 
 
-def load_problems() -> Questions[Problem]:
-    """All problems and faults of the data; errors as ``source``."""
-    return read_file(source())
+DATA: QuestionFiles[Problem] = QuestionFiles(
+    title="CMMaTH",
+    what="problem",
+    kind=Problem,
+    settings=CmmathSettings,
+    source=source,
+    identity="problem_id",
+    fields=_fields,
+    usable=lambda problem: problem.reference.strip(" \t\r\n$.。．") not in _NO_ANSWER,
+)
+attach_images = DATA.attach_images
+
+
+def images_folder(task: str) -> Path | None:
+    """The folder of the images; None if there is none."""
+    path = CmmathSettings.load().path
+    folder = path and (path.parent if path.is_file() else path) / IMAGES
+    return folder if folder and folder.is_dir() else None
 
 
 # --- documents for lmms-eval ---------------------------------------------------------------------
-
-
-def attach_images(dataset: Dataset) -> Dataset:
-    """Add a column of images, each decoded only when its document is accessed."""
-    folder = source().parent
-    return add_image_column(dataset, folder / IMAGES, folder)
 
 
 def leave_out_images(dataset: Dataset) -> Dataset:
@@ -229,37 +228,103 @@ def leave_out_images(dataset: Dataset) -> Dataset:
     return dataset
 
 
+def image_texts(kind: str, rows: Iterable[tuple[str, str]]) -> list[str]:
+    """The text shown in place of the images of each problem; empty if there is none.
+
+    Args:
+        kind: a key of ``IMAGE_TEXTS``.
+        rows: id and ``ocr`` of each problem.
+
+    Raises:
+        DataError: if captions cannot be read, or if no problem has a text.
+    """
+    known = read_captions() if kind == "caption" else {}
+    found = [recognised(ocr) if kind == "ocr" else known.get(name, "") for name, ocr in rows]
+    if found and not any(found):
+        what, remedy = IMAGE_TEXTS[kind]
+        raise DataError(f"cmmath_{kind}: none of the {len(found)} problems has {what}. {remedy}")
+    return found
+
+
+def read_captions() -> dict[str, str]:
+    """Captions by the ids of problems, without a model's thinking; empty ones are left out.
+
+    They are in the samples of a run of ``cmmath_describe``, or in rows of ``id`` and ``caption``,
+    at CMMATH_CAPTIONS; else in the field ``caption`` of the problems.
+    """
+    path = CmmathSettings.load().captions
+    captions: dict[str, str] = {}
+    try:
+        for file in [source().place] if path is None else row_files(path, [".jsonl"]):
+            if file.stem.partition(SAMPLES)[2] not in ("", DESCRIBE):
+                continue
+            for row in read_rows(file):
+                fields = row.fields
+                name = next((fields[each] for each in _IDS if each in fields), row.key)
+                caption = fields.get("caption")
+                if {"resps", "filtered_resps", "response"} & fields.keys():
+                    caption = responses_of(fields, row.where)[0].text
+                if path and (row.fault or name == ""):
+                    raise row.error(row.fault or f"has no id ({', '.join(_IDS)})", _CAPTIONS)
+                if not isinstance(caption, str | None):
+                    raise row.error(f"caption should be a string, not {caption!r:.60}", _CAPTIONS)
+                said = split_thinking(storable(caption or ""))[0].strip()
+                if said and captions.setdefault(str(name), said) != said:
+                    raise row.error(f"a second caption of problem {str(name)!r:.60}", _CAPTIONS)
+    except (ReadError, ResponsesError) as error:
+        raise DataError(f"CMMATH_CAPTIONS: {error}") from None
+    return captions
+
+
+def add_captions(dataset: Dataset) -> Dataset:
+    """The documents with their captions, for tasks that show these in place of the images."""
+    texts = image_texts("caption", zip(dataset["id"], dataset["ocr"], strict=True))
+    return dataset.add_column("caption", texts)
+
+
+def described(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
+    """The metric of ``cmmath_describe``: whether the response has a caption."""
+    return {"described": float(bool(split_thinking(str(results[0]))[0].strip()))}
+
+
 def __getattr__(name: str) -> Any:
     if name == "kwargs":
-        return dataset_kwargs(load_problems().questions, Problem, "CMMaTH", "problems")
-    if name != "metadata":
+        return DATA.kwargs(DATA.load().questions)
+    word, _, kind = name.partition("_")
+    if word != "metadata" or kind not in ("", *IMAGE_TEXTS):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     cmmath = CmmathSettings.load()
     judge = load_settings().judge if cmmath.asks_judge else None
     grading = {"grader": cmmath.grader, "mistakes": cmmath.errors, "judge": judge}
-    return problems_metadata() | grading
+    if not kind:
+        return problems_metadata() | grading
+    texts = image_texts(kind, [(each.id, each.ocr) for each in DATA.load().questions])
+    shown = {"without_text": texts.count(""), "texts_sha256": digest([{"texts": texts}])}
+    return problems_metadata() | grading | shown
 
 
 def problems_metadata() -> dict[str, Any]:
     """The problems in the metadata of every task."""
-    read = load_problems()
-    return {
-        "version": 1.0,
-        "problems": len(read.questions),
-        "left_out_without_answer": read.left_out,
-        "data_sha256": digest(read.questions),
-    }
+    read = DATA.load()
+    return DATA.metadata(read.questions) | {"left_out_without_answer": read.left_out}
 
 
 # --- checks before a run -------------------------------------------------------------------------
 
 
-def check_cmmath(images: bool = True) -> None:
-    """Check settings, problems and, if the task shows them, images."""
+def check_cmmath(images: bool = True, text: str = "") -> None:
+    """Check settings, problems and what the task shows: images, or the text in their place."""
     from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 
     CmmathGradeFilter()  # filters check their settings when created
-    check_problems(images)
+    read = check_problems(images)
+    if text:
+        texts = image_texts(text, [(each.id, each.ocr) for each in read.questions])
+        if missing := texts.count(""):
+            say_once(
+                f"cmmath_{text}: {missing} of {len(texts)} problems do not have "
+                f"{IMAGE_TEXTS[text][0]}; the model is told so"
+            )
 
 
 def check_rpts() -> None:
@@ -273,9 +338,9 @@ def check_rpts() -> None:
     check_problems()
 
 
-def check_problems(images: bool = True) -> None:
+def check_problems(images: bool = True) -> Questions[Problem]:
     """Check the problems and, if a task shows them, their images."""
-    read = load_problems()
+    read = DATA.load()
     empty = ""
     if not read.questions:
         empty = "it contains no problem; expected objects with problem_id, question, answer"
@@ -283,16 +348,15 @@ def check_problems(images: bool = True) -> None:
             empty = (
                 f"it contains no usable problem: none of its {read.left_out} problems has an answer"
             )
-    faults = read.faults_of(*[IMAGES] * images)
-    # Images are looked at only if everything else is in order.
-    read.refuse(faults, "problem", read.questions if images and not faults else (), empty)
-    store(read.questions, "CMMaTH", "problems")
+    DATA.check(read, read.faults_of(*[IMAGES] * images), read.questions if images else (), empty)
+    DATA.store(read.questions)
     if read.left_out:
         every = read.left_out + len(read.questions)
         say_once(
-            f"CMMaTH: {read.left_out} of {every} problems in {read.place} have no answer and are "
-            "left out"
+            f"CMMaTH: {read.left_out} of {every} problems in {read.source.place} have no answer "
+            "and are left out"
         )
+    return read
 
 
 @lru_cache  # tasks are checked and built several times
@@ -304,20 +368,22 @@ def say_once(message: str) -> None:
 
 def examine() -> list[Check]:
     """Check CMMATH_PATH; no checks if it is not set."""
-    return [] if CmmathSettings.load().path is None else [examined("CMMaTH", _describe)]
+
+    def check(read: Questions[Problem]) -> str:
+        check_cmmath()
+        return ""
+
+    return DATA.examine(check)
 
 
-def _describe() -> str:
-    check_cmmath()
-    read = load_problems()
-    left_out = f" ({read.left_out:,} without an answer left out)" if read.left_out else ""
-    return f"{len(read.questions):,} problems{left_out}, all images, in {read.root}"
-
-
-CHECKS: dict[str, Callable[[], None]] = {
+CHECKS: dict[str, Callable[[], object]] = {
     **dict.fromkeys(
         ("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_steps", "cmmath_all"), check_cmmath
     ),
-    "cmmath_ocr": partial(check_cmmath, images=False),
+    "cmmath_text": partial(check_cmmath, images=False),
+    "cmmath_ocr": partial(check_cmmath, images=False, text="ocr"),
+    "cmmath_caption": partial(check_cmmath, images=False, text="caption"),
+    "cmmath_inputs": partial(check_cmmath, text="caption"),
+    "cmmath_describe": check_problems,
     "cmmath_rpts": check_rpts,
 }

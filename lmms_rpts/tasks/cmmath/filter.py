@@ -18,6 +18,8 @@ from lmms_rpts.filters.documents import (
     FieldCheck,
 )
 from lmms_rpts.filters.grading import (
+    SCORES,
+    AnswerGrader,
     Answers,
     Given,
     GradingFilter,
@@ -45,14 +47,12 @@ from lmms_rpts.tasks.cmmath.record import (
 )
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.cmmath.grading import Outcome
+    from lmms_rpts.grading import Grade
 
 add_request_kinds(REQUEST_KINDS)
 
 UNDECIDED = "the rules leave it undecided"
 """The beginning of the reason why a response that only rules graded has no score."""
-
-SCORES: dict[Outcome, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
 
 
 class CmmathGradeFilter(GradingFilter):
@@ -80,6 +80,7 @@ class CmmathGradeFilter(GradingFilter):
         "category": OPTIONAL_TEXT,
         "grade_id": OPTIONAL_WHOLE,
         "grade_group": OPTIONAL_WHOLE,
+        "caption": OPTIONAL_TEXT,
     }
     ORDER = "use cmmath_grade alone"
     RECORD = CmmathRecord
@@ -96,9 +97,7 @@ class CmmathGradeFilter(GradingFilter):
 
     def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
         """The grade by rules, which may leave an answer undecided."""
-        from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
-
-        found = grade(doc["question"], doc["reference"], answer)
+        found = grade_by_rules(doc["question"], doc["reference"], answer)
         return SCORES[found.outcome], f"{UNDECIDED}: {found.rule}", found
 
     def asks(self, doc: Doc) -> bool:
@@ -176,6 +175,13 @@ class CmmathGradeFilter(GradingFilter):
         }
 
 
+def grade_by_rules(question: str, reference: str, response: str) -> Grade:
+    """The grade of a response by rules, which may leave it undecided."""
+    from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
+
+    return grade(question, reference, response)
+
+
 def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
     """The request that asks a judge whether an answer says the same as the reference."""
     # In English whatever the problem's language: the publishers found that a grader that restates
@@ -188,3 +194,6 @@ def compare_request(prompts: Prompts, doc: Doc, answer: str) -> JudgeRequest:
         reference=readable(doc["reference"]),
         answer=answer,
     )
+
+
+ANSWERS = AnswerGrader(grade_by_rules, compare_request)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import NONE, Figure, document_means, over_rounds, there
-from lmms_rpts.tasks.grade_types import Subject
+from lmms_rpts.tasks.grade_types import Curve, Rounds, Subject
 from lmms_rpts.tasks.graded import numeric_frame
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def ssr(mastered: Mapping[Point, float], threshold: float) -> float | None:
 
 
 def figures_of_points(
-    rounds: Sequence[Sequence[CmmathRecord]], area: str | None = None
+    rounds: Rounds, area: str | None = None, thresholds: Sequence[float] = THRESHOLDS
 ) -> tuple[dict[str, Figure], int]:
-    """``ssr_T`` for each of ``THRESHOLDS``, and how many points have a score in any round.
+    """``ssr_T`` for each threshold, and how many points have a score in any round.
 
     Several rounds give the mean and sample standard deviation of their shares.
 
@@ -119,11 +119,18 @@ def figures_of_points(
     ]
     points = len({point for found in by_round for point in found})
     figures = {}
-    for threshold in THRESHOLDS:
+    for threshold in thresholds:
         shares = [ssr(found, threshold) for found in by_round]
         figure = over_rounds(shares) if len(shares) > 1 else Figure(shares[0], n=points)
         figures[f"ssr_{threshold}"] = figure
     return figures, points
+
+
+def ssr_curve(subject: Subject, rounds: Rounds) -> Curve:
+    """SSR over all thresholds from 0 to 1, in hundredths."""
+    thresholds = [hundredth / 100 for hundredth in range(100)]
+    found, points = figures_of_points(rounds, thresholds=thresholds)
+    return Curve(subject, thresholds, list(found.values()), points)
 
 
 def _problems(

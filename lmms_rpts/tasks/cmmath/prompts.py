@@ -2,8 +2,9 @@
 
 Their texts are in ``prompts.yml``. The task's ``lmms_eval_specific_kwargs`` set the variant:
 ``default``, a chain of thought in Chinese; ``en_cot``, one in English; ``clp``, the problem
-restated in Chinese and solved in English; ``ocr``, without images, but with the text that was
-recognised in them; ``steps``, with a mark before each step.
+restated in Chinese and solved in English; ``steps``, with a mark before each step. Without images:
+``text``, the problem alone; ``ocr``, with the text that was recognised in them; ``caption``, with
+their description, as a model writes it under ``describe``.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ Doc = Mapping[str, Any]
 Kwargs = Mapping[str, Any] | None
 """The task's ``lmms_eval_specific_kwargs``."""
 
-TEXT_ONLY = "ocr"
-"""The variant without images."""
+WITHOUT_IMAGES = ("text", "ocr", "caption")
+"""The variants that show no image."""
 
 _BLANK = 56
 """Width and height of a blank image in pixels."""
@@ -43,14 +44,14 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> str:
     """The prompt for wrappers that take the images separately from the text."""
     variant = prompt_variant(lmms_eval_specific_kwargs, VARIANTS)
     total = len(doc["img_path"])
-    if variant == TEXT_ONLY or total < 2:
+    if variant in WITHOUT_IMAGES or total < 2:
         return _text(doc, variant)
     return f"{_worded('attached', variant).format(total, total)}\n\n{_text(doc, variant)}"
 
 
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> list[Any]:
     """The images, in their order; none if the task shows none."""
-    if prompt_variant(lmms_eval_specific_kwargs, VARIANTS) == TEXT_ONLY:
+    if prompt_variant(lmms_eval_specific_kwargs, VARIANTS) in WITHOUT_IMAGES:
         # lmms-eval's wrapper llava_hf fails without an image.
         blank = (lmms_eval_specific_kwargs or {}).get("picture") == "blank"
         return [Image.new("RGB", (_BLANK, _BLANK), "white")] if blank else []
@@ -71,15 +72,15 @@ def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> list[
     return [{"role": "user", "content": content}]
 
 
-def recognised(ocr: str) -> list[str]:
-    """The texts that were recognised in an image, each with its place if that is known.
+def recognised(ocr: str) -> str:
+    """The texts that were recognised in an image, a line for each, with its place if it is known.
 
     Args:
         ocr: as the publishers write it, ``存在文字:A, 文字区域的位置为:[(1, 2), (3, 4)]`` for each
             text; other text is split into lines.
 
     Returns:
-        Texts such as ``A (1, 2)-(3, 4)``, each once, in their order.
+        Lines such as ``- A (1, 2)-(3, 4)``, each once, in their order.
     """
     first, *others = ocr.split(_TEXT_HERE)
     lines = [line.strip(" ,，") for line in first.splitlines()]
@@ -92,7 +93,7 @@ def recognised(ocr: str) -> list[str]:
             left, top, right, bottom = corners[:4]
             said += f" ({left}, {top})-({right}, {bottom})"
         lines.append(said)
-    return list(dict.fromkeys(filter(None, lines)))
+    return "\n".join(f"- {line}" for line in dict.fromkeys(filter(None, lines)))
 
 
 def _worded(what: str, variant: str) -> Any:
@@ -101,13 +102,17 @@ def _worded(what: str, variant: str) -> Any:
 
 
 def _text(doc: Doc, variant: str) -> str:
+    asked = _WORDINGS["instructions"][variant]["text"]
+    if variant == "describe":
+        return str(asked)
     form, count = doc["form"], blanks(doc["question"])
     if form == "blank" and count > 1:
         form = "several"
-    ending = _worded("endings", variant)[form].format(count)
-    parts = [readable(doc["question"]), f"{_WORDINGS['instructions'][variant]['text']}\n{ending}"]
-    if variant == TEXT_ONLY:
-        lines = recognised(doc["ocr"] or "")
-        listed = [_WORDINGS["recognised"], *(f"- {line}" for line in lines)]
-        parts.insert(1, "\n".join(listed) if lines else _WORDINGS["nothing_recognised"])
+    parts = [
+        readable(doc["question"]),
+        f"{asked}\n{_worded('endings', variant)[form].format(count)}",
+    ]
+    if said := _WORDINGS["in_place"].get(variant):
+        shown = doc["caption"] if variant == "caption" else recognised(doc["ocr"] or "")
+        parts.insert(1, f"{said['some']}\n{shown}" if shown else said["none"])
     return "\n\n".join(parts)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.filters.documents import REASONING_FIELDS, SOME_TEXT, TEXT
@@ -21,14 +20,7 @@ from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue
 from lmms_rpts.reasoning import JudgedText
-from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
-from lmms_rpts.tasks.cmmath.data import (
-    IMAGES,
-    attach_images,
-    load_problems,
-    problems_metadata,
-    say_once,
-)
+from lmms_rpts.tasks.cmmath.data import DATA, attach_images, problems_metadata, say_once
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.images import doc_to_visual
@@ -104,17 +96,10 @@ def rpts_fields(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     """The documents of the task without their images, by its name."""
-    read = load_problems()
-    read.refuse(read.faults_of(), "problem", (), "")
+    read = DATA.load()
+    DATA.check(read, read.faults_of(), (), "")
     rows = list(map(asdict, read.questions))
     return {task: [row | rpts_fields(row) for row in rows]}
-
-
-def images_folder(task: str) -> Path | None:
-    """The folder of the images; None if there is none."""
-    path = CmmathSettings.load().path
-    folder = path and (path.parent if path.is_file() else path) / IMAGES
-    return folder if folder and folder.is_dir() else None
 
 
 def _context(year: int | None, school: int | None) -> str:
@@ -154,7 +139,7 @@ doc_to_text, doc_to_messages = _PROMPT.doc_to_text, _PROMPT.doc_to_messages
 def __getattr__(name: str) -> Any:
     if name != "metadata":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    unsolved = sum(not _reasoning(each.analysis, 1) for each in load_problems().questions)
+    unsolved = sum(not _reasoning(each.analysis, 1) for each in DATA.load().questions)
     return {**rpts_eval.metadata, **problems_metadata(), "without_solution": unsolved}
 
 

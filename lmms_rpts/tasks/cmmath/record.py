@@ -28,6 +28,7 @@ from lmms_rpts.tasks.cmmath.knowledge import (
     knowledge_points,
     mastery,
     ssr,
+    ssr_curve,
     tree_of,
     tree_sheets,
 )
@@ -35,6 +36,7 @@ from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.grade_types import (
     Column,
     Counts,
+    CurveFigure,
     Display,
     Figures,
     Grading,
@@ -94,6 +96,12 @@ class CmmathInstance(Asked):
         description="knowledge points, as published; null as above"
     )
     images: Several[Text] = Field(description="the file names of the images")
+    caption: Text | None = Field(
+        default=None,
+        description="the caption shown in place of the images, empty if there was none; omitted in "
+        "other tasks",
+        exclude_if=lambda text: text is None,
+    )
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -303,6 +311,15 @@ def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figu
     return shares, {"mistakes": {kind: kinds[kind] for kind in MISTAKES}, "points": points}
 
 
+def _notes(run: CmmathRun) -> Iterator[str]:
+    missing = sum(each.instance.caption == "" for each in run.responses)
+    if missing:
+        yield (
+            f"{run.label}: for {missing} of {len(run.responses)} responses to "
+            f"{', '.join(run.tasks)}, there was no caption"
+        )
+
+
 def _range(figures: Figures) -> str:
     ends = (figures.metrics[f"accuracy_if_{each}"].value for each in ("wrong", "right"))
     return "–".join(f"{each:.3f}" for each in ends if each is not None)
@@ -367,7 +384,11 @@ _LISTED = (
 
 def _question(record: CmmathRecord) -> ShownQuestion:
     instance = record.instance
-    details = {"school year": instance.grade_id, "knowledge points": instance.knowledge_point}
+    details = {
+        "school year": instance.grade_id,
+        "knowledge points": instance.knowledge_point,
+        "caption": instance.caption,
+    }
     return ShownQuestion(
         text=readable(instance.question),
         gold=(readable(instance.reference),),
@@ -435,7 +456,9 @@ GRADING = Grading(
     first="task",
     by_task=True,
     questions="problems",
-    order=("cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps"),
+    order=tuple(
+        f"cmmath{each}" for each in ("", "_en_cot", "_clp", "_text", "_ocr", "_caption", "_steps")
+    ),
     settings=("grader", "model", "prompt_version", "rules_version"),
     counts={
         "undecided": lambda record: bool(record.undecided),
@@ -443,6 +466,7 @@ GRADING = Grading(
         "agreed": lambda record: None not in (record.ruled, record.judged) and not record.disputed,
     },
     more=_more,
+    notes=_notes,
     asked={"what kind of mistake it is": lambda each: each.mistake and each.mistake.error},
     columns=(
         "accuracy",
@@ -478,6 +502,15 @@ GRADING = Grading(
                 "answers on which rules and judge disagree",
                 lambda record: record.disputed,
             ),
+        )
+    },
+    curves={
+        "ssr": CurveFigure(
+            "SSR: share of knowledge points mastered",
+            "threshold: accuracy above",
+            "knowledge points with a score",
+            THRESHOLDS,
+            ssr_curve,
         )
     },
     tree=tree_of,

@@ -8,7 +8,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, PlainValidator, ValidationError
 
@@ -18,6 +18,7 @@ from lmms_rpts.base.schema import Model, Share, Text, all_faults, shown, wrong
 from lmms_rpts.filters.documents import STANCES, gold_faults
 from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.runs.rating_file import Relation
 from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.own.prompts import lettered
@@ -74,7 +75,7 @@ class Instance(Model):
     tolerance: Share = 0.0
     language: Language | None = None
     ability: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
-    relation: Literal["guided", "adversarial", "independent"] | None = None
+    relation: Relation | None = None
 
 
 FIELDS = ("statement", *Instance.model_fields)

@@ -296,6 +296,18 @@ def _average(
     return f"{value} ({len(scores)} of {len(sizes)} dimensions, {sets} of {of} sets)"
 
 
+def _averages(models: Sequence[Figures]) -> Mapping[tuple[str, str], Mapping[str, Figure]]:
+    """The averages over dimensions by method and model, if all sets of all dimensions count."""
+    found: dict[tuple[str, str], Mapping[str, Figure]] = {}
+    for method in METHODS:
+        sizes = _sizes(method)
+        for model, of in dimension_scores(models, method).items():
+            whole = all(name in of and of[name].sets == size for name, size in sizes.items())
+            value = fmean(each.value for each in of.values()) if whole else None
+            found[method, model] = {"average": Figure(value)}
+    return found
+
+
 # --- tables --------------------------------------------------------------------------------------
 
 
@@ -437,6 +449,7 @@ GRADING = Grading(
         *("in_context", "length", "reduction", "seed"),
     ),
     numbers=dimension_numbers,
+    beside=_averages,
     more=_more,
     columns=("score", "accuracy_strict", "format_hit_rate", "instability", "cider", "bleu_4"),
     explained={

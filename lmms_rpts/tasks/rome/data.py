@@ -10,31 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, asdict
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 from pydantic.dataclasses import dataclass
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.rows import ReadError, Row, read_rows
+from lmms_rpts.base.rows import Row
 from lmms_rpts.base.schema import FieldError, wrong
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.tasks.data import (
-    Check,
-    DataError,
-    HubData,
-    dataset_kwargs,
-    digest,
-    examined,
-    shows_images,
-    store,
-)
-from lmms_rpts.tasks.images import add_image_column
-from lmms_rpts.tasks.questions import Identity, ImageNames, Line, Questions, name_of, validated
+from lmms_rpts.tasks.data import Check, DataError, HubData, shows_images
+from lmms_rpts.tasks.questions import Identity, ImageNames, Line, QuestionFiles, Questions, Source
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
 
@@ -43,7 +33,7 @@ if TYPE_CHECKING:
 
 HUB_DATASET = "BAAI/ROME"
 HUB_FILE = "data/test.json"
-_DATA = HubData(RomeSettings, HUB_DATASET, "to a local folder with its annotations and images")
+_HUB = HubData(RomeSettings, HUB_DATASET, "to a local folder with its annotations and images")
 MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
 """A reference to an image in a question, numbered from 1."""
 
@@ -129,23 +119,20 @@ class Question:
         return self
 
 
-_QUESTION = TypeAdapter(Question)
-
-
-def load_annotations() -> Questions[Question]:
-    """The questions at ROME_PATH, else of a copy from the Hub, downloaded if necessary.
+def source() -> Source:
+    """The files at ROME_PATH, else of a copy from the Hub, downloaded if necessary.
 
     Raises:
         DataError: if the folder does not exist, or the download fails.
     """
     local = RomeSettings.load().path
     if local is None:
-        folder = _DATA.folder("data/**" if shows_images() else HUB_FILE)
+        folder = _HUB.folder("data/**" if shows_images() else HUB_FILE)
         remedy = (
             f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry, or "
             "set ROME_PATH to a local folder."
         )
-        return read_annotations(folder, [folder / HUB_FILE], remedy)
+        return Source(folder, folder, folder, [folder / HUB_FILE], remedy)
     files = [
         path
         for place in (local, local / "data")
@@ -159,49 +146,28 @@ def load_annotations() -> Questions[Question]:
             f"to download {HUB_DATASET}."
         )
     remedy = f"Fix or complete {local} (ROME_PATH), or unset ROME_PATH to download {HUB_DATASET}."
-    return read_annotations(local, files, remedy)
+    return Source(local, local, local, files, remedy)
 
 
-def read_annotations(folder: Path, files: Sequence[Path], remedy: str = "") -> Questions[Question]:
-    """The questions of these files; files without any question are skipped.
-
-    A question that is in several files, word for word, counts once. Images are looked up next to
-    the file that names them, then in ``folder``.
-    """
-    questions: dict[str, Question] = {}
-    faults: list[tuple[str, str]] = []
-    for path in files:
-        try:
-            rows = list(read_rows(path))
-        except ReadError as error:
-            faults.append(("", f"{error} (fix or move it)"))
-            continue
-        if not any({"question_id", "question", "evaluator"} <= _entry(row).keys() for row in rows):
-            # A damaged line may be a question; a JSON value other than an object is not.
-            rows = [row for row in rows if row.fault and row.place.startswith("line")]
-        here: set[str] = set()
-        for row in rows:
-            entry = _entry(row)
-            name = name_of("question", row, entry.get("question_id"))
-            entry["task"] = task = "" if row.fault else _subtask(entry)
-            entry["language"] = language_of(str(entry.get("question")))
-            if "img_path" in entry:
-                entry["img_path"] = _from(folder, row.file.parent, entry["img_path"])
-            found = validated(_QUESTION, name, row, entry)
-            if isinstance(found, Question) and (
-                found.id in here or questions.setdefault(found.id, found) != found
-            ):
-                found = [f"{name} occurs more than once"]
-            if isinstance(found, Question):
-                here.add(found.id)
-            else:
-                faults += ((task, fault) for fault in found)
-    return Questions(folder, folder, folder, remedy, tuple(questions.values()), tuple(faults))
+def _fields(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
+    """Images are looked up next to the file that names them, then in the folder of the data."""
+    entry["task"] = task = _subtask(entry)
+    entry["language"] = language_of(str(entry.get("question")))
+    if "img_path" in entry:
+        entry["img_path"] = _from(source.root, row.file.parent, entry["img_path"])
+    return task, ""
 
 
-def _entry(row: Row) -> dict[str, Any]:
-    """The fields of a row; in an object of questions, the keys are their ids."""
-    return {"question_id": row.key, **row.fields} if row.key else dict(row.fields)
+DATA: QuestionFiles[Question] = QuestionFiles(
+    title="ROME",
+    what="question",
+    kind=Question,
+    settings=RomeSettings,
+    source=source,
+    identity="question_id",
+    fields=_fields,
+    needed=frozenset({"question_id", "question", "evaluator"}),
+)
 
 
 def _from(folder: Path, beside: Path, names: Any) -> Any:
@@ -246,23 +212,19 @@ def attach_images(dataset: Dataset) -> Dataset:
 
     Saved responses need none; lmms-eval would decode those of the first document.
     """
-    if not shows_images():
-        return dataset
-    folder = _DATA.folder("data/**")
-    return add_image_column(dataset, folder, folder)
+    return DATA.attach_images(dataset) if shows_images() else dataset
 
 
 def images_folder(task: str) -> Path | None:
     """The folder of the images on this machine; None if there is none. Downloads nothing."""
-    return _DATA.present()
+    return _HUB.present()
 
 
 def read_documents(task: str) -> dict[str, list[dict[str, Any]]]:
     """The questions of a task or of the group ``rome``, without images, by task."""
-    found = _by_subtask(load_annotations())
     return {
         f"rome_{subtask}": list(map(asdict, questions))
-        for subtask, questions in found.items()
+        for subtask, questions in _by_subtask(DATA.load()).items()
         if task in ("rome", f"rome_{subtask}")
     }
 
@@ -277,14 +239,11 @@ def __getattr__(name: str) -> Any:
     kind, _, subtask = name.partition("_")
     if subtask not in SUBTASKS or kind not in ("kwargs", "metadata"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    questions = _by_subtask(load_annotations()).get(subtask, [])
+    questions = _by_subtask(DATA.load()).get(subtask, [])
     if kind == "kwargs":
-        return dataset_kwargs(questions, Question, "ROME", "questions")
+        return DATA.kwargs(questions)
     settings, rome = load_settings(), RomeSettings.load()
-    return {
-        "version": 1.0,
-        "questions": len(questions),
-        "data_sha256": digest(questions),
+    return DATA.metadata(questions) | {
         "grader": rome.grader,
         "consistency": rome.consistency,
         **({"pretended_tools": True} if rome.pretended_tools else {}),
@@ -307,7 +266,7 @@ def check_rome(*subtasks: str) -> None:
     if any(map(rome.asks_judge, subtasks)):
         needed_judge(load_settings(), rome, rome.questions)
     RomeAnswerFilter()  # filters check their settings when created
-    found = load_annotations()
+    found = DATA.load()
     there = _by_subtask(found)
     asked = [each for each in found.questions if each.task in subtasks]
     faults = found.faults_of(*subtasks)
@@ -326,23 +285,21 @@ def check_rome(*subtasks: str) -> None:
             "no JSON or JSONL file in it or in its folder data has questions with question_id, "
             "question, evaluator"
         )
-    found.refuse(faults, "question", asked if shows_images() else (), empty)
+    DATA.check(found, faults, asked if shows_images() else (), empty)
     for subtask in subtasks:
-        store(there[subtask], "ROME", "questions")
+        DATA.store(there[subtask])
 
 
 def examine() -> list[Check]:
     """Check ROME_PATH; no checks if it is not set."""
-    return [examined("ROME", _describe)] if RomeSettings.load().path else []
 
+    def check(found: Questions[Question]) -> str:
+        there = tuple(_by_subtask(found))
+        check_rome(*there or SUBTASKS)
+        missing = ", ".join(each for each in SUBTASKS if each not in there)
+        return f"; no questions of: {missing}" if missing else ""
 
-def _describe() -> str:
-    found = load_annotations()
-    there = tuple(_by_subtask(found))
-    check_rome(*there or SUBTASKS)
-    missing = ", ".join(each for each in SUBTASKS if each not in there)
-    without = f"; no questions of: {missing}" if missing else ""
-    return f"{len(found.questions):,} questions, all images, in {found.place}{without}"
+    return DATA.examine(check)
 
 
 CHECKS: dict[str, Callable[[], None]] = {

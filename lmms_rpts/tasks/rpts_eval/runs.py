@@ -10,6 +10,7 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.rpts_eval.relations import label_runs
 
 Run = RunOf[RptsRecord]
 """The responses of one model in one evaluation, scored by RPTS."""
@@ -20,8 +21,10 @@ def read_runs(paths: Iterable[str | Path]) -> list[Run]:
 
     ``LABEL=PATH`` names a run. Parts of one run are joined, rounds of a model are numbered; the
     order of ``paths`` does not matter. A RunError names the file, the line and the remedy.
+
+    The setting ``relations`` labels the documents.
     """
-    return read_runs_of(RptsRecord, paths)
+    return label_runs(read_runs_of(RptsRecord, paths))
 
 
 def read_run(path: str | Path) -> Run:

@@ -16,6 +16,7 @@ from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.rpts_eval.relations import relation_notes
 from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, thinking_grades
 
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
@@ -67,8 +68,9 @@ def undecided_notes(run: AnyRun) -> Iterator[str]:
 
 
 def notes(run: AnyRun) -> Iterator[str]:
-    """Warnings about a run: undecided answers, and thinkings of which only passages are judged."""
+    """Warnings about a run: undecided answers, missing relations, and thinkings cut to passages."""
     yield from undecided_notes(run)
+    yield from relation_notes(run)
     read = [each.thinking or each for each in run.responses]
     cut = sum(any(said.startswith(CUT) for said in each.transform.problems) for each in read)
     if cut:

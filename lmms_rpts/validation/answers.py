@@ -1,0 +1,148 @@
+"""Validation of graders of answers, rules and a judge, on labelled responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import Any
+
+import numpy as np
+
+from lmms_rpts.base.settings import Settings
+from lmms_rpts.filters.grading import SCORES, AnswerGrader
+from lmms_rpts.judging import (
+    NO_JUDGE,
+    JudgeConfigurationError,
+    backends_of,
+    find_judges,
+    open_engine,
+)
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.reasoning.thinking import select_reasoning
+from lmms_rpts.stats.agreement import grading_measures
+from lmms_rpts.stats.intervals import Estimate, numbered
+from lmms_rpts.stats.measures import estimate_measures
+from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.validation.chains import LabelledChain, draw
+from lmms_rpts.validation.loading import LoadedSet
+from lmms_rpts.validation.run import Plan, PlannedSet, StepQuestion
+
+RULES, JUDGE, BOTH = "rules", "judge", "rules, then judge"
+"""The graders; with the last, a judge decides what the rules leave undecided."""
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerValidity:
+    """The agreement of graders with the labels.
+
+    Attributes:
+        answers: for each response, its id, the type of its answer, its label, the score of each
+            grader (1, 0, or None: undecided), the rule that decided, and the judge's reply.
+        figures: the measures of ``grading_measures`` by grader and type of answer; ``all``: all.
+        usage: calls, input and output tokens.
+        stopped: why requests ended early; None if they did not.
+    """
+
+    plan: Plan
+    answers: tuple[Mapping[str, Any], ...]
+    figures: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+    usage: tuple[int, int, int]
+    stopped: str | None
+
+
+def plan_answers(
+    loaded: LoadedSet, judge: str | None, settings: Settings, *, limit: int | None, seed: int = 0
+) -> Plan:
+    """Choose responses, and the questions to the judge.
+
+    Args:
+        judge: None or ``none``: rules only.
+
+    Raises:
+        JudgeConfigurationError: the judge cannot be used, or cannot grade answers.
+    """
+    judge = "" if judge is None or judge.strip() == NO_JUDGE else judge
+    if judge:
+        find_judges(judge, settings)
+        if not all(each.writes for each in backends_of(judge)):
+            raise JudgeConfigurationError(f"{judge!r} cannot grade answers: choose another judge")
+    grader = _grader()
+    prompts, chains = Prompts(settings.prompts), tuple(draw(loaded.chains, limit, seed))
+    questions = []
+    for at, chain in enumerate(chains if judge else ()):
+        doc = {"question": chain.context, "reference": _reference(chain)}
+        request = grader.request(prompts, doc, select_reasoning(chain.steps[0]).spoken)
+        questions.append(StepQuestion(at, 0, (doc["reference"],), False, request))
+    planned = PlannedSet(loaded, chains, "given", tuple(questions), (), seen=0)
+    version = questions[0].request.prompt_version if questions else ""
+    return Plan(judge, (planned,), version, limit, seed, settings)
+
+
+def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
+    """Grade the responses by rules and by the judge, and compare the grades with the labels."""
+    (planned,), settings = plan.sets, plan.settings
+    chains = planned.chains
+    rules = _grader().rules
+    found = [rules(chain.context, _reference(chain), chain.steps[0]) for chain in chains]
+    grades: dict[str, list[float | None]] = {RULES: [SCORES[each.outcome] for each in found]}
+    replies: Sequence[str | None] = [None] * len(chains)
+    usage, stopped = (0, 0, 0), None
+    if planned.questions:
+        with open_engine(
+            plan.judge,
+            concurrency=settings.concurrency,
+            cache_dir=settings.cache,
+            progress=progress,
+        ) as engine:
+            verdicts = planned.ask(engine, planned.questions)
+            spent, stopped = engine.budget.usage, engine.fatal
+            usage = (engine.budget.calls, spent.input_tokens, spent.output_tokens)
+        replies = [each.text or each.error for each in verdicts]
+        grades[JUDGE] = [None if each.error else float(each.value == "yes") for each in verdicts]
+        pairs = zip(grades[RULES], grades[JUDGE], strict=True)
+        grades[BOTH] = [judged if ruled is None else ruled for ruled, judged in pairs]
+    kinds = [
+        chain.stratum or str(each.answer_type) for chain, each in zip(chains, found, strict=True)
+    ]
+    answers = tuple(
+        {
+            "id": chain.id,
+            "type": kinds[at],
+            "right": chain.labels[0],
+            **{grader: scores[at] for grader, scores in grades.items()},
+            "rule": found[at].rule,
+            "reply": replies[at],
+        }
+        for at, chain in enumerate(chains)
+    )
+    groups = {ALL: [*range(len(chains))]}
+    for at, kind in sorted(enumerate(kinds), key=lambda pair: pair[1]):
+        groups.setdefault(kind, []).append(at)
+    figures = {
+        grader: {
+            kind: estimate_measures(
+                grading_measures(
+                    np.array([chains[at].labels[0] is True for at in own]),
+                    np.array([scores[at] for at in own], dtype=float),
+                ),
+                numbered([chains[at].question for at in own]),
+            )
+            for kind, own in groups.items()
+        }
+        for grader, scores in grades.items()
+    }
+    return AnswerValidity(plan, answers, figures, usage, stopped)
+
+
+def _grader() -> AnswerGrader:
+    """The grader of free-form answers of the first benchmark that has one."""
+    places = (each.answers for each in benchmarks().values())
+    grader: AnswerGrader = resolve_name(next(filter(None, places)))
+    return grader
+
+
+def _reference(chain: LabelledChain) -> str:
+    return "".join(chain.premises[0]) if chain.premises else ""

@@ -1,0 +1,278 @@
+"""Published figures beside own runs: the figures, their marks, and what they must not change."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.cli import app
+from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
+from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.grade_types import Figures
+from lmms_rpts.tasks.published import FILE, NOT_MEASURED, OWN, PUBLISHED, set_beside
+from lmms_rpts.tasks.reform_eval.sets import TASKS
+from tests.analysis.test_sweeping import judged
+from tests.support.instances import make_doc
+from tests.support.reference import reference
+from tests.support.runs import make_record, write_run
+from tests.support.saved_runs import SAVED
+from tests.support.tables import table
+
+EVERY = ("rpts", "rome", "cmmath", "reform")
+CATEGORIES = "Flow Chart|Bar Chart|Scatter Plot|Line Plot|Fan Chart|LiDAR Chart|Visual-Table|"
+CATEGORIES += "Three View|Folded Image|Analytic Geometry|Solid Geometry|Plane Geometry|"
+CATEGORIES += "Venn diagram|Abtract Analogy diagram"
+
+
+def tables_of(name: str) -> list[dict[str, str]]:
+    """All rows of a benchmark's file as text, with the protocol of their table."""
+    content = yaml.safe_load((benchmarks()[name].folder / FILE).read_text("utf-8"))
+    return [
+        {"protocol": each["protocol"], "source": each["source"], **row}
+        for each in content["tables"]
+        for row in csv.DictReader(each["figures"].splitlines(), skipinitialspace=True)
+    ]
+
+
+def rows_of(file: str) -> Iterator[dict[str, str]]:
+    with reference("published", file).open(encoding="utf-8") as lines:
+        yield from csv.DictReader(lines)
+
+
+def test_rome_is_the_leaderboard() -> None:
+    own = {row["model"]: row for row in tables_of("rome")}
+    rows = list(rows_of("rome_visual_accuracy.csv"))
+    assert [row["Model"] for row in rows] == [*own]
+    for row in rows:
+        assert row.pop("Overall") == own[row["Model"]]["accuracy"]
+        model = own[row.pop("Model")]
+        assert len(row) == 8
+        for subtask, printed in row.items():
+            assert model[f"accuracy {subtask.lower().replace(' ', '_')}"] == printed
+
+
+def test_cmmath_is_the_table_of_the_first_version() -> None:
+    own = [row for row in tables_of("cmmath") if "v1, main" in row["source"]]
+    inputs = {"Text Only": "text only", "OCR": "text and OCR", "Image": "image", "Human": "people"}
+    for row in rows_of("cmmath_models.csv"):
+        kind, model, overall, *others = row.values()
+        (protocol,) = (there for part, there in inputs.items() if part in kind)
+        (found,) = (
+            each for each in own if each["model"] == model and each["protocol"].startswith(protocol)
+        )
+        assert found["accuracy"] == overall
+        assert [found[f"accuracy {name}"] for name in CATEGORIES.split("|")] == others
+    notes = reference("published", "README.md").read_text("utf-8")
+    for name in ("LLaVA-v1.5", "InternLM-XComposer2-VL"):
+        prompts = {
+            row["protocol"]: row["accuracy"]
+            for row in tables_of("cmmath")
+            if row["model"].startswith(name) and "prompts" in row["source"]
+        }
+        en_cot, clp = prompts["image, English CoT; GradeGPT"], prompts["image, CLP; GradeGPT"]
+        assert re.search(
+            rf"{re.escape(name)} [\d.]+,( with En-CoT)? {en_cot},( with CLP)? {clp}", notes
+        )
+
+
+def test_reform_eval_is_the_readme() -> None:
+    names = {"IB-LLM": "ImageBind-LLM", "LA-V2": "LLaMA-Adapter V2"}
+    own = {(row["protocol"], row["model"]): row for row in tables_of("reform")}
+    rows = list(rows_of("reform_models.csv"))
+    assert len(own) == 2 * len(rows) == 32
+    for row in rows:
+        for method in ("generation", "likelihood"):
+            found = own[method, names.get(row["model"], row["model"])]
+            assert found["average"] == row[f"{method}_average_score"]
+            assert found["rank"] == row[f"{method}_average_rank"]
+
+
+def test_rpts_eval_agrees_with_the_figures_in_the_reference() -> None:
+    notes = reference("published", "README.md").read_text("utf-8")
+    printed = re.search(
+        r"visual clues ([\d.]+) .*?([\d.]+) \(zh\), from textual clues ([\d.]+) .*?([\d.]+) \(zh\)",
+        notes,
+    )
+    assert printed
+    (own,) = (row for row in tables_of("rpts") if row["model"] == "GPT-4o")
+    names = (
+        f"rpts_{kind} {language}" for kind in ("visual", "textual") for language in ("en", "zh")
+    )
+    assert [own[name] for name in names] == [*printed.groups()]
+    for row in tables_of("rpts"):  # answers with an RPTS of at least 0.5 are part of the right ones
+        for language in ("en", "zh"):
+            if row[f"accuracy {language}"] != "-":
+                assert float(row[f"accuracy_rpts {language}"]) <= float(row[f"accuracy {language}"])
+
+
+@table("name", *EVERY)
+def test_every_row_says_how_it_was_measured(name: str) -> None:
+    beside = set_beside(benchmarks()[name], [])
+    assert beside is not None
+    own, *published = beside.sections
+    assert not own
+    assert len(beside.notes) == len(published) > 0
+    assert all(NOT_MEASURED in note and "Here: " in note for note in beside.notes)
+    assert NOT_MEASURED in beside.sheet().title
+    assert all(row.source and row.protocol for rows in published for row in rows)
+    for row in (row for rows in published for row in rows):
+        for column, figure in row.figures.items():
+            if column.partition(" ")[0] in grading_of(name).metrics:
+                assert 0 <= (figure.value or 0) <= 1
+
+
+@table("name, saved", ("rpts", "careful"), ("rome", "rome"), ("cmmath", "cmmath"))
+def test_all_formats_mark_them_and_own_figures_stay(tmp_path: Path, name: str, saved: str) -> None:
+    def run(*options: str) -> dict[str, str]:
+        files = [
+            tmp_path / f"out{len(options)}.{suffix}" for suffix in ("csv", "json", "md", "tex")
+        ]
+        asked = [part for file in files for part in ("-o", str(file))]
+        done = CliRunner().invoke(
+            app, ["summarize", str(SAVED / saved), *options, *asked], env={"COLUMNS": "200"}
+        )
+        assert done.exit_code == 0, done.output
+        return {file.suffix: file.read_text("utf-8") for file in files} | {"": done.output}
+
+    without, shown = run(), run("--published")
+    assert all(NOT_MEASURED not in text for text in without.values())
+    rows = len(tables_of(name))
+    for suffix in ("", ".md", ".tex"):
+        times = shown[suffix].count(f"{PUBLISHED}: ")  # a wide table has parts on the terminal
+        assert times > 0 == times % rows
+        assert NOT_MEASURED in shown[suffix]
+        # The other tables and lines are unchanged.
+        assert set(without[suffix].splitlines()) - {""} <= {*shown[suffix].splitlines()} | {
+            line for line in without[suffix].splitlines() if line.startswith("Written: ")
+        }
+    plain = json.loads(shown[".json"])
+    published = plain.pop("published")
+    assert all(row["published"] and row["protocol"] for row in published["rows"])
+    assert all(NOT_MEASURED in note for note in published["notes"])
+    assert plain == json.loads(without[".json"])
+    (tmp_path / "both.csv").write_text(shown[".csv"], "utf-8")
+    frame = pd.read_csv(tmp_path / "both.csv", keep_default_na=False, dtype=str)
+    own = frame[frame["published"] == ""].drop(columns=["published", "protocol"])
+    assert own.to_csv(index=False) == without[".csv"]
+    assert set(frame.loc[frame["published"] != "", "model"]) == {
+        r["model"] for r in tables_of(name)
+    }
+
+
+def test_own_figures_stand_in_the_same_columns(tmp_path: Path) -> None:
+    for task, values in (("rpts_eval_en", (1.0, 0.0)), ("rpts_eval_zh", (0.5, 0.5))):
+        doc = make_doc(language=task[-2:])
+        records = {at: make_record([each, each], doc=doc) for at, each in enumerate(values)}
+        write_run(tmp_path / "a", records, task=task)
+    write_run(tmp_path / "a", {0: judged(1.0)}, task="rpts_eval_en_free")
+    write_run(tmp_path / "demo", {0: judged(1.0)}, task="rpts_demo")
+    runs = read_all_runs([tmp_path / "a", tmp_path / "demo"])["rpts"]
+    beside = set_beside(benchmarks()["rpts"], runs)
+    assert beside is not None
+    asked, free = beside.sections[0]
+    assert asked.protocol.startswith("rpts_eval_en, rpts_eval_zh; by ")
+    assert free.protocol.startswith("rpts_eval_en_free; by ")
+    assert asked.figures["rpts en"].value == 0.5 == asked.figures["rpts zh"].value
+    assert asked.figures["rpts en"].n == 2
+    assert "rpts zh" not in free.figures
+    one = set_beside(benchmarks()["rpts"], runs, "rpts_eval_zh")
+    assert one is not None
+    assert [row.protocol.partition(";")[0] for row in one.sections[0]] == ["rpts_eval_zh"]
+    assert [cells[1].partition(":")[0] for cells in one.sheet().sections[0]] == [OWN]
+
+
+def test_reform_eval_has_an_own_average_only_over_all_sets() -> None:
+    beside = grading_of("reform").beside
+    assert beside is not None
+    metrics = {"accuracy": Figure(0.5), "cider": Figure(0.5)}
+    models = [
+        Figures(name, "m", 1, 1, 1, 0, {}, metrics, Figure(None))
+        for name, task in TASKS.items()
+        if task.history != "online"
+    ]
+    whole = beside(models)
+    assert {key: each["average"].value for key, each in whole.items()} == {
+        ("generation", "m"): 50,
+        ("likelihood", "m"): 50,
+    }
+    part = beside([each for each in models if each.task != "reform_gqa"])
+    assert part["generation", "m"]["average"].value is None
+    assert part["likelihood", "m"]["average"].value == 50
+
+
+_GOOD = {
+    "by": "subtask",
+    "tables": [
+        {
+            "source": "s",
+            "date": "d",
+            "protocol": "p",
+            "here": "h",
+            "per": 100,
+            "figures": "model, accuracy\na, 5",
+        }
+    ],
+}
+
+
+@table(
+    "change, message",
+    ({"tables": [{"source": "s"}]}, "tables[0].date is missing"),
+    ({"figures": "model, accuracy\na, five"}, "a, accuracy: should be 44.7, 44.7 ± 5.0 or -, not"),
+    ({"figures": "model, accuracy\na"}, "needs a model and one cell for each column"),
+    ({"figures": "model, accuracy\na, 5, 6"}, "needs a model and one cell for each column"),
+    ({"figures": 5}, "tables[0].figures should be a string, not 5"),
+    ({"text": "tables: ["}, "published.yml: "),
+    ({"text": "- tables"}, "published.yml: "),
+)
+def test_a_wrong_file_is_one_message(tmp_path: Path, change: dict, message: str) -> None:
+    content = json.loads(json.dumps(_GOOD))
+    if "figures" in change:
+        content["tables"][0]["figures"] = change["figures"]
+    else:
+        content |= change
+    (tmp_path / FILE).write_text(change.get("text") or yaml.safe_dump(content), "utf-8")
+    with pytest.raises(UserError) as error:
+        set_beside(replace(benchmarks()["rome"], folder=tmp_path), [])
+    assert message in str(error.value)
+    assert str(tmp_path / FILE) in str(error.value)
+
+
+def test_a_file_of_another_package(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(yaml.safe_dump(_GOOD), "utf-8")
+    beside = set_beside(replace(benchmarks()["rome"], folder=tmp_path), [])
+    assert beside is not None
+    assert beside.sheet().sections == [[["a", "as published: p", "0.050"]]]
+    assert set_beside(replace(benchmarks()["rome"], folder=tmp_path / "none"), []) is None
+
+
+def test_summarize_refuses_a_benchmark_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lmms_rpts.tasks.published.FILE", "none.yml")
+    done = CliRunner().invoke(app, ["summarize", str(SAVED / "rome"), "--published"])
+    assert done.exit_code == 1
+    assert "ROME does not support --published" in done.output
+
+
+def test_report_has_a_marked_block(tmp_path: Path) -> None:
+    """Without the option there is none: see the goldens."""
+    file = tmp_path / "report.html"
+    paths = [str(SAVED / name) for name in ("careful", "rome")]
+    options = ["--no-images", "--published", "-o", str(file)]
+    done = CliRunner().invoke(app, ["report", *paths, *options])
+    assert done.exit_code == 0, done.output
+    page = file.read_text("utf-8")
+    blocks = re.findall(r'<aside class="published".*?</aside>', page, re.DOTALL)
+    for name, block in zip(("rpts", "rome"), blocks, strict=True):
+        assert NOT_MEASURED in block
+        assert block.count(f"{PUBLISHED}: ") == len(tables_of(name))
