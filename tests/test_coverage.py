@@ -19,14 +19,6 @@ from tests.support.reference import reference
 
 PAGE = (ROOT / "docs" / "coverage.md").read_text("utf-8")
 
-PENDING = {
-    "lmms-rpts rate --relations",
-    "lmms-rpts agreement --fit",
-    "unfaithful_perception_rate",
-    "LMMS_RPTS_RELATIONS",
-}
-"""Names of branches that are not merged yet."""
-
 
 def rows_of(page: str) -> Iterator[list[str]]:
     """The cells of all tables with a column ``where``."""
@@ -77,7 +69,7 @@ def test_every_name_exists() -> None:
     names = known_names()
     spans = {span for _, where, _ in rows_of(PAGE) for span in re.findall(r"`([^`]+)`", where)}
     assert len(spans) > 100
-    assert {span for span in spans if not exists(span, names)} - PENDING == set()
+    assert {span for span in spans if not exists(span, names)} == set()
 
 
 def test_every_row_has_a_state_and_a_reason() -> None:

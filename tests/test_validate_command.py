@@ -711,7 +711,10 @@ def test_graders_of_answers_are_compared_with_labels(
 
 
 def test_fields_with_other_names_are_renamed(command: Command, tmp_path: Path) -> None:
-    data = write_answers(tmp_path / "own.json", "ask", "gold", "said", "ok")
+    """Also with an image in each row, as in the responses that CMMaTH's code writes."""
+    names = ("ask", "gold", "said", "ok", "image")
+    rows = [dict(zip(names, (*row, "1.png"), strict=True)) for row in LABELLED]
+    data = write_rows(tmp_path / "own.json", rows)
     options = ["question=ask", "reference=gold", "response=said", "label=ok"]
     renamed = [part for each in options for part in ("--field", each)]
     assert command("--answers", data).exit_code == 2

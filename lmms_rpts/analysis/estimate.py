@@ -115,8 +115,8 @@ def estimate_need(
         mode: how saved responses are parsed, as in the setting ``transform``.
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
-        source, questions: which reasoning is scored, and what is asked about the thinking, as in
-            the settings.
+        source: which reasoning is scored, as in the setting.
+        questions: what is asked about the thinking.
     """
     gold, thinks = [], source != "answer" or bool(questions)
     for doc in docs:  # the gold reasoning and answer, written in the requested format

@@ -285,7 +285,9 @@ def answers_output(found: AnswerValidity) -> Output:
         for kind, figures in groups.items():
             labels = [each["right"] for each in found.answers if kind in (ALL, each["type"])]
             counts = {"right": labels.count(True), "wrong": labels.count(False)}
-            values = [interval(figures[name], ".2f") for name in _GRADED]
+            values = [interval(figures[name], ".2f") for name in _GRADED[:-1]]
+            # Without its interval: all columns fit 120 characters.
+            values.append(figure(figures[_GRADED[-1]].value, ".2f"))
             cells.append((kind.replace("_", " "), *map(str, counts.values()), *values))
             rows += [
                 {"grader": grader, "answers": kind, **counts, "metric": name, "value": each.value}

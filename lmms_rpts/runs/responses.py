@@ -20,6 +20,7 @@ from lmms_rpts.runs.samples import holds_record, task_of, unwrapped
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
 _NOT_THERE = "[LMMS_EVAL_REQUEST_FAILED] the file has no response"
+_PUBLISHED = {"problem_id": "id", "model_response": "response"}  # of CMMaTH's code
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 _PIPELINES = (
@@ -156,8 +157,12 @@ def _entry(row: Row) -> Mapping[str, Any]:
     """The fields of a row; a blank cell of CSV is an empty response."""
     if row.fault:
         raise ResponsesError(f"{row.where} {row.fault}")
-    found = _prediction(row)
-    return found or ({"response": ""} if "response" in row.cells else {}) | dict(row.fields)
+    if found := _prediction(row):
+        return found
+    fields = dict(row.fields)
+    if _PUBLISHED.keys() <= fields.keys() and not {*_PUBLISHED.values()} & fields.keys():
+        fields |= {name: fields[other] for other, name in _PUBLISHED.items()}
+    return {"response": ""} | fields if "response" in row.cells else fields
 
 
 def _prediction(row: Row) -> Mapping[str, Any] | None:

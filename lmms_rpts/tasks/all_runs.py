@@ -35,7 +35,7 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
     A folder may contain several. Each path must contain at least one run.
     """
     if holds_only(paths, RptsRecord):  # the types of other records are not imported
-        return AllRuns(rpts=tuple(read_runs_of(RptsRecord, paths)))
+        return AllRuns(rpts=tuple(label_runs(read_runs_of(RptsRecord, paths))))
     known = {name: each for name, each in benchmarks().items() if each.grades}
     types = {name: _record_of(each) for name, each in known.items()}
     places: dict[str, list[str | Path]] = {name: [] for name in known}

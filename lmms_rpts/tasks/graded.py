@@ -107,7 +107,9 @@ class GradeSummary:
             | {"tokens": asdict(each.tokens)}
             | {
                 "metrics": {
-                    name: asdict(figure) for name, figure in each.metrics.items() if name in there
+                    name: asdict(figure)
+                    for name, figure in each.metrics.items()
+                    if name in there or name not in self.grading.metrics
                 }
             }
             for each in group.models

@@ -489,8 +489,12 @@ LAYOUTS: tuple[Layout, ...] = (
 )
 
 
-def find_layout(fields: Iterable[str]) -> Layout | None:
-    """The layout of an object with these fields; None if none fits, or more than one."""
+def find_layout(fields: Iterable[str], answers: bool = False) -> Layout | None:
+    """The layout of an object with these fields; None if none fits, or more than one.
+
+    If layouts of answers and of steps fit, ``answers`` decides.
+    """
     there = frozenset(fields)
     found = [layout for layout in LAYOUTS if there.issuperset(layout.fields.split())]
+    found = [layout for layout in found if layout.answers is answers] or found
     return found[0] if len(found) == 1 else None

@@ -63,7 +63,7 @@ def load_sets(
     known = {layout.name for layout in LAYOUTS}
     sets: list[LoadedSet] = []
     for name, path in data:
-        found = load_set(path, name, fields)
+        found = load_set(path, name, fields, answers)
         if found.layout.answers is not answers:
             raise ReadError(
                 f"{path} has the layout {found.layout.name}: "
@@ -83,7 +83,10 @@ def load_sets(
 
 
 def load_set(
-    path: Path, name: str | None = None, fields: Mapping[str, str] | None = None
+    path: Path,
+    name: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    answers: bool = False,
 ) -> LoadedSet:
     """Read a file, or all JSON and Parquet files of a folder and its subfolders.
 
@@ -92,6 +95,7 @@ def load_set(
         name: name of the set; None: the name of its layout. If a folder holds several sets, the
             name of a layout selects one.
         fields: names of fields in the files that are not those of the layout, and the latter.
+        answers: what a file is, if its fields fit labels of answers and labels of steps.
 
     Raises:
         ReadError: no set is found, several are, or more than 1% of the rows are invalid.
@@ -118,7 +122,7 @@ def load_set(
         if file.suffix.lower() == ".parquet":  # the reader leaves out nulls: "no error"
             every = dict.fromkeys(name for row in rows for name in row.fields)
             rows = [replace(row, fields={**every, **row.fields}) for row in rows]
-        layout = next((known for row in rows if (known := find_layout(row.fields))), None)
+        layout = next((known for row in rows if (known := find_layout(row.fields, answers))), None)
         called = file.name if file == path else file.relative_to(path).as_posix()
         if layout is None:
             unknown.append(called)

@@ -76,6 +76,7 @@ def test_selection_is_total_and_invents_nothing(text: str) -> None:
     ("short\n", 6, "short\n", 0),
     # The end, then what is wanted, the last ones first, then what fits.
     ("a\n" * 30 + "want\n" + "b\n" * 30 + "end", 40, "[...]\nwant\n[...]\nb\nb\nb\nend", None),
+    ("want\n" * 100 + "end\n", 60, "end\n", None),
     # One line of many sentences; without any, it is cut.
     ("One. " * 900 + "I want this. " + "Two. " * 900, 3000, "I want this.", None),
     ("y" * 5000, 3000, "[...]\n" + "y" * 1000, None),

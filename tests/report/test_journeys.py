@@ -18,6 +18,8 @@ from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.all_runs import read_all_runs
 from tests.report.hostile import ATTACKS, hostile_record, hostile_rome_record
 from tests.support.browser import (
+    CONTRAST,
+    NO_CONTRAST,
     Opened,
     expect_accessible,
     expect_harmless,
@@ -655,9 +657,7 @@ def test_no_accessibility_violations(browser: Any, report: Path, width: int, sch
     """
     size = {"width": width, "height": 900}
     page = open_page(browser, report, color_scheme=scheme, viewport=size).page
-    options: dict[str, Any] = {"runOnly": ["color-contrast"]} if scheme == "dark" else {}
-    if width == 400:
-        options = {"rules": {"color-contrast": {"enabled": False}}}
+    options = CONTRAST if scheme == "dark" else NO_CONTRAST if width == 400 else {}
     for name, (place, act, appears) in STATES.items():
         if width == 400 and not appears.startswith(("table", "article")):
             continue

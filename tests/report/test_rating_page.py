@@ -23,7 +23,14 @@ from lmms_rpts.tasks.rpts_eval.relations import PROPOSAL, read_relations
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from lmms_rpts.validation.special_layouts import rated_chains
 from tests.report.hostile import ATTACKS, hostile_record
-from tests.support.browser import Opened, expect_accessible, new_context, open_page, watched
+from tests.support.browser import (
+    CONTRAST,
+    Opened,
+    expect_accessible,
+    new_context,
+    open_page,
+    watched,
+)
 from tests.support.instances import make_doc, write_folder
 from tests.support.ratings import data_in, file_with, item_with
 from tests.support.runs import make_record, write_run
@@ -470,7 +477,7 @@ def test_no_accessibility_violations(
     page = open_page(browser, page_file, **motion).page
     for keys in ("4", "s", "k", "?"):
         press(page, keys)
-        expect_accessible(page)
+        expect_accessible(page, **(CONTRAST if scheme == "dark" else {}))
     page.context.close()
 
 

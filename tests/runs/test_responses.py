@@ -1,4 +1,4 @@
-"""Saved responses: groups as tasks, and the predictions of ROME's publishers."""
+"""Saved responses: groups as tasks, and the predictions of the publishers."""
 
 from __future__ import annotations
 
@@ -35,6 +35,16 @@ def test_predictions_of_the_publishers(tmp_path: Path, content: Any, said: str) 
     saved = read_responses(file, default_task="")
     assert [each.text for each in saved.responses("rome_geo", 5, "question_geo_1")] == [said]
     assert not saved.responses("rome_geo", 5, "question_geo_2")
+
+
+def test_responses_of_the_code_of_cmmath(tmp_path: Path) -> None:
+    """Its eval_result.json; the names of other files stay as they are."""
+    file = tmp_path / "eval_result.json"
+    row = {"problem_id": "25688", "question": "?", "answer": "9", "model_response": "81"}
+    file.write_text(json.dumps([row, {"id": "3", "response": "A", **row}]), encoding="utf-8")
+    saved = read_responses(file, default_task="")
+    found = [saved.responses("cmmath", 0, each) for each in ("25688", "3")]
+    assert [[each.text for each in one] for one in found] == [["81"], ["A"]]
 
 
 _SAID = ["Final Answer: A", "['B', 'C']"]
