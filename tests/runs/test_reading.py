@@ -414,6 +414,6 @@ def test_the_demo_is_read_as_it_was_written(demo: lmms.Run) -> None:
             assert response.text
         results = run.results["results"]["rpts_demo"]
         for name, mean in documents_frame(run).mean().items():
-            known = results[f"{name},none"]
+            known = results.get(f"{name},none", math.nan)  # an optional metric without a value
             assert mean == pytest.approx(known, nan_ok=True, abs=1e-12), name
         assert not math.isnan(results["rpts,none"])
