@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from lmms_rpts.base.rows import CUT_SHORT, ReadError, read_objects, read_rows, row_files
+from lmms_rpts.base.rows import CUT_SHORT, ReadError, literal, read_objects, read_rows, row_files
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "one, two\u2028three", "n": 1},
@@ -182,3 +183,29 @@ def _written(folder: Path, name: str, content: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('["a", null]', ["a", None]),
+        ("['a', None]", ["a", None]),
+        (r"['\(x\)']", [r"\(x\)"]),  # LaTeX: no SyntaxWarning of Python 3.12
+        ("[" * 100_000, None),
+        ("[" + "-" * 100_000 + "1]", None),
+        ("[1" + "+1" * 100_000 + "]", None),
+        ("{[]: 1}", None),
+        ("[" + "9" * 5_000 + "]", None),
+        ("[" + "1," * 2_000_001 + "]", None),
+        ("['\0']", None),
+        ("print(1)", None),
+    ],
+)
+def test_literals_are_bounded(text: str, value: object) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if value is not None:
+            assert literal(text) == value
+            return
+        with pytest.raises(ValueError, match=r"is not valid JSON or Python|is too long"):
+            literal(text)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.rows import literal
 from lmms_rpts.base.schema import shown
 
 T = TypeVar("T")
@@ -171,23 +169,13 @@ def encoded(reader: Reader[T]) -> Reader[T]:
 
     def read(value: Any, field: str) -> T:
         if isinstance(value, str):
-            value = _literal(text(value, field), field)
+            try:
+                value = literal(text(value, field))
+            except ValueError:
+                raise RowError(field, "is a text without a valid value") from None
         return reader(value, field)
 
     return read
-
-
-def _literal(written: str, field: str) -> Any:
-    try:
-        try:
-            return json.loads(written)
-        except ValueError:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # invalid escapes such as '\d' in texts
-                return ast.literal_eval(written)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        # A TypeError: ``ast.literal_eval("{[]: 1}")``, a list as a key.
-        raise RowError(field, "is a text without a valid value") from None
 
 
 def step_number(value: int, steps: int, field: str, *, base: int, things: str = "steps") -> int:

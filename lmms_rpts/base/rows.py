@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
 import os
+import warnings
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -39,6 +42,8 @@ QUOTING = "put a cell that contains the column separator in double quotes"
 _START = 4096
 # Characters of a cell of CSV: images in base64 exceed Python's default of 131,072.
 _LARGEST_CELL = 2**27
+# Characters of a text that is read as a Python literal, which takes about 1.5 s for a million.
+_LONGEST_LITERAL = 4_000_000
 
 
 class ReadError(UserError):
@@ -155,6 +160,25 @@ def parse_json(text: str) -> Any:
         raise ValueError("is not valid JSON: it is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"is not valid JSON: {error}") from None
+
+
+def literal(text: str) -> Any:
+    """The value that a text is in JSON or in Python, as in cells of tables; the text is untrusted.
+
+    Raises:
+        ValueError: if it is none, or longer than ``_LONGEST_LITERAL``.
+    """
+    if len(text) > _LONGEST_LITERAL:
+        raise ValueError("is too long")
+    try:
+        with suppress(ValueError):
+            return json.loads(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes such as '\d' in texts
+            return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        # A TypeError: ``ast.literal_eval("{[]: 1}")``, a list as a key.
+        raise ValueError("is not valid JSON or Python") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -13,12 +12,13 @@ from typing import Any
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
+from lmms_rpts.base.rows import ReadError, Row, literal, read_rows, row_files
 from lmms_rpts.base.schema import shown
 from lmms_rpts.runs.samples import holds_record, task_of, unwrapped
 
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
+_FIRST_ROWS = 100
 _NOT_THERE = "[LMMS_EVAL_REQUEST_FAILED] the file has no response"
 _PUBLISHED = {"problem_id": "id", "model_response": "response"}  # of CMMaTH's code
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
@@ -211,11 +211,10 @@ def _each_round(value: object, rounds: object) -> list[Any]:
 
 
 def _decoded(value: object) -> Any:
-    """The list or object whose text a value is, as JSON or as Python writes it; else the value."""
+    """The list or object whose text a value is; else the value."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        for read in (json.loads, ast.literal_eval):
-            with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-                return read(value)
+        with suppress(ValueError):
+            return literal(value)
     return value
 
 
@@ -255,8 +254,12 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
         single file with one response to each question and no model.
     """
     files = [each for path in paths for each in sorted(path.rglob("*.parquet")) or _files(path)]
-    first = [_prediction(row) or {} for file in files for row in islice(read_rows(file), 1)]
-    if not first or not all(first):
+    # The first questions of a file may have no response.
+    first = [
+        next(filter(None, map(_prediction, islice(read_rows(file), _FIRST_ROWS))), {})
+        for file in files
+    ]
+    if not all(first):
         return {}
     if len(files) == 1 and "model" not in first[0] and len(first[0]["response"]) == 1:
         return {}
@@ -266,8 +269,9 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
         own_id = row.fields.get("question_id") if entry is None else entry["id"]
         if own_id is None:
             raise ResponsesError(f"{row.where} {row.fault or 'has no question_id'}")
-        known = models.setdefault(str(row.fields.get("model", "")), {}).setdefault(str(own_id), [])
-        known += responses_of(entry, row.where) if entry else []
+        by_id = models.setdefault(str(row.fields.get("model") or ""), {})
+        known = by_id.setdefault(str(own_id), [])
+        known += responses_of(entry, row.where) if entry else [SavedResponse(_NOT_THERE)]
     ids = list(dict.fromkeys(own_id for known in models.values() for own_id in known))
     found: dict[str, list[Path]] = {}
     for number, (model, said_by) in enumerate(models.items()):

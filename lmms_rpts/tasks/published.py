@@ -20,7 +20,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.schema import FieldError, Model, all_faults
 from lmms_rpts.base.sheet import Sheet
-from lmms_rpts.runs.rounds import Figure, figure_text
+from lmms_rpts.runs.rounds import Figure, figure_text, rounds_of
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -228,8 +228,9 @@ def _own(
             found.setdefault((each.task, each.model), {}).update(figures)
         asked = sorted({name for run in parts for name in run.tasks if name in tasks})
         own = grading.beside(summary.models) if grading.beside else found
+        rounds = rounds_of(parts)
         for (own_task, model), of_model in own.items():
-            rounds = [run for run in parts if run.label == model] or parts
-            judges = sorted({str(each.judge) for run in rounds for each in run.scorings})
+            scorings = chain.from_iterable(run.scorings for run in rounds.get(model, parts))
+            judges = sorted({str(each.judge) for each in scorings})
             protocol = [own_task or ", ".join(asked), f"by {', '.join(judges)}"]
             yield Row(model, of_model, "; ".join(filter(None, protocol)))

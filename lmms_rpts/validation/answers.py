@@ -110,7 +110,7 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
             raise NothingScoredError(f"The judge {plan.judge} graded no answer: {error}")
         # As in a run, no judge is asked about a missing answer.
         known = [known_grade(_reference(chain), _answer(chain)) for chain in chains]
-        grades[JUDGE] = [each.score if each else None for each in known]
+        grades[JUDGE] = [None if each is None else each.score for each in known]
         for question, verdict in zip(planned.questions, verdicts, strict=True):
             replies[question.chain] = verdict.text or verdict.error
             grades[JUDGE][question.chain] = grade_of(verdict, "yes").score

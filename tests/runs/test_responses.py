@@ -114,14 +114,19 @@ def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:
     rows = [
         {"question_id": "a", "model": "m", "answer": {"inference_0": "A", "inference_1": None}},
         {"question_id": "b", "model": "m", "reason": "no answer"},
+        # the first round failed, the second is a row of its own
+        {"question_id": "c", "model": "m", "answer": None},
+        {"question_id": "c", "model": "m", "answer": "C"},
     ]
     file = tmp_path / "train.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (rounds,) = split_rounds([file], tmp_path).values()
-    read = [read_responses(each, default_task="").by_id for each in rounds]
-    said = [[table["", own_id][0].text for own_id in "ab"] for table in read]
     failed = "[LMMS_EVAL_REQUEST_FAILED] the file has no response"
-    assert said == [["A", failed], [failed, failed]]
+    # the file may begin with a failed request
+    for order in (rows, [rows[1], rows[0], *rows[2:]]):
+        file.write_text("".join(json.dumps(row) + "\n" for row in order))
+        (rounds,) = split_rounds([file], tmp_path).values()
+        read = [read_responses(each, default_task="").by_id for each in rounds]
+        said = [[table["", own_id][0].text for own_id in "abc"] for table in read]
+        assert said == [["A", failed, failed], [failed, failed, "C"]]
 
 
 def test_other_files_are_no_rounds(tmp_path: Path) -> None:

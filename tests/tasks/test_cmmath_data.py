@@ -314,12 +314,14 @@ def test_the_published_sample() -> None:
 
 CAPTION = "一个正方形。"
 SAMPLE = {"doc_id": 0, "target": "90001", "resps": [[f"<think>看</think> {CAPTION}"]]}
+FAILED = {"doc_id": 1, "target": "90002", "resps": [["[LMMS_EVAL_REQUEST_FAILED] timeout"]]}
 
 
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
-        ("x_samples_cmmath_describe.jsonl", [SAMPLE, SAMPLE]),  # as several processes write it
+        # as several processes write it; a failed request is no caption
+        ("x_samples_cmmath_describe.jsonl", [SAMPLE, SAMPLE, FAILED]),
         ("captions.jsonl", [{"id": "90001", "caption": CAPTION}, {"id": "90002", "caption": ""}]),
         ("captions.csv", f"problem_id,caption\n90001,{CAPTION}\n90002,\n"),
         ("", []),

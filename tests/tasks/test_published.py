@@ -192,6 +192,18 @@ def test_own_figures_stand_in_the_same_columns(tmp_path: Path) -> None:
     assert [cells[1].partition(":")[0] for cells in one.sheet().sections[0]] == [OWN]
 
 
+def test_each_model_has_its_own_judges_over_its_rounds(tmp_path: Path) -> None:
+    for model in ("a", "b"):
+        for round in ("1", "2"):
+            record = judged(1.0)
+            record["settings"]["judge"] = f"openai:{model}"
+            write_run(tmp_path / round, {0: record}, model_args=f"pretrained=lab/{model}")
+    beside = set_beside(benchmarks()["rpts"], read_all_runs([tmp_path])["rpts"])
+    assert beside is not None
+    own = [(row.model, row.protocol.partition("; ")[2]) for row in beside.sections[0]]
+    assert own == [("a", "by openai:a"), ("b", "by openai:b")]
+
+
 def test_reform_eval_has_an_own_average_only_over_all_sets() -> None:
     beside = grading_of("reform").beside
     assert beside is not None

@@ -24,6 +24,7 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.base.schema import Line, Text, wrong
 from lmms_rpts.base.settings import load_settings
+from lmms_rpts.filters.responses import missing_response
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.runs.responses import ResponsesError, responses_of
 from lmms_rpts.runs.samples import SAMPLES
@@ -268,7 +269,7 @@ def read_captions() -> dict[str, str]:
                     raise row.error(row.fault or f"has no id ({', '.join(_IDS)})", _CAPTIONS)
                 if not isinstance(caption, str | None):
                     raise row.error(f"caption should be a string, not {caption!r:.60}", _CAPTIONS)
-                said = split_thinking(storable(caption or ""))[0].strip()
+                said = _said(storable(caption or ""))
                 if said and captions.setdefault(str(name), said) != said:
                     raise row.error(f"a second caption of problem {str(name)!r:.60}", _CAPTIONS)
     except (ReadError, ResponsesError) as error:
@@ -284,7 +285,12 @@ def add_captions(dataset: Dataset) -> Dataset:
 
 def described(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
     """The metric of ``cmmath_describe``: whether the response has a caption."""
-    return {"described": float(bool(split_thinking(str(results[0]))[0].strip()))}
+    return {"described": float(bool(_said(str(results[0]))))}
+
+
+def _said(response: str) -> str:
+    """A response without its thinking; empty for a failed request."""
+    return "" if missing_response(response) else split_thinking(response)[0].strip()
 
 
 def __getattr__(name: str) -> Any:

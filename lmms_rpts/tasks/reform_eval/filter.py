@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import math
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -16,7 +14,7 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.fields import Fields, RowError
-from lmms_rpts.base.rows import read_objects
+from lmms_rpts.base.rows import literal, read_objects
 from lmms_rpts.base.schema import Model, Several, Text
 from lmms_rpts.filters.documents import as_text, instance_of
 from lmms_rpts.filters.grading import GradingFilter
@@ -288,10 +286,8 @@ def outputs_of(response: Any) -> list[Any]:
     if not isinstance(response, str) or response[:1] + response[-1:] not in ("()", "[]"):
         return list(response) if isinstance(response, list | tuple) else [response]
     try:
-        with warnings.catch_warnings():  # of invalid escapes in a model's text
-            warnings.simplefilter("ignore")
-            items = ast.literal_eval(response)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        items = literal(response)
+    except ValueError:
         return [response]
     printed = isinstance(items, tuple | list) and all(
         each is None or isinstance(each, str) for each in items
