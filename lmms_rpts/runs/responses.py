@@ -325,11 +325,8 @@ class _Reader:
         if not task and kind == "doc_id":
             raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read, recorded = (
-            (task, str(entry[kind])),
-            responses_of(entry, place),
-            holds_record(entry),
-        )
+        key, read = (task, str(entry[kind])), responses_of(entry, place)
+        recorded = holds_record(entry)
         known = self.documents.get(document := (kind, *key))
         if known is None:
             self.documents[document] = _Document(file, recorded, entry.get("model"))

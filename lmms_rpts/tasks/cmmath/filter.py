@@ -116,7 +116,8 @@ class CmmathGradeFilter(GradingFilter):
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """The judge's replies on the answer, and then on its mistake; None: not asked."""
         judged = mistake = None
-        if self._is_judged(given):
+        asked = {"judge": True, "both": given.score is None}.get(self.cmmath.grader)
+        if asked and not given.missing:
             judged = known_grade(doc["reference"], given.answer)
             if judged is None:
                 verdict = yield compare_request(self.prompts, doc, given.answer)
@@ -128,12 +129,6 @@ class CmmathGradeFilter(GradingFilter):
                 kind: Any = None if verdict.error else verdict.value
                 mistake = MistakeEntry(kind=kind, reply=verdict.text, error=verdict.error)
         return judged, mistake
-
-    def _is_judged(self, given: Given) -> bool:
-        grader = self.cmmath.grader
-        return not given.missing and (
-            grader == "judge" or (grader == "both" and given.score is None)
-        )
 
     def _mistake_request(self, given: Given, doc: Doc) -> JudgeRequest:
         parts = [doc["reference"], doc["analysis"] or ""]

@@ -285,15 +285,11 @@ def process_results(
     """
     records = read_records(CmmathRecord, results)
     means = document_metrics(records, METRICS)
-    return {**means, **dict.fromkeys(_SSR, _mastery(records, means["accuracy"]))}
-
-
-def _mastery(records: Sequence[CmmathRecord], accuracy: float | None) -> Mastery | None:
-    """None without a score or a point: such a document has no information on any point."""
-    if accuracy is None:
-        return None
-    points = records[0].instance.points
-    return {"points": [list(point) for point in points], "accuracy": accuracy} if points else None
+    found, accuracy = None, means["accuracy"]
+    # Without a score or a point, a document says nothing about any point.
+    if accuracy is not None and (points := records[0].instance.points):
+        found = {"points": [list(point) for point in points], "accuracy": accuracy}
+    return {**means, **dict.fromkeys(_SSR, found)}
 
 
 # --- summary -------------------------------------------------------------------------------------
