@@ -215,9 +215,6 @@ def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[
     Args:
         by: a breakdown that has two values in the run, such as ``language``; or a breakdown with
             two or more of its values, such as ``task=cmmath,cmmath_en_cot``.
-
-    Raises:
-        RunError: with the values that there are.
     """
     return tuple(
         replace(run, label=value, responses=responses, path=("", ""))
@@ -226,11 +223,7 @@ def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[
 
 
 def part_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> RunOf[R]:
-    """The part of a run with one value of a breakdown, such as ``relation=guided``.
-
-    Raises:
-        RunError: with the values that there are.
-    """
+    """The part of a run with one value of a breakdown, such as ``relation=guided``."""
     (responses,) = _chosen(run, by, grading, several=False).values()
     return replace(run, responses=responses)
 

@@ -118,9 +118,6 @@ def read_responses(
         only: the requested tasks; None: all.
         default_task: the task of responses if neither the line nor the file name contains it;
             "": only their ``id`` counts.
-
-    Raises:
-        ResponsesError: with the file and the line that cannot be read.
     """
     saved = SavedResponses(", ".join(str(path) for path in paths))
     reader = _Reader(saved, only)
