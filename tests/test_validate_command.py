@@ -710,6 +710,43 @@ def test_graders_of_answers_are_compared_with_labels(
     assert len(lines) == len(found["figures"]) == 3 * 3 * 5
 
 
+def test_answers_are_graded_as_in_a_run(
+    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+) -> None:
+    """Without their thinking; a missing answer is wrong and not asked about."""
+    names, out = ("question", "reference", "response", "label", "type"), tmp_path / "a.json"
+    answers = [
+        ("<think>The answer is 8.</think>The answer is 7", 1, "all"),
+        ("<think>The answer is 7", 0, "all"),
+        ("The answer is 8", 0, "number"),
+    ]
+    rows = [dict(zip(names, (SEVEN, "7", *each), strict=True)) for each in answers]
+    data = write_rows(tmp_path / "own.json", rows)
+    server = served(lambda body: "<Yes>" if "8." in text_of(body) else "<No>")
+    done = command("--answers", data, "--judge", "openai:m", "-o", out)
+    assert done.exit_code == 0, done.output
+    found = json.loads(out.read_text())
+    assert server.calls == 2
+    assert [each["judge"] for each in found["answers"]] == [0, 0, 0]
+    agreement = {
+        (row["grader"], row["answers"]): row["value"]
+        for row in found["figures"]
+        if row["metric"] == "agreement"
+    }
+    # A type named "all" counted its answers twice.
+    assert agreement == {
+        ("rules", "all"): 1,
+        ("rules", "number"): 1,
+        ("judge", "all"): pytest.approx(2 / 3),
+        ("judge", "number"): 1,
+        ("rules, then judge", "all"): 1,
+        ("rules, then judge", "number"): 1,
+    }
+    served(lambda body: ServerReply("no such model", status=400))
+    done = command("--answers", data, "--judge", "openai:m")
+    assert (done.exit_code, "graded no answer: " in done.output) == (1, True), done.output
+
+
 def test_fields_with_other_names_are_renamed(command: Command, tmp_path: Path) -> None:
     """Also with an image in each row, as in the responses that CMMaTH's code writes."""
     names = ("ask", "gold", "said", "ok", "image")
@@ -731,6 +768,7 @@ def test_fields_with_other_names_are_renamed(command: Command, tmp_path: Path) -
     (["--answers", "{steps}"], 2, "has the layout processbench: use --data"),
     (["--data", "{answers}"], 2, "has the layout answers: use --answers"),
     (["--answers", "{answers}", "--judge", "lexical"], 1, "'lexical' cannot grade answers"),
+    (["--answers", "=x"], 1, "=x: expected NAME=PATH"),
     (["--answers", "{answers}", "-o", "v.html"], 1, "use a file name that ends in"),
     (["--answers", "{answers}", "-o", "{answers}"], 1, "one of the input files"),
 )

@@ -115,7 +115,8 @@ def _compared(runs: Sequence[Run], rated: Sequence[Path], fit: bool, worst: int)
 
     if not rated:
         return _output(agreement_of_judges(runs[0], runs[1]), worst)
-    if {each.what for path in rated for each in read_rating_file(path)} == {"relation"}:
+    whats = {each.what for path in rated for each in read_rating_file(path)}
+    if whats == {"relation"} and not fit and len(runs) == 1:
         return _output(agreement_on_relations(runs[0], read_relations(*rated)))
     ratings = read_ratings(rated, runs[0])
     if fit:

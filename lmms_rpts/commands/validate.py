@@ -227,7 +227,7 @@ def _named(text: str) -> tuple[str | None, Path]:
     if not equals or os.path.exists(whole):
         return None, Path(whole)
     if not name.strip() or not path:
-        fail(f"--data {text}: expected NAME=PATH or a path")
+        fail(f"{text}: expected NAME=PATH or a path")
     return printable(name), Path(os.path.expanduser(path))
 
 

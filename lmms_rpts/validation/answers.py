@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.filters.grading import SCORES, AnswerGrader
+from lmms_rpts.filters.grading import SCORES, AnswerGrader, grade_of, known_grade
 from lmms_rpts.judging import (
     NO_JUDGE,
     JudgeConfigurationError,
@@ -26,7 +26,7 @@ from lmms_rpts.stats.measures import estimate_measures
 from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.loading import LoadedSet
-from lmms_rpts.validation.run import Plan, PlannedSet, StepQuestion
+from lmms_rpts.validation.run import NothingScoredError, Plan, PlannedSet, StepQuestion
 
 RULES, JUDGE, BOTH = "rules", "judge", "rules, then judge"
 """The graders; with the last, a judge decides what the rules leave undecided."""
@@ -73,22 +73,27 @@ def plan_answers(
     prompts, chains = Prompts(settings.prompts), tuple(draw(loaded.chains, limit, seed))
     questions = []
     for at, chain in enumerate(chains if judge else ()):
-        doc = {"question": chain.context, "reference": _reference(chain)}
-        request = grader.request(prompts, doc, select_reasoning(chain.steps[0]).spoken)
-        questions.append(StepQuestion(at, 0, (doc["reference"],), False, request))
+        doc, answer = {"question": chain.context, "reference": _reference(chain)}, _answer(chain)
+        if known_grade(doc["reference"], answer) is None:
+            request = grader.request(prompts, doc, answer)
+            questions.append(StepQuestion(at, 0, (doc["reference"],), False, request))
     planned = PlannedSet(loaded, chains, "given", tuple(questions), (), seen=0)
     version = questions[0].request.prompt_version if questions else ""
     return Plan(judge, (planned,), version, limit, seed, settings)
 
 
 def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
-    """Grade the responses by rules and by the judge, and compare the grades with the labels."""
+    """Grade the responses by rules and by the judge, and compare the grades with the labels.
+
+    Raises:
+        NothingScoredError: the judge graded no answer.
+    """
     (planned,), settings = plan.sets, plan.settings
     chains = planned.chains
     rules = _grader().rules
-    found = [rules(chain.context, _reference(chain), chain.steps[0]) for chain in chains]
+    found = [rules(chain.context, _reference(chain), _answer(chain)) for chain in chains]
     grades: dict[str, list[float | None]] = {RULES: [SCORES[each.outcome] for each in found]}
-    replies: Sequence[str | None] = [None] * len(chains)
+    replies: list[str | None] = [None] * len(chains)
     usage, stopped = (0, 0, 0), None
     if planned.questions:
         with open_engine(
@@ -100,8 +105,15 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
             verdicts = planned.ask(engine, planned.questions)
             spent, stopped = engine.budget.usage, engine.fatal
             usage = (engine.budget.calls, spent.input_tokens, spent.output_tokens)
-        replies = [each.text or each.error for each in verdicts]
-        grades[JUDGE] = [None if each.error else float(each.value == "yes") for each in verdicts]
+        if all(each.error for each in verdicts):
+            error = stopped or verdicts[0].error
+            raise NothingScoredError(f"The judge {plan.judge} graded no answer: {error}")
+        # As in a run, no judge is asked about a missing answer.
+        known = [known_grade(_reference(chain), _answer(chain)) for chain in chains]
+        grades[JUDGE] = [None if each is None else each.score for each in known]
+        for question, verdict in zip(planned.questions, verdicts, strict=True):
+            replies[question.chain] = verdict.text or verdict.error
+            grades[JUDGE][question.chain] = grade_of(verdict, "yes").score
         pairs = zip(grades[RULES], grades[JUDGE], strict=True)
         grades[BOTH] = [judged if ruled is None else ruled for ruled, judged in pairs]
     kinds = [
@@ -118,9 +130,10 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
         }
         for at, chain in enumerate(chains)
     )
-    groups = {ALL: [*range(len(chains))]}
-    for at, kind in sorted(enumerate(kinds), key=lambda pair: pair[1]):
-        groups.setdefault(kind, []).append(at)
+    every = range(len(chains))
+    groups = {ALL: [*every]} | {
+        kind: [at for at in every if kinds[at] == kind] for kind in sorted({*kinds} - {ALL})
+    }
     figures = {
         grader: {
             kind: estimate_measures(
@@ -146,3 +159,8 @@ def _grader() -> AnswerGrader:
 
 def _reference(chain: LabelledChain) -> str:
     return "".join(chain.premises[0]) if chain.premises else ""
+
+
+def _answer(chain: LabelledChain) -> str:
+    """The response without its thinking, as a run grades it."""
+    return select_reasoning(chain.steps[0]).spoken

@@ -205,7 +205,9 @@ def alternatives(field: str) -> Callable[[Fields], LabelledChain]:
     """
 
     def chain(row: Fields) -> LabelledChain:
-        given, offered = row.optional("steps", texts, ()), row.read(field, texts)
+        # A search begins without steps.
+        given = row.read("steps", texts) if row.value.get("steps") else ()
+        offered = row.read(field, texts)
         right = row.read("correct", list_of(_right))
         if len(right) != len(offered):
             raise RowError("correct", f"has {len(right):,} marks for {len(offered):,} candidates")
@@ -228,9 +230,9 @@ def alternatives(field: str) -> Callable[[Fields], LabelledChain]:
 
 
 def names(value: Any, field: str) -> tuple[str, ...]:
-    """Names of images: a text, a list or an object."""
+    """Names of images: a text, a list or an object; blank or empty: no image."""
     if isinstance(value, str):
-        return (text(value, field),)
+        return (text(value, field),) if value.strip() else ()
     if isinstance(value, Mapping):
         # Tables add the names of other rows with nulls.
         value = [each for each in value.values() if each is not None]
@@ -238,8 +240,8 @@ def names(value: Any, field: str) -> tuple[str, ...]:
 
 
 _MARKS = {
-    **dict.fromkeys(("1", "yes", "true", "correct", "right"), True),
-    **dict.fromkeys(("0", "no", "false", "incorrect", "wrong"), False),
+    **dict.fromkeys(("1", "1.0", "yes", "true", "correct", "right"), True),
+    **dict.fromkeys(("0", "0.0", "no", "false", "incorrect", "wrong"), False),
 }
 
 

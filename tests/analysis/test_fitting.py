@@ -248,5 +248,6 @@ def test_the_tables_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "MAE on all responses" in told(f"a whole --fit -o {out}")
     assert out.read_text("utf-8").startswith("table,setting,mae,mae_low,mae_high,spearman")
     assert "--fit needs ratings of whole responses" in told("a steps --fit", 1)
+    assert "no step is rated" in told("a relations --fit", 1)
     for wrong in ("a b --fit", "a b whole --fit", "a b a"):
         assert "the same humans" in told(wrong, 1)

@@ -376,7 +376,8 @@ def test_a_batch_is_of_one_kind_and_of_similar_lengths(
 ) -> None:
     texts = [question("x" * (20 if number % 2 else 400 + number)) for number in range(16)]
     kinds = [question("x" * 19 + str(number), kind="transform") for number in range(8)]
-    replies(words, [*kinds[:4], *texts, *kinds[4:]])
+    judge = HFJudge(str(words), device="cpu", batch_size=8)
+    replies(judge, [*kinds[:4], *texts, *kinds[4:]])
     assert [len(mask) for mask in batches] == [8, 8, 8]
     assert sorted(mask.limit for mask in batches) == [24, 24, 40]  # type: ignore[attr-defined]
     for mask in batches:
