@@ -357,18 +357,14 @@ def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     Raises:
         ResponsesError: if there are none.
     """
-    if "response" in entry:
-        found = entry["response"]
-    elif "resps" in entry:
-        found = entry["resps"]
-    else:
-        # lmms-eval omits "resps" if the filters changed nothing.
-        found = entry.get("filtered_resps")
-        if holds_record(entry):
-            raise ResponsesError(
-                f'{place} has a scored record, but no "resps": the response itself is lost'
-            )
-    if "response" not in entry and _holds_likelihood(found):
+    # lmms-eval omits "resps" if the filters changed nothing.
+    name = next((each for each in ("response", "resps") if each in entry), "filtered_resps")
+    found = entry.get(name)
+    if name == "filtered_resps" and holds_record(entry):
+        raise ResponsesError(
+            f'{place} has a scored record, but no "resps": the response itself is lost'
+        )
+    if name != "response" and _holds_likelihood(found):
         raise LikelihoodError(
             f"{place} holds likelihoods of answer options, not a response: only free text can be "
             "scored"

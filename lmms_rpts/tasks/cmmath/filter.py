@@ -125,21 +125,18 @@ class CmmathGradeFilter(GradingFilter):
         if self.cmmath.errors and (given if judged is None else judged).score == 0.0:
             mistake = MistakeEntry(kind="reject", reply=None, error=None)
             if given.answer.strip():
-                verdict = yield self._mistake_request(given, doc)
+                parts = [doc["reference"], doc["analysis"] or ""]
+                verdict = yield self.prompts.request(
+                    "mistake",
+                    doc["language"],
+                    parse=parse_mistake,
+                    question=readable(doc["question"]),
+                    solution="\n\n".join(readable(part) for part in parts if part.strip()),
+                    answer=given.answer,
+                )
                 kind: Any = None if verdict.error else verdict.value
                 mistake = MistakeEntry(kind=kind, reply=verdict.text, error=verdict.error)
         return judged, mistake
-
-    def _mistake_request(self, given: Given, doc: Doc) -> JudgeRequest:
-        parts = [doc["reference"], doc["analysis"] or ""]
-        return self.prompts.request(
-            "mistake",
-            doc["language"],
-            parse=parse_mistake,
-            question=readable(doc["question"]),
-            solution="\n\n".join(readable(part) for part in parts if part.strip()),
-            answer=given.answer,
-        )
 
     def fields(
         self, given: Given, grade: JudgeGrade | None, more: MistakeEntry | None, doc: Doc
