@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lmms_rpts.runs.metrics import Metric, by_name
@@ -93,188 +94,144 @@ THINKING_METRICS = by_name(
 
 PUBLISHED, GUARDED, DIAGNOSTIC = "as published", "guarded", "diagnostics of the chains"
 THINKING = "thinking"
-OF_THINKING = frozenset({"rpts_thinking", "rpts_guarded_thinking"})
-"""The metrics that need the setting ``source`` to be ``both``."""
 """The groups of the metrics."""
 
-METRICS = by_name(
-    Metric(
-        "rpts",
-        lambda record: record.rpts,
-        kind="score",
-        group=PUBLISHED,
-        words="mean score of the reasoning",
-    ),
-    Metric(
-        "accuracy",
-        _accuracy,
-        kind="share",
-        group=PUBLISHED,
-        words="right answers",
-        needs_answer=True,
-    ),
-    Metric(
-        "accuracy_rpts",
-        _right_and_sound("rpts"),
-        kind="share",
-        group=PUBLISHED,
-        words="right answers with an RPTS of at least 0.5",
-        needs_answer=True,
-    ),
-    Metric(
-        "right_for_wrong_reason",
-        _right_not_sound("rpts"),
-        higher_is_better=False,
-        kind="share",
-        group=PUBLISHED,
-        words="share of the right answers with an RPTS below 0.5",
-        needs_answer=True,
-    ),
-    Metric(
-        "rpts_visual",
-        _mean_of_steps("visual"),
-        kind="score",
-        group=PUBLISHED,
-        words="score of the steps that read an image",
-    ),
-    Metric(
-        "rpts_textual",
-        _mean_of_steps("textual"),
-        kind="score",
-        group=PUBLISHED,
-        words="score of the steps that read a text",
-    ),
-    Metric(
-        "parse_rate",
-        lambda record: None if record.transform.error else float(bool(record.chain)),
-        kind="share",
-        group=PUBLISHED,
-        words="responses with readable steps",
-    ),
-    Metric(
-        "judge_coverage",
-        lambda record: float(record.rpts is not None),
-        higher_is_better=None,
-        kind="share",
-        group=PUBLISHED,
-        words="responses that could be judged",
-    ),
-    Metric(
-        "rpts_guarded",
-        lambda record: record.guarded,
-        kind="score",
-        group=GUARDED,
-        words="guarded RPTS, which ignores restating steps; unused evidence and an unrelated last"
-        " conclusion lower it",
-    ),
-    Metric(
-        "accuracy_guarded",
-        _right_and_sound("guarded"),
-        kind="share",
-        group=GUARDED,
-        words="right answers with a guarded score of at least 0.5",
-        needs_answer=True,
-    ),
-    Metric(
-        "right_for_wrong_reason_guarded",
-        _right_not_sound("guarded"),
-        higher_is_better=False,
-        kind="share",
-        group=GUARDED,
-        words="share of the right answers with a guarded score below 0.5",
-        needs_answer=True,
-    ),
-    Metric(
-        "root_bears",
-        lambda record: None if record.root is None else record.root.score,
-        kind="score",
-        group=GUARDED,
-        words="how far the evidence leads to the final answer",
-    ),
-    Metric(
-        "guarded_coverage",
-        # Records written before the guarded score have no diagnosis.
-        lambda record: None if record.diagnosis is None else float(record.guarded is not None),
-        higher_is_better=None,
-        kind="share",
-        group=GUARDED,
-        words="responses that have a guarded score",
-        tested=False,
-    ),
-    Metric(
-        "rpts_thinking",
-        lambda record: field_of(record, "thinking.rpts"),
-        kind="score",
-        group=THINKING,
-        words="RPTS of the thinking itself",
-        optional=True,
-    ),
-    Metric(
-        "rpts_guarded_thinking",
-        lambda record: field_of(record, "thinking.guarded"),
-        kind="score",
-        group=THINKING,
-        words="guarded RPTS of the thinking",
-        optional=True,
-    ),
-    *(replace(each, group=THINKING) for each in THINKING_METRICS.values()),
-    Metric(
-        # Of Uppaal et al., EACL 2026 (arXiv 2512.12218), with the steps that RPTS calls visual.
-        "unfaithful_perception_rate",
-        _mean_of_steps("visual", lambda score: float(not is_sound(score))),
-        higher_is_better=False,
-        kind="score",
-        group=DIAGNOSTIC,
-        words="share of the steps from images alone with a score below 0.5",
-        tested=False,
-    ),
-    Metric(
-        "evidence_coverage",
-        _diagnosed(lambda found: found.coverage if found.needed else None),
-        kind="score",
-        group=DIAGNOSTIC,
-        words="share of the needed evidence that the last conclusion uses",
-        tested=False,
-    ),
-    Metric(
-        "restating_steps",
-        lambda record: (
-            None
-            if record.transform.error or not record.steps
-            else len(record.diagnosed.restating) / len(record.steps)
+OF_THINKING = frozenset({"rpts_thinking", "rpts_guarded_thinking"})
+"""The metrics that need the setting ``source`` to be ``both``."""
+
+_score, _share = partial(Metric, kind="score"), partial(Metric, kind="share")
+_of_answers = partial(_share, needs_answer=True)
+_of_thinking = partial(_score, optional=True)
+
+_GROUPS = {
+    PUBLISHED: (
+        _score("rpts", lambda record: record.rpts, words="mean score of the reasoning"),
+        _of_answers("accuracy", _accuracy, words="right answers"),
+        _of_answers(
+            "accuracy_rpts",
+            _right_and_sound("rpts"),
+            words="right answers with an RPTS of at least 0.5",
         ),
-        higher_is_better=False,
-        kind="score",
-        group=DIAGNOSTIC,
-        words="share of steps that only restate",
-        tested=False,
+        _of_answers(
+            "right_for_wrong_reason",
+            _right_not_sound("rpts"),
+            higher_is_better=False,
+            words="share of the right answers with an RPTS below 0.5",
+        ),
+        _score(
+            "rpts_visual", _mean_of_steps("visual"), words="score of the steps that read an image"
+        ),
+        _score(
+            "rpts_textual", _mean_of_steps("textual"), words="score of the steps that read a text"
+        ),
+        _share(
+            "parse_rate",
+            lambda record: None if record.transform.error else float(bool(record.chain)),
+            words="responses with readable steps",
+        ),
+        _share(
+            "judge_coverage",
+            lambda record: float(record.rpts is not None),
+            higher_is_better=None,
+            words="responses that could be judged",
+        ),
     ),
-    Metric(
-        "missing_references",
-        _diagnosed(lambda found: float(found.missing)),
-        higher_is_better=False,
-        kind="count",
-        group=DIAGNOSTIC,
-        words="citations of nonexistent evidence per response",
-        tested=False,
+    GUARDED: (
+        _score(
+            "rpts_guarded",
+            lambda record: record.guarded,
+            words="guarded RPTS, which ignores restating steps; unused evidence and an unrelated "
+            "last conclusion lower it",
+        ),
+        _of_answers(
+            "accuracy_guarded",
+            _right_and_sound("guarded"),
+            words="right answers with a guarded score of at least 0.5",
+        ),
+        _of_answers(
+            "right_for_wrong_reason_guarded",
+            _right_not_sound("guarded"),
+            higher_is_better=False,
+            words="share of the right answers with a guarded score below 0.5",
+        ),
+        _score(
+            "root_bears",
+            lambda record: None if record.root is None else record.root.score,
+            words="how far the evidence leads to the final answer",
+        ),
+        _share(
+            "guarded_coverage",
+            # Records written before the guarded score have no diagnosis.
+            lambda record: None if record.diagnosis is None else float(record.guarded is not None),
+            higher_is_better=None,
+            words="responses that have a guarded score",
+            tested=False,
+        ),
     ),
-    Metric(
-        "heaviest_step",
-        _diagnosed(lambda found: min(1.0, found.heaviest)),
-        higher_is_better=False,
-        kind="score",
-        group=DIAGNOSTIC,
-        words="largest share of the RPTS weight on one step",
-        tested=False,
+    THINKING: (
+        _of_thinking(
+            "rpts_thinking",
+            lambda record: field_of(record, "thinking.rpts"),
+            words="RPTS of the thinking itself",
+        ),
+        _of_thinking(
+            "rpts_guarded_thinking",
+            lambda record: field_of(record, "thinking.guarded"),
+            words="guarded RPTS of the thinking",
+        ),
+        *THINKING_METRICS.values(),
     ),
-    Metric(
-        "steps",
-        lambda record: None if record.transform.error else float(len(record.steps)),
-        higher_is_better=None,
-        kind="count",
-        group=DIAGNOSTIC,
-        words="steps per response",
-        tested=False,
+    DIAGNOSTIC: (
+        # Of Uppaal et al., EACL 2026 (arXiv 2512.12218), with the steps that RPTS calls visual.
+        _score(
+            "unfaithful_perception_rate",
+            _mean_of_steps("visual", lambda score: float(not is_sound(score))),
+            higher_is_better=False,
+            words="share of the steps from images alone with a score below 0.5",
+        ),
+        _score(
+            "evidence_coverage",
+            _diagnosed(lambda found: found.coverage if found.needed else None),
+            words="share of the needed evidence that the last conclusion uses",
+        ),
+        _score(
+            "restating_steps",
+            lambda record: (
+                None
+                if record.transform.error or not record.steps
+                else len(record.diagnosed.restating) / len(record.steps)
+            ),
+            higher_is_better=False,
+            words="share of steps that only restate",
+        ),
+        Metric(
+            "missing_references",
+            _diagnosed(lambda found: float(found.missing)),
+            higher_is_better=False,
+            kind="count",
+            words="citations of nonexistent evidence per response",
+        ),
+        _score(
+            "heaviest_step",
+            _diagnosed(lambda found: min(1.0, found.heaviest)),
+            higher_is_better=False,
+            words="largest share of the RPTS weight on one step",
+        ),
+        Metric(
+            "steps",
+            lambda record: None if record.transform.error else float(len(record.steps)),
+            higher_is_better=None,
+            kind="count",
+            words="steps per response",
+        ),
     ),
+}
+
+METRICS = by_name(
+    *(
+        replace(each, group=group, tested=each.tested and group != DIAGNOSTIC)
+        for group, metrics in _GROUPS.items()
+        for each in metrics
+    )
 )
 """All metrics of RPTS; the headline of each group first."""
