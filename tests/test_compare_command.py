@@ -207,6 +207,7 @@ def test_several_parts_are_compared_with_the_first(command: Command, tmp_path: P
         ("cmmath_caption", "0.900", "0.900", "1.0000", "1.0000"),
     ]
     assert "coverage" not in done.output.split("\n\n")[1]
+    assert "lower is better" not in done.output  # undecided_rate is not shown
     whole = json.loads(files[0].read_text())
     assert [each["label_b"] for each in whole["comparisons"]] == [row[0] for row in rows]
     assert {*pd.read_csv(files[1])["run_b"]} == {"cmmath_text", "cmmath_caption"}

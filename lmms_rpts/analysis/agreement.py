@@ -146,9 +146,6 @@ def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES
     Steps whose judge failed, and steps scored by a rule without a judge, are left out. Intervals
     are 95% percentile bootstrap intervals over documents, with ``resamples`` resamples and a fixed
     seed. ``run`` must be the run for which the ratings were read.
-
-    Raises:
-        RunError: no rated step has a score of the judge.
     """
     return agreement_of_several([run], ratings, resamples)[0]
 

@@ -186,7 +186,7 @@ def compare_runs(
         for found in (ours, theirs)
     )
     clusters = intervals.numbered([ours[each][0].instance.cluster for each in shared])
-    return Comparison(
+    found = Comparison(
         label_a=a.label,
         label_b=b.label,
         documents=len(shared),
@@ -197,6 +197,7 @@ def compare_runs(
         metrics=_differences(first, second, clusters, resamples, permutations, grading),
         flips=_flips(pairs, first, second, grading),
     )
+    return adjust_together([found])[0]
 
 
 def adjust_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -214,42 +215,22 @@ def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[
     Args:
         by: a breakdown that has two values in the run, such as ``language``; or a breakdown with
             two or more of its values, such as ``task=cmmath,cmmath_en_cot``.
-
-    Raises:
-        RunError: with the values that there are.
     """
-    name, _, chosen = by.partition("=")
-    found = _by_value(run, name, grading)
-    values = chosen.split(",") if chosen else list(found)
-    enough = len({*values}) == len(values) > 1 and (chosen or len(values) == 2)
-    if not enough or not {*values} <= {*found}:
-        raise RunError(
-            f"{run.label}: {by!r} does not give two parts; values of {name}: "
-            f"{listed(found) or 'none'}. Choose two of them: {name}=A,B"
-        )
     return tuple(
-        replace(run, label=value, responses=tuple(found[value]), path=("", "")) for value in values
+        replace(run, label=value, responses=responses, path=("", ""))
+        for value, responses in _chosen(run, by, grading, several=True).items()
     )
 
 
 def part_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> RunOf[R]:
-    """The part of a run with one value of a breakdown, such as ``relation=guided``.
-
-    Raises:
-        RunError: with the values that there are.
-    """
-    name, _, value = by.partition("=")
-    found = _by_value(run, name, grading)
-    if value not in found:
-        raise RunError(
-            f"{run.label}: {by!r} does not give a part; values of {name}: "
-            f"{listed(found) or 'none'}. Choose one of them: {name}=A"
-        )
-    return replace(run, responses=tuple(found[value]))
+    """The part of a run with one value of a breakdown, such as ``relation=guided``."""
+    (responses,) = _chosen(run, by, grading, several=False).values()
+    return replace(run, responses=responses)
 
 
-def _by_value(run: RunOf[R], name: str, grading: Grading) -> dict[str, list[R]]:
-    """The responses with each value of a breakdown."""
+def _chosen(run: RunOf[R], by: str, grading: Grading, several: bool) -> dict[str, tuple[R, ...]]:
+    """The responses with each of the chosen values of a breakdown."""
+    name, _, chosen = by.partition("=")
     if name not in grading.breakdowns:
         raise RunError(f"Unknown field {name!r}; fields: {', '.join(grading.breakdowns)}")
     found: dict[str, list[R]] = {}
@@ -257,7 +238,17 @@ def _by_value(run: RunOf[R], name: str, grading: Grading) -> dict[str, list[R]]:
         for value in grading.breakdowns[name](record):
             if value is not None:
                 found.setdefault(value, []).append(record)
-    return found
+    values, part, number, example = [chosen], "a part", "one", "A"
+    if several:
+        values = chosen.split(",") if chosen else list(found)
+        part, number, example = "two parts", "two", "A,B"
+    enough = not several or (len({*values}) == len(values) > 1 and (chosen or len(values) == 2))
+    if not enough or not {*values} <= {*found}:
+        raise RunError(
+            f"{run.label}: {by!r} does not give {part}; values of {name}: "
+            f"{listed(found) or 'none'}. Choose {number} of them: {name}={example}"
+        )
+    return {value: tuple(found[value]) for value in values}
 
 
 def _keys(grading: Grading) -> list[Callable[[Any], Key]]:
@@ -335,8 +326,7 @@ def _differences(
                 n_either=int((known_a | known_b).sum()),
             )
         )
-    adjusted = holm([each.p for each in found])
-    return tuple(replace(each, p_holm=p) for each, p in zip(found, adjusted, strict=True))
+    return tuple(found)
 
 
 def _value(number: float) -> float | None:

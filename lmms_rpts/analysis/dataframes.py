@@ -304,11 +304,7 @@ class ExportError(UserError):
 
 
 def format_of(path: Path) -> str:
-    """The suffix of an output file, in lower case.
-
-    Raises:
-        ExportError: if there is no format with this suffix.
-    """
+    """The suffix of an output file, in lower case."""
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
         raise ExportError(f"{path}: unknown suffix; use one of {', '.join(_WRITERS)}")

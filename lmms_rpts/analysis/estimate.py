@@ -7,7 +7,7 @@ estimated from the length of the texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -159,35 +159,30 @@ def _by_spread(needs: Sequence[Need]) -> Need:
     return Need(upper([each.calls for each in needs]), Usage(read, said))
 
 
+@dataclass
 class _Tally:
     """Builds the requests of a run without sending them, and counts them.
 
     ``longest``: each inference is doubted, and each reply is as long as its prompt allows.
     """
 
-    def __init__(
-        self,
-        prompts: Prompts,
-        opinions: int,
-        evidence: Evidence | None,
-        longest: bool,
-        source: Source,
-        questions: tuple[str, ...],
-    ) -> None:
-        self._prompts, self._opinions, self._evidence = prompts, opinions, evidence
-        self._longest, self._source, self._questions = longest, source, questions
-        self._need = Need()
-        self._inferences = count(1)
+    prompts: Prompts
+    opinions: int
+    evidence: Evidence | None
+    longest: bool
+    source: Source
+    questions: tuple[str, ...]
+    _need: Need = field(default_factory=Need)
+    _inferences: Iterator[int] = field(default_factory=lambda: count(1))
 
     def need(self, doc: Doc, response: str, mode: TransformMode) -> Need:
         """What one response takes."""
-        self._need = Need()
-        prompts = self._prompts
+        self._need, prompts = Need(), self.prompts
         kind = Reading if doc["answer"] in STANCES else QuestionReading
-        reading = kind(mode, True, prompts, source=self._source, questions=self._questions)
+        reading = kind(mode, True, prompts, source=self.source, questions=self.questions)
         read = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
         for each in filter(None, (read, read.thinking)):
-            plan = Plan.of(replace(each, answer=read.answer), doc, self._evidence)
+            plan = Plan.of(replace(each, answer=read.answer), doc, self.evidence)
             for query in plan.queries:
                 self._finished(ask_about_step(query, doc, prompts), doc)
             if plan.has_root_question:
@@ -207,9 +202,9 @@ class _Tally:
         for image in request.images:
             with suppress(ImageError):
                 _ = image.digest  # once the size is known, the image's tokens are counted
-        said = request.most_tokens if self._longest else SAID[request.kind]
+        said = request.most_tokens if self.longest else SAID[request.kind]
         need = Need(1, Usage(guess_input_tokens(request), said))
-        self._need += need.times(self._opinions) if request.kind in SCORED else need
+        self._need += need.times(self.opinions) if request.kind in SCORED else need
         if request.kind in ("transform", "question_steps"):
             return Verdict("", "\n".join(_typical_chain(doc)))
         if request.kind == "answer":
@@ -217,7 +212,7 @@ class _Tally:
         doubted = False
         if request.kind == "inference" and first:
             at = next(self._inferences)
-            doubted = self._longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
+            doubted = self.longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
         return Verdict("", 0.4 if doubted else 1.0)
 
 

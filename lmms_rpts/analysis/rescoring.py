@@ -195,8 +195,7 @@ def plan_any_run(
     """
     if saved is None:
         try:
-            only = None if task is None else [task]
-            saved = read_responses(*paths, only=only, default_task=task)
+            saved = read_responses(*paths, only=task and [task], default_task=task)
         except LikelihoodError as error:
             if task is None and error.others:
                 said = f"{error}. Set --task to one of: {listed(error.others)}"
@@ -232,8 +231,7 @@ def _planned(
         find_extent(task, {at: len(each) for at, each in found.items()}, totals[task])
         for task, found in responses.items()
     )
-    parts = plan_parts(extents, name)
-    files = tuple(saved.files)
+    parts, files = plan_parts(extents, name), tuple(saved.files)
     return Rescoring(responses, extents, parts, files, tuple(passed_over), grades or {})
 
 

@@ -104,11 +104,7 @@ def guarded_mean(run: Run) -> float:
 def check_settings(
     decays: Sequence[float], focus_heights: Sequence[int], threshold: float = RIGHT_REASON
 ) -> None:
-    """Refuse invalid settings.
-
-    Raises:
-        UserError: with the value and the allowed range.
-    """
+    """Refuse invalid settings."""
     if not decays or not focus_heights:
         raise UserError("At least one decay and one focus height are needed")
     for height in focus_heights:

@@ -251,6 +251,7 @@ def _explained(found: Sequence[Comparison], grading: Grading) -> str:
         f"{name}: lower is better."
         for name in shown
         if grading.metrics[name].higher_is_better is False
+        and (len(found) == 1 or grading.metrics[name].tested)  # only these are shown
     ]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "

@@ -47,9 +47,9 @@ def metadata_of(results: Results) -> dict[str, str]:
 
 def image_places(results: Results) -> dict[str, str]:
     """Where the images of a run were, by task."""
-    found = {
-        task: value_at(results, "configs", task, "metadata", "images") for task in _configs(results)
-    }
+    configs = results.get("configs")
+    known = configs if isinstance(configs, Mapping) else {}
+    found = {task: value_at(config, "metadata", "images") for task, config in known.items()}
     return {task: place for task, place in found.items() if isinstance(place, str) and place}
 
 
@@ -80,11 +80,6 @@ def value_at(value: Any, *names: str) -> Any:
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
-
-
-def _configs(results: Results) -> list[str]:
-    configs = results.get("configs")
-    return list(configs) if isinstance(configs, Mapping) else []
 
 
 def _fact(*names: str) -> Reader:

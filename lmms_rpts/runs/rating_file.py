@@ -131,9 +131,6 @@ def read_rating_file(path: Path) -> list[Rating]:
     A table has the columns ``doc_id`` or ``id`` and, for steps, ``step`` (from 0) and ``human`` or
     ``score`` (0 to 1); without ``step``, ``overall`` (0 to 1), ``relation``, or both. Optional:
     ``task``, ``repeat`` (default 0), ``rater``. Other columns are ignored.
-
-    Raises:
-        RunError: with the file, the line and the problem.
     """
     try:
         return list(_read(path))

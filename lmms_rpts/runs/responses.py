@@ -118,9 +118,6 @@ def read_responses(
         only: the requested tasks; None: all.
         default_task: the task of responses if neither the line nor the file name contains it;
             "": only their ``id`` counts.
-
-    Raises:
-        ResponsesError: with the file and the line that cannot be read.
     """
     saved = SavedResponses(", ".join(str(path) for path in paths))
     reader = _Reader(saved, only)
@@ -325,11 +322,8 @@ class _Reader:
         if not task and kind == "doc_id":
             raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
         table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read, recorded = (
-            (task, str(entry[kind])),
-            responses_of(entry, place),
-            holds_record(entry),
-        )
+        key, read = (task, str(entry[kind])), responses_of(entry, place)
+        recorded = holds_record(entry)
         known = self.documents.get(document := (kind, *key))
         if known is None:
             self.documents[document] = _Document(file, recorded, entry.get("model"))
@@ -363,18 +357,14 @@ def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     Raises:
         ResponsesError: if there are none.
     """
-    if "response" in entry:
-        found = entry["response"]
-    elif "resps" in entry:
-        found = entry["resps"]
-    else:
-        # lmms-eval omits "resps" if the filters changed nothing.
-        found = entry.get("filtered_resps")
-        if holds_record(entry):
-            raise ResponsesError(
-                f'{place} has a scored record, but no "resps": the response itself is lost'
-            )
-    if "response" not in entry and _holds_likelihood(found):
+    # lmms-eval omits "resps" if the filters changed nothing.
+    name = next((each for each in ("response", "resps") if each in entry), "filtered_resps")
+    found = entry.get(name)
+    if name == "filtered_resps" and holds_record(entry):
+        raise ResponsesError(
+            f'{place} has a scored record, but no "resps": the response itself is lost'
+        )
+    if name != "response" and _holds_likelihood(found):
         raise LikelihoodError(
             f"{place} holds likelihoods of answer options, not a response: only free text can be "
             "scored"

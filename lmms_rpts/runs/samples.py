@@ -83,9 +83,6 @@ def read_samples_of(record: type[R], file: Path, pass_over: bool = False) -> lis
         record: the type of the records.
         file: one JSON object per line, as lmms-eval writes them.
         pass_over: return None for a file of another task, instead of an error.
-
-    Raises:
-        RunError: with the line that cannot be read.
     """
     task = task_of(file) or ""
     responses: dict[int, list[R]] = {}

@@ -15,6 +15,7 @@ from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import SAMPLES, RunError
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
 from lmms_rpts.tasks.rpts_eval.relations import label_runs
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
 if TYPE_CHECKING:
     from lmms_rpts.tasks.grade_types import Grading
@@ -35,13 +36,17 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
     A folder may contain several. Each path must contain at least one run.
     """
     if holds_only(paths, RptsRecord):  # the types of other records are not imported
-        return AllRuns(rpts=tuple(label_runs(read_runs_of(RptsRecord, paths))))
+        return AllRuns(rpts=tuple(read_runs(paths)))
     known = {name: each for name, each in benchmarks().items() if each.grades}
     types = {name: _record_of(each) for name, each in known.items()}
     places: dict[str, list[str | Path]] = {name: [] for name in known}
     for path in paths:
         there, place = types_in([path], types.values()), split_label(path)[1]
-        own = [name for name in known if types[name] in there or _holds_foreign(known[name], place)]
+        own = [
+            name
+            for name, each in known.items()
+            if types[name] in there or ((reader := foreign_of(each)) and reader(place))
+        ]
         if not own:
             _refuse(place, known.values())
         for name in own:
@@ -51,10 +56,10 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
         for name, chosen in places.items()
         if chosen
     }
-    # Without a path, the error of the reader says what to pass.
     if "rpts" in found:
         found["rpts"] = tuple(label_runs(found["rpts"]))
-    return AllRuns(found or {"rpts": tuple(read_runs_of(RptsRecord, paths))})
+    # Without a path, the error of the reader says what to pass.
+    return AllRuns(found or {"rpts": tuple(read_runs(paths))})
 
 
 def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
@@ -90,15 +95,10 @@ def _record_of(benchmark: Benchmark) -> type[Record]:
     return record
 
 
-def _holds_foreign(benchmark: Benchmark, place: Path) -> bool:
-    reader = foreign_of(benchmark)
-    return reader is not None and reader(place) is not None
-
-
 def _refuse(place: Path, known: Iterable[Benchmark]) -> None:
     """Raise for a place without records of this package; without samples, the reader's error."""
     if not place.is_dir() or not any(SAMPLES in each.name for each in place.rglob("*.jsonl")):
-        read_runs_of(RptsRecord, [place])
+        read_runs([place])
     titles = ", ".join(each.title for each in known if each.name != "rpts")
     raise RunError(
         f"{place} contains samples, but neither RPTS scores nor graded answers of {titles}. Score "

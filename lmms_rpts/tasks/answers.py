@@ -6,7 +6,7 @@ its filter (`AnswerFilter`) and its summary (a copy of `GRADING`); docs/benchmar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from pydantic import Field
@@ -176,17 +176,13 @@ def _answer(record: AnswerRecord) -> ShownAnswer:
     return ShownAnswer(final=record.final, grades=(rules,))
 
 
-def _abilities(record: AnswerRecord) -> Sequence[str | None]:
-    return record.instance.abilities or (None,)
-
-
 GRADING = Grading(
     title="Answers",
     metrics=METRICS,
     breakdowns={
         "task": by_field("instance.task"),
         "language": by_field("instance.language"),
-        "ability": _abilities,
+        "ability": lambda record: record.instance.abilities or (None,),
     },
     settings=("rules_version",),
     columns=("accuracy",),

@@ -129,11 +129,7 @@ class Benchmark:
 
 
 def benchmarks() -> Mapping[str, Benchmark]:
-    """All benchmarks by name: the built-in ones, then those of other packages.
-
-    Raises:
-        BenchmarkError: if two benchmarks share a name, filter, verifier or prompt.
-    """
+    """All benchmarks by name: the built-in ones, then those of other packages."""
     return registry()[0]
 
 
@@ -217,11 +213,7 @@ def all_filters() -> dict[str, Any]:
 
 
 def filter_class(name: str) -> Any:
-    """The class of a filter.
-
-    Raises:
-        BenchmarkError: if it is unknown.
-    """
+    """The class of a filter."""
     known = {each: place for one in benchmarks().values() for each, place in one.filters.items()}
     if name not in known:
         raise BenchmarkError(f"Unknown filter {name!r}.{did_you_mean(name, known)}")
@@ -301,11 +293,7 @@ def answered_tasks() -> dict[str, Benchmark]:
 
 
 def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
-    """The documents of a task or group without their images, by their task.
-
-    Raises:
-        DataError: for an unknown task, or if they cannot be read.
-    """
+    """The documents of a task or group without their images, by their task."""
     from lmms_rpts.tasks.data import DataError
 
     known = answered_tasks()

@@ -248,26 +248,11 @@ class ShownAnswer:
     by_option: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
-def question_in_samples(record: Any) -> ShownQuestion:
-    """Nothing of the record: question and gold answer are read from the samples."""
-    return ShownQuestion()
-
-
 def score_only(record: Any) -> ShownAnswer:
     """The score of a record, and who graded."""
     score = getattr(record, record.SCORE, None)
     grade = ShownGrade(grader=record.settings.judge, value=score, counts=True, error=record.reason)
     return ShownAnswer(grades=(grade,))
-
-
-def right_or_wrong(record: Any) -> str:
-    """No scale: the score says whether the answer is right."""
-    return ""
-
-
-def no_more(records: Sequence[Any]) -> Mapping[str, str]:
-    """No facts about several answers together."""
-    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +262,7 @@ class Display:
     Answers whose instances have the same ``key`` and ``id`` are shown on one page.
 
     Attributes:
-        question: the question of a record.
+        question: the question of a record; if it is empty, the samples are read.
         answer: the answer of a record, with its grades.
         together: facts about one run's answers to one question, by name; called if there are
             several.
@@ -287,10 +272,10 @@ class Display:
         filters: further breakdowns, shown only as filters.
     """
 
-    question: Callable[[Any], ShownQuestion] = question_in_samples
+    question: Callable[[Any], ShownQuestion] = lambda record: ShownQuestion()
     answer: Callable[[Any], ShownAnswer] = score_only
-    together: Callable[[Sequence[Any]], Mapping[str, str]] = no_more
-    scale: Callable[[Any], str] = right_or_wrong
+    together: Callable[[Sequence[Any]], Mapping[str, str]] = lambda records: {}
+    scale: Callable[[Any], str] = lambda record: ""
     by: Sequence[str] | None = None
     filters: Sequence[str] = ()
 

@@ -180,9 +180,6 @@ def set_beside(
 
     Args:
         task: only the responses of the runs to this task.
-
-    Raises:
-        UserError: if its file is wrong; the message names file, table and field.
     """
     path = benchmark.folder / FILE
     if not path.is_file():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from lmms_rpts.filters.metrics import THINKING_METRICS as THINKING_METRICS
@@ -10,32 +11,28 @@ from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.runs.record import field_of
 from lmms_rpts.tasks.grade_types import ShownGrade
 
-_NAMES = {"consistency": "consistent", "pretended_tools": "pretended"}
-_GRADERS = {"consistency": "thinking and answer", "pretended_tools": "tools in the thinking"}
-_WORDS = {
-    "consistency": {True: "consistent", False: "inconsistent"},
-    "pretended_tools": {True: "pretended", False: "none"},
+# For each question: its title, the field of the verdict, the good verdict, and words for both.
+_QUESTIONS = {
+    "consistency": ("thinking and answer", "consistent", True, ("inconsistent", "consistent")),
+    "pretended_tools": ("tools in the thinking", "pretended", False, ("none", "pretended")),
 }
 ASKED_OF_THINKING: Mapping[str, Callable[[Any], str | None]] = {
-    "whether they are consistent": lambda record: field_of(record, "consistency.error"),
-    "whether the thinking pretends to use tools": lambda record: field_of(
-        record, "pretended_tools.error"
-    ),
+    "whether they are consistent": partial(field_of, path="consistency.error"),
+    "whether the thinking pretends to use tools": partial(field_of, path="pretended_tools.error"),
 }
 """As ``asked`` of a `Grading`."""
 
 
 def thinking_grades(record: Any, question: str, answer: str) -> Iterator[ShownGrade]:
     """What a judge said of the thinking of a record: see `ask_about_thinking`."""
-    for name, grader in _GRADERS.items():
+    for name, (grader, field, good, words) in _QUESTIONS.items():
         entry = getattr(record, name)
         if entry is not None:
-            verdict = getattr(entry, _NAMES[name])
-            good = None if verdict is None else verdict == (name == "consistency")
+            verdict = getattr(entry, field)
             yield ShownGrade(
                 grader=grader,
-                value=None if good is None else float(good),
-                word=_WORDS[name].get(verdict, ""),
+                value=None if verdict is None else float(verdict == good),
+                word="" if verdict is None else words[verdict],
                 asked=_asked(record, name, question, answer),
                 reply=entry.reply,
                 error=entry.error,

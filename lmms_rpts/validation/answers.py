@@ -96,11 +96,9 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
     replies: list[str | None] = [None] * len(chains)
     usage, stopped = (0, 0, 0), None
     if planned.questions:
+        number, cache = settings.concurrency, settings.cache
         with open_engine(
-            plan.judge,
-            concurrency=settings.concurrency,
-            cache_dir=settings.cache,
-            progress=progress,
+            plan.judge, concurrency=number, cache_dir=cache, progress=progress
         ) as engine:
             verdicts = planned.ask(engine, planned.questions)
             spent, stopped = engine.budget.usage, engine.fatal
@@ -130,9 +128,9 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
         }
         for at, chain in enumerate(chains)
     )
-    every = range(len(chains))
-    groups = {ALL: [*every]} | {
-        kind: [at for at in every if kinds[at] == kind] for kind in sorted({*kinds} - {ALL})
+    groups = {ALL: [*range(len(chains))]} | {
+        kind: [at for at, own in enumerate(kinds) if own == kind]
+        for kind in sorted({*kinds} - {ALL})
     }
     figures = {
         grader: {

@@ -117,8 +117,6 @@ class Problem:
         category: of the image, in English, as published.
         grade_id: the school year, from 1.
         grade_group: 1 primary, 2 middle, 3 high school.
-        knowledge_point: nested, as published.
-        skill: as published.
         img_path: images relative to the folder of images, in their order.
     """
 
@@ -178,11 +176,7 @@ def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
 
 
 def source() -> Source:
-    """The file of problems at CMMATH_PATH; its images are in the folder ``images`` next to it.
-
-    Raises:
-        DataError: if CMMATH_PATH is not set, or has no file of problems.
-    """
+    """The file of problems at CMMATH_PATH; its images are in the folder ``images`` next to it."""
     path = CmmathSettings.load().path
     if path is None:
         raise DataError(

@@ -116,7 +116,8 @@ class CmmathGradeFilter(GradingFilter):
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """The judge's replies on the answer, and then on its mistake; None: not asked."""
         judged = mistake = None
-        if self._is_judged(given):
+        asked = {"judge": True, "both": given.score is None}.get(self.cmmath.grader)
+        if asked and not given.missing:
             judged = known_grade(doc["reference"], given.answer)
             if judged is None:
                 verdict = yield compare_request(self.prompts, doc, given.answer)
@@ -124,27 +125,18 @@ class CmmathGradeFilter(GradingFilter):
         if self.cmmath.errors and (given if judged is None else judged).score == 0.0:
             mistake = MistakeEntry(kind="reject", reply=None, error=None)
             if given.answer.strip():
-                verdict = yield self._mistake_request(given, doc)
+                parts = [doc["reference"], doc["analysis"] or ""]
+                verdict = yield self.prompts.request(
+                    "mistake",
+                    doc["language"],
+                    parse=parse_mistake,
+                    question=readable(doc["question"]),
+                    solution="\n\n".join(readable(part) for part in parts if part.strip()),
+                    answer=given.answer,
+                )
                 kind: Any = None if verdict.error else verdict.value
                 mistake = MistakeEntry(kind=kind, reply=verdict.text, error=verdict.error)
         return judged, mistake
-
-    def _is_judged(self, given: Given) -> bool:
-        grader = self.cmmath.grader
-        return not given.missing and (
-            grader == "judge" or (grader == "both" and given.score is None)
-        )
-
-    def _mistake_request(self, given: Given, doc: Doc) -> JudgeRequest:
-        parts = [doc["reference"], doc["analysis"] or ""]
-        return self.prompts.request(
-            "mistake",
-            doc["language"],
-            parse=parse_mistake,
-            question=readable(doc["question"]),
-            solution="\n\n".join(readable(part) for part in parts if part.strip()),
-            answer=given.answer,
-        )
 
     def fields(
         self, given: Given, grade: JudgeGrade | None, more: MistakeEntry | None, doc: Doc

@@ -127,7 +127,7 @@ def figures_of_points(
 
 
 def ssr_curve(subject: Subject, rounds: Rounds) -> Curve:
-    """SSR over all thresholds from 0 to 1, in hundredths."""
+    """SSR over the thresholds 0, 0.01, ..., 0.99; above 1 there is none."""
     thresholds = [hundredth / 100 for hundredth in range(100)]
     found, points = figures_of_points(rounds, thresholds=thresholds)
     return Curve(subject, thresholds, list(found.values()), points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, get_args
 
@@ -16,7 +16,7 @@ from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, JudgeGrade, Record
+from lmms_rpts.runs.record import Asked, JudgeGrade, Record, field_of, is_none
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.aggregation import document_metrics, metric_list, read_records
@@ -100,7 +100,7 @@ class CmmathInstance(Asked):
         default=None,
         description="the caption shown in place of the images, empty if there was none; omitted in "
         "other tasks",
-        exclude_if=lambda text: text is None,
+        exclude_if=is_none,
     )
 
     @cached_property
@@ -285,23 +285,14 @@ def process_results(
     """
     records = read_records(CmmathRecord, results)
     means = document_metrics(records, METRICS)
-    return {**means, **dict.fromkeys(_SSR, _mastery(records, means["accuracy"]))}
-
-
-def _mastery(records: Sequence[CmmathRecord], accuracy: float | None) -> Mastery | None:
-    """None without a score or a point: such a document has no information on any point."""
-    if accuracy is None:
-        return None
-    points = records[0].instance.points
-    return {"points": [list(point) for point in points], "accuracy": accuracy} if points else None
+    found, accuracy = None, means["accuracy"]
+    # Without a score or a point, a document says nothing about any point.
+    if accuracy is not None and (points := records[0].instance.points):
+        found = {"points": [list(point) for point in points], "accuracy": accuracy}
+    return {**means, **dict.fromkeys(_SSR, found)}
 
 
 # --- summary -------------------------------------------------------------------------------------
-
-
-def _areas(record: CmmathRecord) -> Iterable[str | None]:
-    """A problem may belong to several areas of knowledge."""
-    return tuple(dict.fromkeys(point[0] for point in record.instance.points)) or (None,)
 
 
 def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figure], Counts]:
@@ -398,11 +389,6 @@ def _question(record: CmmathRecord) -> ShownQuestion:
     )
 
 
-def _shown_answer(record: CmmathRecord) -> ShownAnswer:
-    rule = record.grades.rule
-    return ShownAnswer(final=rule.answer if rule else None, grades=tuple(_grades(record)))
-
-
 def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
     rule, judge, mistake = record.grades.rule, record.grades.judge, record.mistake
     name = record.settings.named_judge or "judge"
@@ -451,7 +437,8 @@ GRADING = Grading(
         "grade_id": by_field("instance.grade_id"),
         "answer_type": by_field("answer_type"),
         "form": by_field("instance.form"),
-        "area": _areas,
+        # A problem may belong to several.
+        "area": lambda record: {point[0]: 0 for point in record.instance.points} or (None,),
     },
     first="task",
     by_task=True,
@@ -517,7 +504,9 @@ GRADING = Grading(
     tree_sheets=tree_sheets,
     display=Display(
         question=_question,
-        answer=_shown_answer,
+        answer=lambda record: ShownAnswer(
+            final=field_of(record, "grades.rule.answer"), grades=tuple(_grades(record))
+        ),
         by=("category", "grade_group", "answer_type", "form", "area"),
     ),
 )

@@ -128,12 +128,7 @@ class Source:
 
 
 def load(source: Source) -> tuple[OwnDocument, ...]:
-    """The documents of a task, with their images checked.
-
-    Raises:
-        DataError: with all faults, each with file, line and field.
-        ReadError: if the file is in none of the formats of ``rows``.
-    """
+    """The documents of a task, with their images checked."""
     if not source.data.is_file():
         raise DataError(
             f"Cannot read the file of instances {source.data}: No such file. Set data: under rpts: "

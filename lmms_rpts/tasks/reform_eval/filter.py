@@ -116,7 +116,8 @@ class ReformLikelihoodFilter(ReformAnswerFilter):
             for each, doc in zip(resps, docs, strict=True)
         ]
         with Isolation("grading likelihoods") as isolation:
-            for _, group in groupby(whole, key=lambda pair: _sample(pair[1])):
+            names = ("set", "sample", "duplicate")
+            for _, group in groupby(whole, key=lambda pair: [pair[1][name] for name in names]):
                 values, (doc, *_) = zip(*group, strict=True)
                 # A document that was presented again has its options again.
                 count = max(1, len(doc["options"] or ()))
@@ -128,10 +129,6 @@ class ReformLikelihoodFilter(ReformAnswerFilter):
                     )
                     entries += [record.to_json(), *[""] * (len(part) - 1)]
         return entries
-
-
-def _sample(doc: Doc) -> tuple[Any, ...]:
-    return doc["set"], doc["sample"], doc["duplicate"]
 
 
 def grade_text(

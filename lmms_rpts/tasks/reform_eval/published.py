@@ -194,14 +194,11 @@ y'all'd've you'd've 'ow's'at
 """)
 
 
-def _without_one_apostrophe(word: str) -> list[str]:
-    return [word[:at] + word[at + 1 :] for at, letter in enumerate(word) if letter == "'"]
-
-
 _CONTRACTIONS = {
-    short: word
+    word[:at] + word[at + 1 :]: word
     for word in _CONTRACTED + _TWICE_CONTRACTED
-    for short in _without_one_apostrophe(word)
+    for at, letter in enumerate(word)
+    if letter == "'"
 } | {"somebody'd": "somebodyd"}
 
 

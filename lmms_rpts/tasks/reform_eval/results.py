@@ -104,7 +104,6 @@ _OF_SET = {
     **dict.fromkeys(("cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor"), ""),
 }
 
-# All metrics; those without a function are defined only for a set of answers.
 # The metrics of the duplicates of a sample, and of the rounds of a dialogue: heading and meaning.
 DUPLICATES: Mapping[str, tuple[str, str]] = {
     "instability_norm": ("norm.", "instability divided by its maximum"),
@@ -121,6 +120,7 @@ ROUNDS: Mapping[str, tuple[str, str]] = {
     "round_correlation": ("correlation", "of round and accuracy"),
 }
 
+# Those without a function are defined only for a set of answers.
 METRICS = by_name(
     Metric(
         "score",

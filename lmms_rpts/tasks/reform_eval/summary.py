@@ -420,16 +420,11 @@ def _together(records: Sequence[ReformRecord]) -> Mapping[str, str]:
     }
 
 
-def _scale(record: ReformRecord) -> str:
-    return "ROUGE-L" if record.instance.kind == "caption" else ""
-
-
-# How a report shows samples and answers.
 DISPLAY = Display(
     question=_question,
     answer=_answer,
     together=_together,
-    scale=_scale,
+    scale=lambda record: "ROUGE-L" if record.instance.kind == "caption" else "",
     by=(),  # the sheets have a table by dimension
     filters=("dimension",),
 )

@@ -120,11 +120,7 @@ class Question:
 
 
 def source() -> Source:
-    """The files at ROME_PATH, else of a copy from the Hub, downloaded if necessary.
-
-    Raises:
-        DataError: if the folder does not exist, or the download fails.
-    """
+    """The files at ROME_PATH, else of a copy from the Hub, downloaded if necessary."""
     local = RomeSettings.load().path
     if local is None:
         folder = _HUB.folder("data/**" if shows_images() else HUB_FILE)

@@ -130,9 +130,6 @@ def match(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> f
         evaluator: the name of the rule, as in the annotation.
         evaluator_kwargs: its arguments, as in the annotation.
         answer: the response, without its thinking; any text.
-
-    Raises:
-        ValueError: if the evaluator is unknown, or an argument is missing or of a wrong type.
     """
     check_arguments(evaluator, evaluator_kwargs)
     found = normalise(extract_answer(answer))

@@ -139,9 +139,9 @@ class RomeRecord(Record):
         """The judge's grade, 0 or 1; None if it was not asked, or failed."""
         return None if self.grades.llm is None else self.grades.llm.score
 
-    def disputed_by(self, other: float | None) -> bool:
+    def disputed_by(self, *others: float | None) -> bool:
         """Whether another grade differs from that by the published rules."""
-        return None not in (self.grades.rule, other) and self.grades.rule != other
+        return self.grades.rule is not None and bool({*others} - {None, self.grades.rule})
 
     @classmethod
     def mergeable(cls, one: AbstractSet[RomeGrading], other: AbstractSet[RomeGrading]) -> bool:
@@ -198,14 +198,6 @@ def _sentence(figures: Figures) -> str:
         f"{figures.responses} responses, published and strict rules disagree on "
         f"{counts['rule_strict']}{judged}."
     )
-
-
-def _strict_differs(record: RomeRecord) -> bool:
-    return record.disputed_by(record.grades.strict)
-
-
-def _judge_differs(record: RomeRecord) -> bool:
-    return record.disputed_by(record.llm)
 
 
 def _question(record: RomeRecord) -> ShownQuestion:
@@ -270,8 +262,8 @@ GRADING = Grading(
     settings=("grader", "model", "prompt_version"),
     counts={
         "judged": lambda record: record.llm is not None,
-        "rule_strict": _strict_differs,
-        "rule_llm": _judge_differs,
+        "rule_strict": lambda record: record.disputed_by(record.grades.strict),
+        "rule_llm": lambda record: record.disputed_by(record.llm),
     },
     asked=ASKED_OF_THINKING,
     columns=("accuracy", "accuracy_strict", *THINKING_METRICS),
@@ -285,7 +277,7 @@ GRADING = Grading(
     lists={
         "disagreements": Listing(
             what="answers on which graders disagree",
-            wanted=lambda record: _strict_differs(record) or _judge_differs(record),
+            wanted=lambda record: record.disputed_by(record.grades.strict, record.llm),
             values=(
                 Listed("subtask", "instance.subtask"),
                 Listed("id", "instance.id", "question"),

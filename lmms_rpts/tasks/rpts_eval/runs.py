@@ -28,11 +28,7 @@ def read_runs(paths: Iterable[str | Path]) -> list[Run]:
 
 
 def read_run(path: str | Path) -> Run:
-    """Read the only run in ``path``.
-
-    Raises:
-        RunError: as ``read_runs``, and if there are several runs.
-    """
+    """Read the only run in ``path``."""
     return only_run(path, read_runs([path]))
 
 
