@@ -203,7 +203,7 @@ def agreement_of_several(
     ]
 
 
-def compare_judges(labels: Sequence[str], found: Sequence[Agreement]) -> Measured:
+def rank_judges(labels: Sequence[str], found: Sequence[Agreement]) -> Measured:
     """One row per judge of ``agreement_of_several``.
 
     ``mae_from_first``: how much larger its error is than that of the first judge.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -228,12 +228,7 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = Fal
         raise RunError(
             f"{run.label} has no judged step: score the run with a judge first (lmms-rpts score)"
         )
-    short = [each for each in rated if _longest_text(each) <= LONGEST_TEXT]
-    if not short:
-        raise RunError(
-            f"{run.label} has no response to rate: each has a text of over {LONGEST_TEXT:,} "
-            "characters"
-        )
+    short = _readable(run, rated)
     generator = random.Random(seed)
     taken: list[RptsRecord] = []
     count = 0
@@ -251,11 +246,24 @@ def draw_documents(run: Run, most: int | None = None, seed: int = 0) -> RatingSa
     """Sample documents whose relation is to be labelled, all by default.
 
     A document and its translation are one: the first task in the order of names has it.
+
+    Raises:
+        RunError: nothing in the run can be labelled.
     """
     firsts = {each.instance.cluster: each for each in reversed(run.responses)}
-    short = [each for each in firsts.values() if _longest_text(each) <= LONGEST_TEXT]
+    short = _readable(run, firsts.values())
     random.Random(seed).shuffle(short)
     return RatingSample(tuple(short[:most]), len(firsts) - len(short), "relation")
+
+
+def _readable(run: Run, responses: Iterable[RptsRecord]) -> list[RptsRecord]:
+    short = [each for each in responses if _longest_text(each) <= LONGEST_TEXT]
+    if not short:
+        raise RunError(
+            f"{run.label} has no response to rate: each has a text of over {LONGEST_TEXT:,} "
+            "characters"
+        )
+    return short
 
 
 def with_proposals(sample: RatingSample, judge: str) -> RatingSample:

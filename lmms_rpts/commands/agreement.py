@@ -102,11 +102,7 @@ def _read(paths: Sequence[str], files: Sequence[Path]) -> tuple[Sequence[Run], l
 
 
 def _compared(runs: Sequence[Run], rated: Sequence[Path], fit: bool, worst: int) -> Output:
-    from lmms_rpts.analysis.agreement import (
-        agreement_of_judges,
-        agreement_of_several,
-        compare_judges,
-    )
+    from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_of_several, rank_judges
     from lmms_rpts.analysis.fitting import fit_settings
     from lmms_rpts.analysis.ratings import read_ratings
     from lmms_rpts.analysis.relations import agreement_on_relations
@@ -124,7 +120,7 @@ def _compared(runs: Sequence[Run], rated: Sequence[Path], fit: bool, worst: int)
     found = agreement_of_several(runs, ratings)
     if len(found) == 1:
         return _output(found[0], worst)
-    return _output(compare_judges([run.label for run in runs], found))
+    return _output(rank_judges([run.label for run in runs], found))
 
 
 def _output(found: Agreement | Measured, worst: int = 0) -> Output:
@@ -151,7 +147,7 @@ def _cell(name: str, cell: Any) -> str:
     """A cell; ``name``: of its row and column, which say whether it is a difference."""
     if isinstance(cell, str | int):
         return f"{cell:,}" if isinstance(cell, int) else cell
-    sign = "+" * (" - " in name or name.endswith((" bias", "_from_first")))
+    sign = "+" * (name.startswith("fitted - default ") or name.endswith((" bias", "_from_first")))
     return figure(cell) if isinstance(cell, float) else interval(cell, f"{sign}.3f", f"{sign}.2f")
 
 

@@ -101,8 +101,9 @@ def rate(
     if not relations and written.steps < (steps or STEPS):
         typer.echo("These are all judged steps of the run.", err=True)
     if sample.too_long:
+        kind = "Documents" if relations else "Responses"
         typer.echo(
-            f"Responses left out because a text is too long to read: {sample.too_long}.", err=True
+            f"{kind} left out because a text is too long to read: {sample.too_long}.", err=True
         )
     if missing := written.images_wanted - written.images:
         typer.echo(

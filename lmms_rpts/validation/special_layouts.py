@@ -236,7 +236,7 @@ def names(value: Any, field: str) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         # Tables add the names of other rows with nulls.
         value = [each for each in value.values() if each is not None]
-    return texts(value, field) if value else ()
+    return tuple(name for name in texts(value, field) if name.strip()) if value else ()
 
 
 _MARKS = {

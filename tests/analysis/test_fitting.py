@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis.agreement import agreement_of_several, compare_judges
+from lmms_rpts.analysis.agreement import agreement_of_several, rank_judges
 from lmms_rpts.analysis.fitting import fit_settings
 from lmms_rpts.analysis.ratings import read_ratings
 from lmms_rpts.analysis.relations import agreement_on_relations
@@ -139,7 +139,7 @@ def test_several_judges_on_the_steps_that_all_scored(tmp_path: Path) -> None:
         {"not rated": 2, "the judge gave no score": 1, "no score of another judge": 1},
         {"not rated": 2, "not in this run": 1, "no score of another judge": 1},
     ]
-    table = compare_judges("abc", found).tables[""]
+    table = rank_judges("abc", found).tables[""]
     assert [row["mae"].value for row in table] == pytest.approx([0.15, 0.5, 0])
     assert table[0]["mae_from_first"] is None
     assert [row["mae_from_first"].value for row in table[1:]] == pytest.approx([0.35, -0.15])
