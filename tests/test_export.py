@@ -22,7 +22,7 @@ from lmms_rpts.analysis.dataframes import (
     typed,
     write_frame,
 )
-from lmms_rpts.analysis.export import PARQUET, TRL_TYPES
+from lmms_rpts.analysis.export import TRL_TYPES
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.instances import make_doc
@@ -201,8 +201,12 @@ THREE = (*STEPS, "Conclusion1 -> Come back tomorrow.")
 def load(folder: Path) -> Any:
     from datasets import load_dataset
 
-    cache = folder.parent / f"cache_{folder.name}_{(folder / PARQUET).stat().st_mtime_ns}"
-    return load_dataset(str(folder), split="train", cache_dir=str(cache))
+    return load_dataset(str(folder), split="train", cache_dir=str(folder.parent / "cache"))
+
+
+def rows_of(folder: Path) -> Path:
+    (found,) = folder.glob("data/*")
+    return found
 
 
 @pytest.fixture
@@ -222,7 +226,7 @@ def test_judged_steps_train_a_process_reward_model(judged: Path, tmp_path: Path)
     done = export(judged, *options, "-o", out)
     assert done.output == (
         f"4 labelled steps of 4 responses (3 without a score left out) written to {out} "
-        f"({(out / PARQUET).stat().st_size / 1e3:,.1f} kB)\n"
+        f"({rows_of(out).stat().st_size / 1e3:,.1f} kB)\n"
     )
     found = load(out)
     assert (found.column_names, len(found)) == (list(TRL_TYPES), 2)

@@ -7,8 +7,9 @@ PRMTrainer drops all other columns.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,8 +30,8 @@ from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 if TYPE_CHECKING:
     import pandas as pd
 
-PARQUET = Path("data", "train-00000-of-00001.parquet")
-"""The file of a folder's rows."""
+_ROWS = "data/train-*.parquet"
+"""The file of a folder's rows; it ends with their digest."""
 
 TRL_TYPES: Mapping[str, str] = {
     "prompt": "string",
@@ -96,18 +97,29 @@ def prompt_of(instance: RptsInstance) -> str:
     return "\n".join(lines)
 
 
-def write_folder(frame: pd.DataFrame, folder: Path, card: str) -> int:
+def write_folder(frame: pd.DataFrame, folder: Path, card: Callable[[str], str]) -> int:
     """Write a folder for ``datasets.load_dataset``; returns the size of its rows in bytes.
+
+    Args:
+        card: the text of its card, from the path of the rows.
 
     Raises:
         ExportError: if it cannot be written, or is neither empty nor an earlier export.
     """
     place = folder.expanduser()
-    if place.is_dir() and any(place.iterdir()) and not (place / PARQUET).is_file():
+    earlier = [*place.glob(_ROWS)]
+    if place.is_dir() and any(place.iterdir()) and not earlier:
         raise ExportError(f"{folder} is not an export: choose a new folder")
-    size = write_frame(frame, folder / PARQUET)
-    with draft_of(folder / "README.md") as draft:
-        draft.write_text(card, encoding="utf-8")
+    draft = place / _ROWS.replace("*", "new")
+    size = write_frame(frame, draft)
+    # load_dataset caches a folder by its name and by the names of its files, not by their content.
+    name = _ROWS.replace("*", hashlib.sha256(draft.read_bytes()).hexdigest()[:16])
+    draft.replace(place / name)
+    with draft_of(place / "README.md") as written:
+        written.write_text(card(name), encoding="utf-8")
+    for each in earlier:
+        if each != place / name:
+            each.unlink(missing_ok=True)
     return size
 
 
@@ -115,7 +127,8 @@ def dataset_card(
     runs: Sequence[AnyRun],
     files: Sequence[ValidityFile],
     facts: Mapping[str, object],
-    threshold: float | None = None,
+    threshold: float | None,
+    rows: str,
 ) -> str:
     """The README.md of a folder: what the rows are, who judged, how well, and the licences.
 
@@ -123,12 +136,13 @@ def dataset_card(
         files: validity files passed by the user.
         facts: what else to say, by name.
         threshold: from which score on a step is labelled right; None: there are no labels.
+        rows: path of the rows in the folder.
     """
     records = list(chain.from_iterable(run.responses for run in runs))
     sources = {task: _source_of(task) for task in dict.fromkeys(r.instance.task for r in records)}
     licences = {licence for _, licence in sources.values()}
     trl = threshold is not None
-    data = {"split": "train", "path": PARQUET.as_posix()}
+    data = {"split": "train", "path": rows}
     front = {
         "license": min(licences) if len(licences) == 1 and all(licences) else "other",
         "language": sorted({getattr(each.instance, "language", "en") for each in records}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -78,7 +79,7 @@ def export(
     if folder:
         from lmms_rpts.analysis.export import dataset_card, write_folder
 
-        card = dataset_card(found, known, facts, threshold if trl else None)
+        card = partial(dataset_card, found, known, facts, threshold if trl else None)
         size = write_folder(frame, output, card)
     else:
         size = write_frame(frame, output)
