@@ -92,7 +92,7 @@ THINKING_METRICS = by_name(
 )
 """Metrics of the questions about thinking, for all benchmarks that ask them."""
 
-PUBLISHED, GUARDED, DIAGNOSTIC = "as published", "guarded", "diagnostics of the chains"
+PUBLISHED, GUARDED, DIAGNOSTIC = "as in the paper", "guarded", "diagnostics of the chains"
 THINKING = "thinking"
 """The groups of the metrics."""
 

@@ -261,12 +261,20 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
     if len(files) == 1 and "model" not in first[0] and len(first[0]["response"]) == 1:
         return {}
     models: dict[str, dict[str, list[SavedResponse]]] = {}
+    unnamed: set[tuple[Path, str]] = set()
     for row in chain.from_iterable(map(read_rows, files)):
         entry = _prediction(row)
         own_id = row.fields.get("question_id") if entry is None else entry["id"]
         if own_id is None:
             raise ResponsesError(f"{row.where} {row.fault or 'has no question_id'}")
-        by_id = models.setdefault(str(row.fields.get("model") or ""), {})
+        model, question = str(row.fields.get("model") or ""), (row.file, str(own_id))
+        if not model and question in unnamed:
+            raise ResponsesError(
+                f"{row.where} has a second response to {own_id}, and no 'model' to tell them "
+                "apart: name the field of the model's name 'model', or write a file per round"
+            )
+        unnamed.add(question)
+        by_id = models.setdefault(model, {})
         known = by_id.setdefault(str(own_id), [])
         known += responses_of(entry, row.where) if entry else [SavedResponse(_NOT_THERE)]
     ids = list(dict.fromkeys(own_id for known in models.values() for own_id in known))

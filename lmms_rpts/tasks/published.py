@@ -17,7 +17,7 @@ import yaml
 from pydantic import Field, ValidationError
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.escaping import listed, shorten
 from lmms_rpts.base.schema import FieldError, Model, all_faults
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import Figure, figure_text, rounds_of
@@ -191,15 +191,20 @@ def set_beside(
         raise UserError(f"{path}: {'; '.join(all_faults(error))}") from None
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{path}: {error}") from None
+    own = [*_own(known, grading_of(benchmark.name), runs, task)]
+    notes = [
+        f"{it.protocol}: {NOT_MEASURED}, from {it.source}, {it.date}. Here: {it.here}"
+        for it in known.tables
+    ]
+    if runs and not own:
+        wanted = listed(chain(*(known.tasks or ())))
+        notes.append(f"These runs have no row: none of their responses is to {wanted}.")
     return Beside(
         title=benchmark.title,
         by=known.by,
         columns=list(dict.fromkeys(name for row in chain(*sections) for name in row.figures)),
-        sections=[[*_own(known, grading_of(benchmark.name), runs, task)], *sections],
-        notes=[
-            f"{it.protocol}: {NOT_MEASURED}, from {it.source}, {it.date}. Here: {it.here}"
-            for it in known.tables
-        ],
+        sections=[own, *sections],
+        notes=notes,
     )
 
 

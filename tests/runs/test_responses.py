@@ -134,6 +134,9 @@ def test_other_files_are_no_rounds(tmp_path: Path) -> None:
     alone.write_text(json.dumps([PREDICTION]))
     ours.write_text('{"id": "a", "response": "x"}\n')
     assert split_rounds([alone], tmp_path) == split_rounds([ours, alone], tmp_path) == {}
+    alone.write_text(json.dumps([PREDICTION | {"model_name": name} for name in "mn"]))
+    with pytest.raises(ResponsesError, match="a second response to question_geo_1, and no 'model'"):
+        split_rounds([alone, alone], tmp_path)
     two = [PREDICTION | {"model": name} for name in "mn"]
     alone.write_text(json.dumps(two))
     with pytest.raises(ResponsesError, match="responses of 'n', after those of 'm'"):
