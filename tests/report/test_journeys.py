@@ -155,7 +155,7 @@ def test_the_overview_and_finding_instances(opened: Opened, report: Path) -> Non
     assert [each.get_attribute("title") for each in bars.all()] == names
     expect(card.get_by_role("list", name="Legend").locator("li")).to_have_text(names)
     groups = page.locator(".tables thead th:first-child").all_inner_texts()
-    assert groups == ["as published", "guarded", "diagnostics of the chains"]
+    assert groups == ["as in the paper", "guarded", "diagnostics of the chains"]
     steps = page.get_by_role("row").filter(has=page.get_by_text("steps", exact=True))
     assert steps.locator("svg").count() == 0, "counts have no bar"
     expect(page.locator("table.metadata")).to_contain_text("pretrained=lab/m-a, api_key=***")
