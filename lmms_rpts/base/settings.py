@@ -31,6 +31,9 @@ TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 Evidence = Literal["facts", "image", "both"]
 Source = Literal["answer", "thinking", "both"]
 """The part of a response whose reasoning is scored."""
+
+QUESTIONS = ("consistency", "pretended_tools")
+"""The questions to a judge about the thinking; each has a setting of its name."""
 Jury = Literal["mean", "median"]
 """How the scores of several judges or replies are joined."""
 
@@ -102,8 +105,7 @@ class Table(BaseSettings):
     @property
     def questions(self) -> tuple[str, ...]:
         """The questions to a judge about the thinking that are switched on."""
-        known = ("consistency", "pretended_tools")
-        return tuple(each for each in known if getattr(self, each, False))
+        return tuple(each for each in QUESTIONS if getattr(self, each, False))
 
     @classmethod
     def given(cls) -> dict[str, tuple[Any, str]]:

@@ -96,9 +96,6 @@ PUBLISHED, GUARDED, DIAGNOSTIC = "as in the paper", "guarded", "diagnostics of t
 THINKING = "thinking"
 """The groups of the metrics."""
 
-OF_THINKING = frozenset({"rpts_thinking", "rpts_guarded_thinking"})
-"""The metrics that need the setting ``source`` to be ``both``."""
-
 _score, _share = partial(Metric, kind="score"), partial(Metric, kind="share")
 _of_answers = partial(_share, needs_answer=True)
 _of_thinking = partial(_score, optional=True)
@@ -235,3 +232,6 @@ METRICS = by_name(
     )
 )
 """All metrics of RPTS; the headline of each group first."""
+
+OF_THINKING = frozenset(each.name for each in _GROUPS[THINKING]) - {*THINKING_METRICS}
+"""The metrics that need the setting ``source`` to be ``both``."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from lmms_rpts.base.settings import QUESTIONS
 from lmms_rpts.filters.metrics import THINKING_METRICS
 from lmms_rpts.judging import Dialogue
 from lmms_rpts.judging.parsers import parse_consistency, parse_pretended
@@ -13,7 +14,6 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning.thinking import Excerpt, excerpt
 from lmms_rpts.runs.record import Consistency, PretendedTools
 
-QUESTIONS = ("consistency", "pretended_tools")
 CONCLUSION_SHOWN = 4000
 """Number of characters at the end of the thinking that are compared with the answer."""
 THINKING_SHOWN = 15_000

@@ -197,7 +197,7 @@ def set_beside(
         for it in known.tables
     ]
     if runs and not own:
-        wanted = listed(chain(*(known.tasks or ())))
+        wanted = listed(chain(*known.tasks))
         notes.append(f"These runs have no row: none of their responses is to {wanted}.")
     return Beside(
         title=benchmark.title,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,32 +88,16 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
     Raises:
         NothingScoredError: the judge graded no answer.
     """
-    (planned,), settings = plan.sets, plan.settings
+    (planned,) = plan.sets
     chains = planned.chains
     rules = _grader().rules
     found = [rules(chain.context, _reference(chain), _answer(chain)) for chain in chains]
     grades: dict[str, list[float | None]] = {RULES: [SCORES[each.outcome] for each in found]}
-    replies: list[str | None] = [None] * len(chains)
-    usage, stopped = (0, 0, 0), None
-    if planned.questions:
-        number, cache = settings.concurrency, settings.cache
-        with open_engine(
-            plan.judge, concurrency=number, cache_dir=cache, progress=progress
-        ) as engine:
-            verdicts = planned.ask(engine, planned.questions)
-            spent, stopped = engine.budget.usage, engine.fatal
-            usage = (engine.budget.calls, spent.input_tokens, spent.output_tokens)
-        if all(each.error for each in verdicts):
-            error = stopped or verdicts[0].error
-            raise NothingScoredError(f"The judge {plan.judge} graded no answer: {error}")
-        # As in a run, no judge is asked about a missing answer.
-        known = [known_grade(_reference(chain), _answer(chain)) for chain in chains]
-        grades[JUDGE] = [None if each is None else each.score for each in known]
-        for question, verdict in zip(planned.questions, verdicts, strict=True):
-            replies[question.chain] = verdict.text or verdict.error
-            grades[JUDGE][question.chain] = grade_of(verdict, "yes").score
+    judged = _judged(plan, planned, progress) if planned.questions else None
+    if judged:
+        grades[JUDGE] = judged.grades
         pairs = zip(grades[RULES], grades[JUDGE], strict=True)
-        grades[BOTH] = [judged if ruled is None else ruled for ruled, judged in pairs]
+        grades[BOTH] = [other if ruled is None else ruled for ruled, other in pairs]
     kinds = [
         chain.stratum or str(each.answer_type) for chain, each in zip(chains, found, strict=True)
     ]
@@ -124,7 +108,7 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
             "right": chain.labels[0],
             **{grader: scores[at] for grader, scores in grades.items()},
             "rule": found[at].rule,
-            "reply": replies[at],
+            "reply": judged.replies[at] if judged else None,
         }
         for at, chain in enumerate(chains)
     )
@@ -145,7 +129,38 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
         }
         for grader, scores in grades.items()
     }
+    usage, stopped = (judged.usage, judged.stopped) if judged else ((0, 0, 0), None)
     return AnswerValidity(plan, answers, figures, usage, stopped)
+
+
+class _Judged(NamedTuple):
+    """What a judge made of all responses; the last two as in `AnswerValidity`."""
+
+    grades: list[float | None]
+    replies: list[str | None]
+    usage: tuple[int, int, int]
+    stopped: str | None
+
+
+def _judged(plan: Plan, planned: PlannedSet, progress: bool) -> _Judged:
+    settings = plan.settings
+    with open_engine(
+        plan.judge, concurrency=settings.concurrency, cache_dir=settings.cache, progress=progress
+    ) as engine:
+        verdicts = planned.ask(engine, planned.questions)
+        spent, stopped = engine.budget.usage, engine.fatal
+        usage = (engine.budget.calls, spent.input_tokens, spent.output_tokens)
+    if all(each.error for each in verdicts):
+        error = stopped or verdicts[0].error
+        raise NothingScoredError(f"The judge {plan.judge} graded no answer: {error}")
+    # As in a run, no judge is asked about a missing answer.
+    known = [known_grade(_reference(chain), _answer(chain)) for chain in planned.chains]
+    grades = [None if each is None else each.score for each in known]
+    replies: list[str | None] = [None] * len(known)
+    for question, verdict in zip(planned.questions, verdicts, strict=True):
+        replies[question.chain] = verdict.text or verdict.error
+        grades[question.chain] = grade_of(verdict, "yes").score
+    return _Judged(grades, replies, usage, stopped)
 
 
 def _grader() -> AnswerGrader:

@@ -342,7 +342,7 @@ def test_captions_of_a_run_of_a_file_and_of_the_data(
         write(folder / "cmmath.json", changed(PROBLEMS, FIRST, caption=CAPTION))
     check_tasks(["cmmath_caption", "cmmath_inputs"])
     assert [line for line in logged if "a caption" in line] == [
-        "cmmath_caption: 3 of 4 problems do not have a caption; the model is told so\n"
+        "cmmath_caption: 3 of 4 problems do not have a caption; their prompts say so\n"
     ]
     assert dataset.add_captions(load())["caption"] == [CAPTION, "", "", ""]
     found = dataset.metadata_caption

@@ -296,16 +296,16 @@ def __getattr__(name: str) -> Any:
     cmmath = CmmathSettings.load()
     judge = load_settings().judge if cmmath.asks_judge else None
     grading = {"grader": cmmath.grader, "mistakes": cmmath.errors, "judge": judge}
-    if not kind:
-        return problems_metadata() | grading
-    texts = image_texts(kind, [(each.id, each.ocr) for each in DATA.load().questions])
-    shown = {"without_text": texts.count(""), "texts_sha256": digest([{"texts": texts}])}
-    return problems_metadata() | grading | shown
-
-
-def problems_metadata() -> dict[str, Any]:
-    """The problems in the metadata of every task."""
     read = DATA.load()
+    found = problems_metadata(read) | grading
+    if not kind:
+        return found
+    texts = image_texts(kind, [(each.id, each.ocr) for each in read.questions])
+    return found | {"without_text": texts.count(""), "texts_sha256": digest([{"texts": texts}])}
+
+
+def problems_metadata(read: Questions[Problem]) -> dict[str, Any]:
+    """The problems in the metadata of every task."""
     return DATA.metadata(read.questions) | {"left_out_without_answer": read.left_out}
 
 
@@ -323,7 +323,7 @@ def check_cmmath(images: bool = True, text: str = "") -> None:
         if missing := texts.count(""):
             say_once(
                 f"cmmath_{text}: {missing} of {len(texts)} problems do not have "
-                f"{IMAGE_TEXTS[text][0]}; the model is told so"
+                f"{IMAGE_TEXTS[text][0]}; their prompts say so"
             )
 
 

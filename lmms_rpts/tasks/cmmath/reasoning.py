@@ -140,8 +140,9 @@ doc_to_text, doc_to_messages = _PROMPT.doc_to_text, _PROMPT.doc_to_messages
 def __getattr__(name: str) -> Any:
     if name != "metadata":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    unsolved = sum(not _reasoning(each.analysis, 1) for each in DATA.load().questions)
-    return {**rpts_eval.metadata, **problems_metadata(), "without_solution": unsolved}
+    read = DATA.load()
+    unsolved = sum(not _reasoning(each.analysis, 1) for each in read.questions)
+    return {**rpts_eval.metadata, **problems_metadata(read), "without_solution": unsolved}
 
 
 # --- the filter ----------------------------------------------------------------------------------
