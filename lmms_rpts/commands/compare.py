@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,17 +105,18 @@ def compare(
     groups = list(grading.groups.values()) or [list(metrics)]
     if one is None:  # only the metrics that are tested
         groups = [[name for name, each in metrics.items() if each.tested]]
+    measured = [{metric.metric: metric for metric in each.metrics} for each in found]
+    there = {*chain(*measured)}
+    groups = [names for group in groups if (names := [each for each in group if each in there])]
     sections = [
         [
             [*[each.label_b] * (one is None), *_figures(by_name[name])]
             for name in group
             if name in by_name
         ]
-        for each in found
-        for by_name in [{metric.metric: metric for metric in each.metrics}]
+        for each, by_name in zip(found, measured, strict=True)
         for group in groups
     ]
-    sections = list(filter(None, sections))
     warnings = list(
         dict.fromkeys(
             said
@@ -130,7 +132,7 @@ def compare(
             *(Line(f"B: {each.label_b}" + f" ({_shared(each)})" * (one is None)) for each in found),
             *([Line(_shared(one))] if one else []),
             Sheet("", [*["B"] * (one is None), *_COLUMNS], 1 + (one is None), sections),
-            Line(_explained(found, grading)),
+            Line(_explained(found, grading, chain(*groups))),
             *(Line(each, "Warning") for each in warnings),
             *(Line(each, "Judge") for each in validity_lines(judges)),
         ],
@@ -244,14 +246,12 @@ def _figures(metric: MetricDifference) -> list[str]:
     ]
 
 
-def _explained(found: Sequence[Comparison], grading: Grading) -> str:
+def _explained(found: Sequence[Comparison], grading: Grading, shown: Iterable[str]) -> str:
     tested = sum(metric.p is not None for each in found for metric in each.metrics)
-    shown = dict.fromkeys(metric.metric for each in found for metric in each.metrics)
     lower = [
         f"{name}: lower is better."
         for name in shown
         if grading.metrics[name].higher_is_better is False
-        and (len(found) == 1 or grading.metrics[name].tested)  # only these are shown
     ]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "
