@@ -31,16 +31,9 @@ from lmms_rpts.judging import (
     client,
     open_engine,
 )
-from lmms_rpts.judging.backends import openai
-from lmms_rpts.judging.backends.openai import (
-    LONGEST_BODY,
-    MOST_COUNTED,
-    Fault,
-    OpenAIJudge,
-    read_completion,
-    read_fault,
-    shown,
-)
+from lmms_rpts.judging.backends import server as server_calls
+from lmms_rpts.judging.backends.openai import MOST_COUNTED, OpenAIJudge, read_completion
+from lmms_rpts.judging.backends.server import LONGEST_BODY, Fault, read_fault, shown
 from tests.judging.conftest import Serve
 from tests.judging.questions import REMINDER, in_turn, openai_judge, question, questions, values
 from tests.support.environment import configure
@@ -577,7 +570,7 @@ def deaf_address() -> Iterator[str]:
 def test_no_connection_is_unreachable(closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's own timeout says so, unless the limit of the whole call ends it before."""
     closed = raised(f"http://127.0.0.1:{closed_port}/v1")
-    monkeypatch.setattr(openai, "GRACE", LONGEST)
+    monkeypatch.setattr(server_calls, "GRACE", LONGEST)
     with deaf_address() as address:
         deaf = raised(address, 0.5)
     for error in (closed, deaf):

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import json
-import math
 import re
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from lmms_rpts.base.escaping import printable, shorten
-from lmms_rpts.base.masking import LONGEST, MASK, RUN, mask, mask_images
+from lmms_rpts.base.masking import MASK, RUN, mask_images
 from lmms_rpts.base.settings import Settings
+from lmms_rpts.judging.backends.server import (
+    FORM,
+    Fault,
+    Server,
+    Transport,
+    message_of,
+    read_fault,
+    shown,
+)
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     Backend,
-    FailureKind,
     FatalJudgeError,
     JudgeRequest,
     RefusedError,
@@ -32,19 +35,12 @@ from lmms_rpts.judging.types import (
     Usage,
 )
 
-# Maximum bytes of a response: a judge's longest reply takes about 100 KB.
-LONGEST_BODY = 4 * 2**20
-
 # Tokens of hidden thinking that a model may use in addition to those of its reply.
 HIDDEN_THINKING = 8192
-
-# Seconds after the time limit in which the client may still report the timeout itself.
-GRACE = 0.2
 
 # Refusals after which a model that never accepted an image counts as text-only.
 BLIND_AFTER = 3
 
-_TOO_LONG = "the judge took too long to answer"
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
 # A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; text. Servers enforce a
@@ -66,7 +62,7 @@ class OpenAIJudge:
         served_model: the name of the model in the server's replies; None before the first one.
     """
 
-    def __init__(self, model: str, settings: Settings) -> None:
+    def __init__(self, model: str, settings: Settings, transport: Transport | None = None) -> None:
         base = settings.openai_url or "https://api.openai.com/v1"
         self.identity: dict[str, object] = {
             "endpoint": base,
@@ -76,28 +72,17 @@ class OpenAIJudge:
         }
         self.time_limit = settings.timeout
         self.served_model: str | None = None
-        self._model, self._url = model, f"{base}/chat/completions"
-        self._key = settings.openai_key or "none"  # the header needs one; your own server need not
-        self._headers = {
-            "Authorization": f"Bearer {self._key}",
-            "Content-Type": "application/json",
-            "Accept-Encoding": "identity",  # replies are short
-            **settings.openai_headers,
-        }
-        self._secrets = " ".join([self._key, *settings.openai_headers.values()])
-        self._client: Any = None
-        self._address: Any = None
+        self._model, self._key = model, settings.openai_key or ""
+        server = Server(f"{base}/chat/completions", settings)
+        self._transport, self._secrets = transport or server, server.secrets
         self._tokens_field = "max_tokens"
         self._temperature: float | None = settings.temperature
         self._form = BOUNDED if settings.structured else TEXT
         self._strictest = TEXT  # form that was accepted
-        self._thinks = self._answered = self._took_images = False
+        self._thinks = self._took_images = False
         self._refused_images = 0
 
     async def ask(self, request: JudgeRequest) -> Reply:
-        if self._client is None:
-            self._client = _http_client()
-            self._address = self._client.build_request("POST", self._url).url  # parsed once
         form, spent = self._form if _has_form(request) else TEXT, Usage()
         while True:
             sent = self._body(request, form)
@@ -117,7 +102,6 @@ class OpenAIJudge:
             # A question that was refused with a schema does not change how others are asked.
             self._strictest = min(self._strictest, form)
             self._form = max(self._form, min(form, self._strictest))
-        self._answered = True
         self.served_model = served or self.served_model
         text, usage = reply.text, reply.usage
         if len(self._key) > RUN:
@@ -130,8 +114,7 @@ class OpenAIJudge:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._client is not None:
-            await self._client.aclose()
+        await self._transport.aclose()
 
     def _body(self, request: JudgeRequest, form: int) -> dict[str, Any]:
         # max_completion_tokens also limits the hidden thinking of a reasoning model.
@@ -149,68 +132,13 @@ class OpenAIJudge:
 
     async def _call(self, content: bytes, request: JudgeRequest) -> Completion | Fault:
         limit = self.time_limit * request.patience
+        answer = await self._transport.post(request, content, limit)
+        if answer.status >= 400:
+            return read_fault(answer.status, answer.headers, answer.content, self._secrets)
         try:
-            # The client limits each part of a call only; a slow server could take forever.
-            response, answer = await asyncio.wait_for(self._post(content, limit), limit + GRACE)
-        except asyncio.TimeoutError:
-            raise TransientError(_TOO_LONG, kind="timed out") from None
-        except Exception as error:  # from several libraries
-            raise self._no_answer(error) from None
-        status = response.status_code
-        if 300 <= status < 400:
-            place = shown(response.headers.get("location", "").partition("?")[0], self._secrets)
-            # One stray redirect of a server that has answered before doesn't end a long run.
-            raise (TransientError if self._answered else FatalJudgeError)(
-                f"the judge's server redirects ({status}) to {place or 'nowhere'}; redirects are "
-                "not followed: set OPENAI_BASE_URL to the final address"
-            )
-        if status >= 400:
-            return read_fault(status, response.headers, answer, self._secrets)
-        if len(answer) > LONGEST_BODY:
-            # Not retried: the next reply is likely to be as long and to cost as much.
-            reason = f"the judge's server sent a reply of more than {LONGEST_BODY // 2**20} MiB"
-            raise RefusedError(reason)
-        try:
-            return read_completion(answer)
+            return read_completion(answer.content)
         except (RefusedError, TransientError) as failure:
             raise type(failure)(shown(str(failure), self._secrets)) from None
-
-    async def _post(self, content: bytes, limit: float) -> tuple[Any, bytes]:
-        """The response and its body; an error counts by its status even if its body breaks."""
-        call = self._client.stream(
-            "POST", self._address, content=content, headers=self._headers, timeout=limit
-        )
-        answer = bytearray()
-        async with call as response:
-            try:
-                async for piece in response.aiter_bytes():
-                    answer += piece
-                    if len(answer) > LONGEST_BODY:
-                        break
-            except Exception:  # from several libraries
-                if response.status_code < 300:
-                    raise
-        return response, bytes(answer)
-
-    def _no_answer(self, error: Exception) -> Exception:
-        """What an exception means, by name: the underlying library depends on openai's version."""
-        causes: list[BaseException] = [error]
-        while causes[-1].__cause__ is not None:
-            causes.append(causes[-1].__cause__)
-        kinds = {kind.__name__ for kind in type(error).__mro__}
-        reason = shown(f"{causes[-1]}", self._secrets) or type(causes[-1]).__name__
-        if not kinds & {"RequestError", "ClientError", "OSError"}:
-            return RefusedError(f"{type(error).__name__}: {reason}")
-        # openai's client with aiohttp reports any broken connection as a timeout.
-        broken = {type(cause).__name__ for cause in causes} & {
-            "ClientOSError",
-            "ServerDisconnectedError",
-        }
-        if not broken and kinds & {"ConnectError", "ConnectTimeout"}:
-            return TransientError(f"no connection to {self._url}: {reason}", kind="unreachable")
-        if not broken and "TimeoutException" in kinds:
-            return TransientError(_TOO_LONG, kind="timed out")
-        return TransientError(f"the connection was lost to {self._url}: {reason}")
 
     def _adapted(
         self, fault: Fault, sent: Mapping[str, Any], form: int, request: JudgeRequest
@@ -264,19 +192,6 @@ def _encoded(request: JudgeRequest, body: Mapping[str, Any]) -> bytes:
     return json.dumps(body).encode()
 
 
-def _http_client() -> Any:
-    """The HTTP client that openai installs; with aiohttp if available, which halves the time.
-
-    Not openai's chat client, which needs more time to check and type a message than to send it.
-    """
-    import openai
-
-    # Older versions do not have it, and it cannot be created without aiohttp.
-    with contextlib.suppress(AttributeError, TypeError, RuntimeError, ImportError):
-        return openai.DefaultAioHttpClient(follow_redirects=False)
-    return openai.DefaultAsyncHttpxClient(follow_redirects=False)
-
-
 def _has_form(request: JudgeRequest) -> bool:
     """Whether a request asks for a score or for one of a few words, which a schema can express.
 
@@ -314,7 +229,7 @@ def _schema(request: JudgeRequest, form: int) -> dict[str, Any]:
     }
 
 
-# ---- what servers say: completions, errors, and what each error means
+# ---- what servers say
 
 # Highest plausible token count of one call: accepting 2**70 would exhaust any budget.
 MOST_COUNTED = 100_000_000
@@ -328,133 +243,6 @@ _BROKEN_OFF = (
     *("abort", "cancelled", "error", "network_error", "timeout"),
     "insufficient_system_resource",
 )
-
-# "'response_format' is not supported", "guided decoding is off", "invalid grammar"
-# The form in which a reply was requested, as messages of servers name it.
-FORM = re.compile("response_format|schema|structured|guided|grammar", re.IGNORECASE)
-
-# "Unsupported value: 'temperature' does not support 0", "Unsupported parameter: 'max_tokens'"
-_PARAMETER = re.compile(f"{FORM.pattern}|temperature|max_(?:completion_)?tokens", re.IGNORECASE)
-_NOT_UNDERSTOOD = (400, 422)
-# What an error means, by its status and its wording, which follows its code and a line break: the
-# first rule that fits.
-_RULES: tuple[tuple[str, Container[int], tuple[str, ...]], ...] = (
-    ("fatal", range(400, 600), (r"\A(?:insufficient_quota|model_not_found|invalid_api_key)\n",)),
-    (
-        "refused",
-        _NOT_UNDERSTOOD,
-        (r"\A(?:content_filter|content_policy_violation|context_length_exceeded)\n",),
-    ),
-    (
-        "no vision",
-        (*_NOT_UNDERSTOOD, 404, 500),
-        (
-            r"image_url\W{1,3}(?:is only|content is not) supported",  # OpenAI
-            r"not an? multi-?modal",  # vLLM
-            r"at most 0 image",  # vLLM
-            r"multi-?modal data is not",
-            r"that support image input",  # OpenRouter
-            r"(?:variant|type|value:?)\W{1,3}image_url",  # DeepSeek
-            r"(?:be|expected) an? (?:valid )?string",  # Groq: messages[0].content must be ...
-            "mmproj",  # llama.cpp
-            r"(?:not|n't) (?:support|accept|take|handle) (?:vision|visual|multi-?modal|images?)"
-            r"(?: inputs?| content)?\b(?! (?:inputs?|content|larger|of|with|that))",
-            r"(?:vision|multi-?modal input|images|image (?:inputs?|content)) (?:is|are) not"
-            r" (?:supported|accepted|enabled)\b(?! (?:of|with|that))",
-            r"no vision|text[ -]only",
-            r"不支持图[片像]",
-        ),
-    ),
-    ("image", _NOT_UNDERSTOOD, (r"image|multi-?modal|\bvision|图[片像]|视觉|多模态",)),
-    ("large image", (413,), ("",)),
-    ("fatal", (401, 402, 403, 404), ("",)),
-    (
-        "fatal",
-        _NOT_UNDERSTOOD,
-        (
-            r"Server is pinned to .{1,200}; requested ",  # transformers serve
-            r"is not a valid model ID\b",  # OpenRouter
-            r"\nModel Not Exist$",  # DeepSeek
-            r"Invalid model name passed in model=",  # LiteLLM
-        ),
-    ),
-    ("throttled", (429,), ("",)),
-    ("starting", (503,), ("loading model",)),  # llama.cpp
-    ("transient", (408, 409, 425, *range(500, 1000)), ("",)),
-    # llama.cpp: "request (9031 tokens) exceeds the available context size"; vLLM: "This model's
-    # maximum context length is 4096 tokens."
-    ("refused", _NOT_UNDERSTOOD, ("available context size", "maximum context length")),
-    ("adaptable", _NOT_UNDERSTOOD, ("",)),
-    ("refused", range(1000), ("",)),
-)
-
-_COMPILED = [
-    (kind, statuses, re.compile("|".join(words), re.IGNORECASE)) for kind, statuses, words in _RULES
-]
-_OF_IMAGES = ("no vision", "image", "large image")
-_TRANSIENT: Mapping[str, FailureKind] = {
-    "throttled": "throttled",
-    "starting": "starting",
-    "transient": "",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An HTTP error: status, the server's message without secrets, its code, and Retry-After."""
-
-    status: int
-    message: str
-    code: str = ""
-    retry_after: float | None = None
-
-    def kind(self, with_images: bool = False, model: str = "") -> str:
-        """What the error means for its request, which may have images.
-
-        ``model`` is the model's name, which may contain "vision".
-        """
-        said = self.message.replace(model, "") if len(model) > 1 else self.message
-        said = f"{self.code}\n{said}"
-        # The first name counts: "response_format is not supported with images", but also
-        # "content must be a string: {'temperature': 0, ...}".
-        parameter = _PARAMETER.search(said)
-        for kind, statuses, words in _COMPILED:
-            found = words.search(said) if self.status in statuses else None
-            if found is None:
-                continue
-            if kind not in _OF_IMAGES:
-                return kind
-            if with_images and not (parameter and parameter.start() < found.start()):
-                return kind
-        return "refused"
-
-    def error(self, kind: str) -> Exception:
-        """The exception for an error of this kind."""
-        detail = f"({self.status}): {self.message}"
-        if kind == "fatal":
-            return FatalJudgeError(f"the judge's server reports {detail}")
-        if kind in _TRANSIENT:
-            reason = f"the judge's server failed {detail}"
-            return TransientError(reason, self.retry_after, _TRANSIENT[kind])
-        if kind in ("no vision", "image"):
-            return RefusedError(f"the judge's server refused a question with images {detail}")
-        if kind == "large image":
-            detail += "; try smaller images: set image_size in rpts.toml"
-        return RefusedError(f"the judge's server refused {detail}")
-
-
-def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str) -> Fault:
-    """The error in a response, with ``secrets`` masked; its message is the body if not JSON."""
-    wait = {name.lower(): value for name, value in headers.items()}.get("retry-after", "")
-    text, code = content.decode("utf-8", "replace"), None
-    with contextlib.suppress(ValueError, RecursionError):
-        body = json.loads(text)
-        inner = body.get("error", body) if isinstance(body, Mapping) else body
-        text = _message_of(inner)
-        code = inner.get("code") if isinstance(inner, Mapping) else None
-    code = code if isinstance(code, str) else ""
-    return Fault(status, shown(text, secrets), code, _seconds(wait))
-
 
 Completion = tuple[Reply, bool, str | None]
 """A reply, whether it was cut off before its visible part began, and the server's model name."""
@@ -470,7 +258,7 @@ def read_completion(content: bytes) -> Completion:
     choices, fault = known.get("choices"), known.get("error")
     if not isinstance(choices, list):
         # Some gateways report errors with status 200.
-        raise TransientError(f"{_ODD} but {_message_of(fault)}" if fault else _ODD)
+        raise TransientError(f"{_ODD} but {message_of(fault)}" if fault else _ODD)
     if not choices:
         raise TransientError("the judge's reply contains no choice")
     choice = choices[0] if isinstance(choices[0], Mapping) else {}
@@ -496,11 +284,6 @@ def read_completion(content: bytes) -> Completion:
     )
 
 
-def shown(text: str, secrets: str) -> str:
-    """A server's text for a message: one short, printable line without keys and images."""
-    return shorten(mask(printable(text[:LONGEST]), secrets), 500)
-
-
 def _usage(counted: object) -> Usage | None:
     """The tokens in a completion's ``usage``; None if they are missing or implausible."""
     counted = counted if isinstance(counted, Mapping) else {}
@@ -518,24 +301,6 @@ def _count(counted: Mapping[str, Any], name: str) -> int | None:
     if value is None:
         return 0
     return value if type(value) is int and 0 <= value <= MOST_COUNTED else None
-
-
-def _seconds(value: str) -> float | None:
-    """Seconds to wait, from a Retry-After header: a number or a date; None if it is neither."""
-    with contextlib.suppress(ValueError):
-        seconds = float(value)
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    with contextlib.suppress(ValueError, OverflowError, TypeError, IndexError):
-        until = parsedate_to_datetime(value)
-        until = until if until.tzinfo else until.replace(tzinfo=timezone.utc)
-        return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
-    return None
-
-
-def _message_of(fault: object) -> str:
-    if isinstance(fault, Mapping):
-        fault = fault.get("message") or fault.get("detail") or fault
-    return str(fault)
 
 
 def _text(content: Any) -> str:
