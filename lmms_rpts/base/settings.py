@@ -226,6 +226,8 @@ class Settings(Table):
     structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
+    batch_discount: float = setting(0.5, "share of the price that batches save", ge=0.0, le=1.0)
+    batch_requests: int = setting(50_000, "requests per batch file", ge=1, le=50_000)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
     batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
@@ -246,7 +248,8 @@ class Settings(Table):
     )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    grades: Place | None = environment(None, "")  # an option of lmms-rpts score
+    grades: Place | None = environment(None, "")  # options of lmms-rpts score
+    requests: Place | None = environment(None, "")
     openai_url: _Url = environment(None, "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)

@@ -28,6 +28,7 @@ from lmms_rpts.judging import (
     backends_of,
     find_judges,
     open_engine,
+    recorded_name,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
@@ -331,7 +332,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(
         format="lmms-rpts-validity",
-        judge=plan.judge,
+        judge=recorded_name(plan.judge),
         judge_samples=settings.judge_samples,
         jury=settings.jury,
         temperature=settings.temperature,

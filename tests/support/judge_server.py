@@ -204,6 +204,8 @@ class Paused:
 class JudgeServer:
     """A server on a port of localhost; runs while its ``with`` block lasts.
 
+    ``handler``: the class that reads its requests.
+
     Args:
         answer: returns the reply to a request's JSON body; its exceptions are raised at the block's
             end.
@@ -218,6 +220,8 @@ class JudgeServer:
         most_at_once: maximum number of requests in progress at one time.
     """
 
+    handler: type[Handler]
+
     def __init__(self, answer: Answer | None = None, latency: float = 0.0, port: int = 0) -> None:
         self.answer, self.latency = answer or by_prompt(), latency
         self.requests: list[Body] = []
@@ -228,7 +232,7 @@ class JudgeServer:
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
         self._failure: Exception | None = None
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server = _Server(("127.0.0.1", port), self.handler)
         self._server.judge = self
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         self.thread = threading.Thread(target=self._serve, daemon=True)
@@ -301,7 +305,9 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Reads the requests of one connection."""
+
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: _Server
@@ -340,3 +346,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Logs nothing."""
+
+
+JudgeServer.handler = Handler

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any
 
 from lmms_rpts.base.masking import MASK, RUN, mask_images
 from lmms_rpts.base.settings import Settings
+from lmms_rpts.judging.backends.batch import BatchTransport
 from lmms_rpts.judging.backends.server import (
     FORM,
     Fault,
@@ -70,7 +72,9 @@ class OpenAIJudge:
             "temperature": settings.temperature,
             "structured": settings.structured,
         }
-        self.time_limit = settings.timeout
+        # Of a transport that answers in the end, or in a later run.
+        self.gathers: bool = getattr(transport, "gathers", False)
+        self.time_limit = math.inf if self.gathers else settings.timeout
         self.served_model: str | None = None
         self._model, self._key = model, settings.openai_key or ""
         server = Server(f"{base}/chat/completions", settings)
@@ -86,10 +90,7 @@ class OpenAIJudge:
         form, spent = self._form if _has_form(request) else TEXT, Usage()
         while True:
             sent = self._body(request, form)
-            # Images are encoded in another thread, so that other calls are not delayed.
-            encode = partial(_encoded, request, sent)
-            content = await asyncio.to_thread(encode) if request.images else encode()
-            done = await self._call(content, request)
+            done = await self._call(sent, request)
             limit: int = sent.get("max_tokens") or sent["max_completion_tokens"]
             if isinstance(done, Fault):
                 form = self._adapted(done, sent, form, request)
@@ -130,9 +131,13 @@ class OpenAIJudge:
             body["response_format"] = _schema(request, form)
         return body
 
-    async def _call(self, content: bytes, request: JudgeRequest) -> Completion | Fault:
-        limit = self.time_limit * request.patience
-        answer = await self._transport.post(request, content, limit)
+    async def _call(self, body: Mapping[str, Any], request: JudgeRequest) -> Completion | Fault:
+        limit, encode = self.time_limit * request.patience, partial(_encoded, request, body)
+        # Images are encoded in another thread, so that other calls are not delayed. No variable
+        # holds the result: requests to a batch wait for hours.
+        answer = await self._transport.post(
+            request, await asyncio.to_thread(encode) if request.images else encode(), limit
+        )
         if answer.status >= 400:
             return read_fault(answer.status, answer.headers, answer.content, self._secrets)
         try:
@@ -314,6 +319,8 @@ def _text(content: Any) -> str:
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
+    if settings.requests:  # nothing is sent
+        return _check_cache(settings)
     if not settings.openai_key and not settings.openai_url:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
@@ -326,10 +333,30 @@ def _check(model: str, settings: Settings) -> str | None:
     return None
 
 
+def _check_cache(settings: Settings) -> str | None:
+    """A batch outlives the process, and so must its state."""
+    return None if settings.cache else "batches need the cache: LMMS_RPTS_CACHE is off"
+
+
+def _open(model: str, settings: Settings, batch: bool = False) -> OpenAIJudge:
+    batch = batch or settings.requests is not None
+    transport = BatchTransport(f"openai:{model}", settings) if batch else None
+    return OpenAIJudge(model, settings, transport)
+
+
 BACKEND = Backend(
     usage="openai:MODEL",
     purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
     check=_check,
-    open=OpenAIJudge,
+    open=_open,
     sees=lambda model, settings: True,  # known only from a server's replies
+)
+
+BATCH = replace(
+    BACKEND,
+    usage="openai-batch:MODEL",
+    purpose="the same by the server's Batch API, at its price and in its time (docs/batch.md)",
+    check=lambda model, settings: _check(model, settings) or _check_cache(settings),
+    open=partial(_open, batch=True),
+    same_as="openai",
 )
