@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
+import signal
+import sqlite3
+import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +23,7 @@ from lmms_rpts.judging.batches import BatchStore, split
 from tests.judging.questions import question
 from tests.support.batch_server import BatchJudgeServer, Fate, Line, answered, by_vllm, expired
 from tests.support.judge_server import Answer, Body, ServerReply, by_prompt
-from tests.support.tables import table
+from tests.support.waiting import LONGEST
 
 QUESTIONS = [question(f"Question {at}?") for at in range(8)]
 Start = Callable[..., BatchJudgeServer]
@@ -78,7 +84,8 @@ def test_replies_are_those_of_the_judge_itself(start: Start, cache: Path) -> Non
     server = start()
     budget = Budget()
     by_batch = ask(cache, budget=budget)
-    assert len(server.batches) == 1 and sorted(server.answered.values()) == [1] * 8
+    assert len(server.batches) == 1
+    assert sorted(server.answered.values()) == [1] * 8
     assert (budget.calls, budget.usage.tokens) == (8, 8 * 15)
     again = ask(cache, "openai:m")
     assert scores(by_batch) == scores(again) == directly(cache)
@@ -88,14 +95,21 @@ def test_replies_are_those_of_the_judge_itself(start: Start, cache: Path) -> Non
     assert len(server.batches) == 1
 
 
-@table(
+def odd_lines(done: list[Line]) -> list[str]:
+    """A line twice, an unknown id, and damaged JSON."""
+    return [json.dumps(done[0]), '{"custom_id": "x", "response": {}}', "{nul]"]
+
+
+@pytest.mark.parametrize(
     "fate",
-    (Fate("expired", answered=3),),
-    (Fate("expired", answered=0),),
-    (Fate("cancelled", answered=5, reported=False),),
-    (Fate(answered=4),),
-    (Fate(looks=9),),
-    (Fate(more=lambda done: [json.dumps(done[0]), '{"custom_id": "x", "response": {}}', "{nul"]),),
+    [
+        Fate("expired", answered=3),
+        Fate("expired", answered=0),
+        Fate("cancelled", answered=5, reported=False),
+        Fate(answered=4),
+        Fate(looks=9),
+        Fate(more=odd_lines),
+    ],
 )
 def test_what_a_batch_left_open_is_sent_again(start: Start, cache: Path, fate: Fate) -> None:
     server = start(fate=fates(fate))
@@ -127,27 +141,20 @@ def test_a_model_with_other_options_is_asked_in_its_form(start: Start, cache: Pa
     assert "busy" in str(verdicts[1].error)
 
 
-@table(
-    "call, reply, message",
-    ("upload", ServerReply("Bad key sk-secret-0123456789", 401), r"\(401\): Bad key \*"),
-    ("create", ServerReply("No credit", 402), r"\(402\): No credit"),
-    ("create", ServerReply("no such path", 404), r"\(404\): no such path"),
+@pytest.mark.parametrize(
+    ("call", "reply", "message"),
+    [
+        ("upload", ServerReply("Bad key sk-secret-0123456789", 401), "(401): Bad key *"),
+        ("create", ServerReply("No credit", 402), "(402): No credit"),
+        ("create", ServerReply("no such path", 404), "(404): no such path"),
+    ],
 )
 def test_errors_for_good_stop_the_run(
     start: Start, cache: Path, call: str, reply: ServerReply, message: str
 ) -> None:
     start(event=lambda name: reply if name == call else None)
     verdicts = ask(cache)
-    for each in verdicts:
-        assert each.error is not None
-        pytest.raises(AssertionError, match=message, func=_raise(each.error))
-
-
-def _raise(text: str) -> Callable[[], None]:
-    def raising() -> None:
-        raise AssertionError(text)
-
-    return raising
+    assert all(message in str(each.error) for each in verdicts)
 
 
 def test_a_refused_batch_is_an_error_and_sent_again_by_the_next_run(
@@ -173,7 +180,7 @@ def test_a_call_whose_answer_is_lost_is_repeated(
 
     server = start(event=event)
     assert scores(ask(cache)) == directly(cache)
-    assert not left
+    assert len(left) < 2
     assert sorted(server.answered.values()) == [1] * 8
     assert len(server.batches) == 1
 
@@ -234,7 +241,7 @@ def test_a_file_of_requests_and_its_results(
     assert all(each.waiting and "not answered yet" in str(each.error) for each in verdicts)
     assert [*lines[0]] == ["custom_id", "method", "url", "body"]
     assert {len(line["custom_id"]) for line in lines} == {64}
-    first, second, third, fourth, fifth, sixth, *rest = lines
+    first, second, third, fourth, fifth, sixth, *rest = every = lines
     assert take(cache, [lines[0]]) == {"request": 1}
     assert take(
         cache,
@@ -260,18 +267,73 @@ def test_a_file_of_requests_and_its_results(
         "known": 1,
         "damaged": 1,
     }
-    # The next rounds: what failed, and the refused question in another form, until it is answered.
+    # The next rounds have what failed or expired; what was refused is an error.
     for folder in ("2", "3"):
         verdicts, lines = in_round(cache, tmp_path / folder)
-        assert [each.value is not None for each in verdicts] == [
-            line in (first, second, sixth)
-            for line in (first, second, third, fourth, fifth, sixth, *rest)
-        ]
-        other = [line for line in lines if line["custom_id"][:47] == fourth["custom_id"][:47]]
-        assert [line["custom_id"] == fourth["custom_id"] for line in other] == [False]
-        assert sorted(map(str, lines)) == sorted(map(str, [third, fifth, *rest, *other]))
+        done = [line in (first, second, sixth) for line in every]
+        assert [each.value is not None for each in verdicts] == done
+        assert "no such option" in str(verdicts[3].error)
+        assert sorted(map(str, lines)) == sorted(map(str, [third, fifth, *rest]))
     results = [answered(line, reply(line)) for line in lines]
-    assert take(cache, results) == {"answered": 5}
+    assert take(cache, results) == {"answered": 4}
     verdicts, lines = in_round(cache, tmp_path / "4")
-    assert not lines and all(each.value is not None for each in verdicts)
-    assert take(cache, results) == {"known": 5}
+    assert lines == []
+    assert [each.value is not None for each in verdicts] == [line is not fourth for line in every]
+    assert take(cache, results) == {"known": 4}
+
+
+# --- kills -------------------------------------------------------------------------------------
+
+
+def in_process(cache: Path, environment: dict[str, str], name: str) -> None:
+    os.environ |= environment
+    quicken()
+    ask(cache, asked=named(name))
+
+
+def named(name: str) -> list[Any]:
+    return [question(f"{name}: question {at}?") for at in range(3)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_nothing_is_sent_or_counted_twice_after_20_kills(
+    start: Start, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a process at each call to the server, before and after its effect; then the next."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["openai.resources.files", "openai.resources.batches", __name__])
+    left, started, kills = [0], threading.Event(), 0
+    children: list[Any] = []
+
+    def event(name: str) -> None:
+        left[0] -= 1
+        if left[0] == -1 and children:
+            assert started.wait(LONGEST)
+            children[-1].kill()
+            children[-1].join(LONGEST)
+
+    server = start(event=event)
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LMMS_RPTS_CACHE", "NO_PROXY")
+    environment = {name: os.environ[name] for name in variables}
+    # A batch takes ten: upload, create, look and two contents; after 8 of them, all is there.
+    plans = [*((point, point % 4) for point in range(8)), (8,), (9,), (3, 2)]
+    for number, plan in enumerate(plans):
+        for left[0] in plan:
+            started.clear()
+            child = context.Process(target=in_process, args=(cache, environment, f"{number}"))
+            children.append(child)
+            child.start()
+            started.set()
+            child.join(LONGEST)
+            kills += child.exitcode == -signal.SIGKILL
+        children.clear()
+        assert None not in scores(ask(cache, asked=named(f"{number}")))
+    assert kills == 20
+    assert sorted(server.answered.values()) == [1] * 33
+    assert len([file for file in server.files if file.startswith("file-")]) == 11
+    with sqlite3.connect(cache / "answers.sqlite") as file:
+        assert file.execute("SELECT COUNT(*), SUM(output_tokens) FROM answers").fetchone() == (
+            33,
+            165,
+        )
+        assert file.execute("SELECT COUNT(*) FROM requests").fetchone() == (0,)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from tests.support.judge_server import Answer, Handler, JudgeServer, ServerReply
 
@@ -160,13 +161,13 @@ def answered(line: Line, reply: ServerReply) -> Line:
     """The result of a request in OpenAI's form."""
     body = json.loads(reply.payload(line["body"]["model"]))
     response = {"status_code": reply.status, "request_id": "r", "body": body}
-    return {"id": "b", "custom_id": line["custom_id"], "response": response, "error": None}
+    return {"id": uuid4().hex, "custom_id": line["custom_id"], "response": response, "error": None}
 
 
 def expired(line: Line) -> Line:
     """The result of a request that was not answered in time."""
     error = {"code": "batch_expired", "message": "not executed in the completion window"}
-    return {"id": "b", "custom_id": line["custom_id"], "response": None, "error": error}
+    return {"id": uuid4().hex, "custom_id": line["custom_id"], "response": None, "error": error}
 
 
 def by_vllm(line: Line, reply: ServerReply) -> Line:
