@@ -249,7 +249,7 @@ def test_a_file_of_requests_and_its_results(
             answered(second, reply(second)),
             by_vllm(first, reply(first)),
             expired(third),
-            by_vllm(fourth, reply(fourth, 400, "no such option")),
+            by_vllm(fourth, reply(fourth, 400, "over the maximum context length")),
             by_vllm(fifth, reply(fifth, 500, "out of memory")),
             answered({**sixth, "body": {"model": "other"}}, reply(sixth)),
             answered({**sixth, "custom_id": "unknown"}, reply(sixth)),
@@ -261,7 +261,7 @@ def test_a_file_of_requests_and_its_results(
         "answered": 3,
         "failed: not executed in the completion window": 1,
         "failed: out of memory": 1,
-        "refused: no such option": 1,
+        "refused: over the maximum context length": 1,
         "model: other": 1,
         "unknown": 1,
         "known": 1,
@@ -272,7 +272,7 @@ def test_a_file_of_requests_and_its_results(
         verdicts, lines = in_round(cache, tmp_path / folder)
         done = [line in (first, second, sixth) for line in every]
         assert [each.value is not None for each in verdicts] == done
-        assert "no such option" in str(verdicts[3].error)
+        assert "over the maximum context length" in str(verdicts[3].error)
         assert sorted(map(str, lines)) == sorted(map(str, [third, fifth, *rest]))
     results = [answered(line, reply(line)) for line in lines]
     assert take(cache, results) == {"answered": 4}
