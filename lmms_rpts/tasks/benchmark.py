@@ -301,6 +301,9 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
         hint = did_you_mean(task, known)
         raise DataError(f"Unknown task {task!r}.{hint} Known tasks: {', '.join(known)}")
     found: Mapping[str, list[dict[str, Any]]] = resolve_name(str(known[task].documents))(task)
+    if not found:
+        faults = [f"{each.said}. {each.remedy}" for each in known[task].data_checks() if each.remedy]
+        raise DataError(f"No question of {task} can be used: {'; '.join(faults)}")
     return found
 
 
