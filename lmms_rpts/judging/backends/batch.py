@@ -20,6 +20,7 @@ from uuid import uuid4
 from loguru import logger
 
 from lmms_rpts.base.settings import Settings
+from lmms_rpts.judging.backends.pool import OPENAI
 from lmms_rpts.judging.backends.server import Answer, Server, read_fault, shown
 from lmms_rpts.judging.batches import MOST_BYTES, BatchStore, append, split
 from lmms_rpts.judging.cache import CacheError
@@ -140,7 +141,7 @@ class BatchServer:
     def __init__(self, settings: Settings, store: BatchStore) -> None:
         import openai
 
-        self._store, self._url = store, settings.openai_url or "https://api.openai.com/v1"
+        self._store, self._url = store, (settings.openai_urls or (OPENAI,))[0]
         self.prefix = digest(self._url)[:16]
         self._secrets = Server(self._url, settings).secrets
         self._shown = settings.rank == 0

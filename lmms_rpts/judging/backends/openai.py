@@ -15,15 +15,8 @@ from typing import Any
 from lmms_rpts.base.masking import MASK, RUN, mask_images
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.backends.batch import BatchTransport
-from lmms_rpts.judging.backends.server import (
-    FORM,
-    Fault,
-    Server,
-    Transport,
-    message_of,
-    read_fault,
-    shown,
-)
+from lmms_rpts.judging.backends.pool import connect, endpoint
+from lmms_rpts.judging.backends.server import FORM, Fault, Transport, message_of, read_fault, shown
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
@@ -65,9 +58,8 @@ class OpenAIJudge:
     """
 
     def __init__(self, model: str, settings: Settings, transport: Transport | None = None) -> None:
-        base = settings.openai_url or "https://api.openai.com/v1"
         self.identity: dict[str, object] = {
-            "endpoint": base,
+            **endpoint(settings),
             "model": model,
             "temperature": settings.temperature,
             "structured": settings.structured,
@@ -77,7 +69,7 @@ class OpenAIJudge:
         self.time_limit = math.inf if self.gathers else settings.timeout
         self.served_model: str | None = None
         self._model, self._key = model, settings.openai_key or ""
-        server = Server(f"{base}/chat/completions", settings)
+        server = connect("/chat/completions", settings)
         self._transport, self._secrets = transport or server, server.secrets
         self._tokens_field = "max_tokens"
         self._temperature: float | None = settings.temperature
@@ -321,7 +313,7 @@ def _check(model: str, settings: Settings) -> str | None:
         return "add a model, such as openai:gpt-4o-mini"
     if settings.requests:  # nothing is sent
         return _check_cache(settings)
-    if not settings.openai_key and not settings.openai_url:
+    if not settings.openai_key and not settings.openai_urls:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
         )
@@ -335,7 +327,9 @@ def _check(model: str, settings: Settings) -> str | None:
 
 def _check_cache(settings: Settings) -> str | None:
     """A batch outlives the process, and so must its state."""
-    return None if settings.cache else "batches need the cache: LMMS_RPTS_CACHE is off"
+    if settings.cache is None:
+        return "batches need the cache: LMMS_RPTS_CACHE is off"
+    return "a batch needs one address in OPENAI_BASE_URL" if settings.openai_urls[1:] else None
 
 
 def _open(model: str, settings: Settings, batch: bool = False) -> OpenAIJudge:
