@@ -125,7 +125,7 @@ class JudgingFilter(RptsFilter):
         super().__init__()
         self.settings = load_settings()
         self.judge = self.choose(judge)
-        self.prompts = Prompts(self.settings.prompts)
+        self.prompts = Prompts(self.settings.prompts, self.settings.scoring)
 
     def choose(self, default: str | None) -> str:
         """The judge of this filter, after its checks."""

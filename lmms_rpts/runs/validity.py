@@ -25,7 +25,7 @@ from lmms_rpts.base.schema import (
     first_fault,
     shown,
 )
-from lmms_rpts.base.settings import Jury
+from lmms_rpts.base.settings import Jury, ScoringMode
 from lmms_rpts.stats.intervals import Estimate
 
 VERSION = 1
@@ -271,6 +271,11 @@ class Validity(Model):
         description="how several scores are joined (setting `jury`); omitted for `mean`",
         exclude_if=lambda jury: jury == "mean",
     )
+    scoring: ScoringMode = Field(
+        default="text",
+        description="how the judge scored (setting `scoring`); omitted for `text`",
+        exclude_if=lambda scoring: scoring == "text",
+    )
     temperature: Number = Field(default=0.0, description="temperature of the judge")
     prompt_version: Text = Field(default="", description="version of the judge's prompts")
     created: Text = Field(default="", description="date, such as 2026-11-22")
@@ -287,7 +292,7 @@ KEY = "validity"
 
 _EXTRACT: Any = {
     **dict.fromkeys(("format", "version", "judge", "judge_samples", "jury", "temperature"), True),
-    **dict.fromkeys(("prompt_version", "created", "lmms_rpts"), True),
+    **dict.fromkeys(("prompt_version", "created", "lmms_rpts", "scoring"), True),
     "sets": {
         "__all__": {
             **dict.fromkeys(("name", "layout", "n_chains", "n_steps", "n_wrong"), True),
@@ -300,18 +305,20 @@ _EXTRACT: Any = {
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Scope of a judge's figures: the judge, its prompts, and the number of replies per score."""
+    """Scope of a judge's figures: the judge, its prompts, and how it scores."""
 
     judge: str
     prompt_version: str
     judge_samples: int
     jury: Jury = "mean"
+    scoring: ScoringMode = "text"
 
     def __str__(self) -> str:
         samples = f", {self.judge_samples} replies per request" if self.judge_samples > 1 else ""
         prompts = shown(self.prompt_version).strip("'") or "unknown"
         jury = "" if self.jury == "mean" else f", joined by {self.jury}"
-        return f"{shown(self.judge)} with prompts {prompts}{samples}{jury}"
+        scoring = "" if self.scoring == "text" else f", scoring {self.scoring}"
+        return f"{shown(self.judge)} with prompts {prompts}{samples}{jury}{scoring}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +338,9 @@ class ValidityFile:
     def mismatch(self, judging: Judging) -> str | None:
         """Message that the figures belong to another judge; None if they match."""
         found = self.validity
-        own = Judging(found.judge, found.prompt_version, found.judge_samples, found.jury)
+        own = Judging(
+            found.judge, found.prompt_version, found.judge_samples, found.jury, found.scoring
+        )
         return None if own == judging else f"{self.path} is about the judge {own}, not {judging}"
 
     def extract(self) -> dict[str, Any]:

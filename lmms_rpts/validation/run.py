@@ -30,7 +30,7 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
+from lmms_rpts.judging.budget import expected_output, guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import Interval, JudgedChain, ValidatedSet, Validity
@@ -142,7 +142,8 @@ class Plan:
         opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
         tokens_in = sum(map(guess_input_tokens, asked.values()))
         calls = len(asked) * opinions
-        return calls, Usage(tokens_in * opinions, EXPECTED_OUTPUT * calls)
+        tokens_out = sum(map(expected_output, asked.values()))
+        return calls, Usage(tokens_in * opinions, tokens_out * opinions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ def plan_validation(
         raise UnseenError(f"The judge {judge} has no vision: use --images hidden, or another judge")
     if judge.strip() == NO_JUDGE:
         raise JudgeConfigurationError(f"The judge {NO_JUDGE!r} judges nothing: choose another one")
-    prompts = Prompts(settings.prompts)
+    prompts = Prompts(settings.prompts, settings.scoring)
     planned = []
     for each in sets:
         found = any(chain.files for chain in each.chains)
@@ -334,6 +335,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         judge=plan.judge,
         judge_samples=settings.judge_samples,
         jury=settings.jury,
+        scoring=settings.scoring,
         temperature=settings.temperature,
         prompt_version=plan.prompt_version,
         created=datetime.now(timezone.utc).date().isoformat(),
