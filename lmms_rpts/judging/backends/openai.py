@@ -304,11 +304,14 @@ def read_completion(content: bytes, scoring: ScoringMode = "text") -> Completion
     text, cut = _text(message.get("content")), finish in _CUT
     # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
     silent = not text.strip() and len(text) < 100
-    silent = silent or bool(text.strip() and not strip_thinking(text).strip())
+    silent = silent or _is_thinking(text)
+    if scoring != "text":  # one token: a blank one, or a part of a character, is no thinking
+        tokens = _positions(choice.get("logprobs"))
+        silent = _is_thinking(text) or any(_is_thinking(_token(each)) for each in tokens[:1])
     thinks = message.get("reasoning_content") or message.get("reasoning")
     model, unfinished = known.get("model"), cut and bool(silent or thinks)
     if scoring != "text" and not unfinished:
-        text, cut = _probabilities(choice.get("logprobs"), text, scoring), False
+        text, cut = _probabilities(tokens, text, scoring), False
     return (
         Reply(text, _usage(known.get("usage")), complete=not cut),
         unfinished,
@@ -323,14 +326,23 @@ _NO_PROBABILITIES = (
 )
 
 
-def _probabilities(logprobs: object, text: str, scoring: ScoringMode) -> str:
+def _is_thinking(text: str) -> bool:
+    """Whether a text consists of thinking without an end."""
+    return bool(text.strip() and not strip_thinking(text).strip())
+
+
+def _positions(logprobs: object) -> list[Mapping[str, Any]]:
+    """The tokens of a reply that have log-probabilities."""
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    return [each for each in content if _tops(each)] if isinstance(content, list) else []
+
+
+def _probabilities(tokens: list[Mapping[str, Any]], text: str, scoring: ScoringMode) -> str:
     """The probabilities at the token of the mark, as a reply.
 
     In a reply of several tokens (after thinking), it is the last one that is the whole answer:
     thinking and reasons contain digits, and "10" has two of them.
     """
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    tokens = [each for each in content if _tops(each)] if isinstance(content, list) else []
     if not tokens:
         raise FatalJudgeError(_NO_PROBABILITIES)
     said = mark_of(strip_thinking(text), scoring)
