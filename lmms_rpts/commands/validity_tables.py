@@ -19,9 +19,10 @@ from lmms_rpts.base.escaping import (
 )
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.runs.validity import BUILT_IN, DRAWN, Interval, ValidatedSet, Validity
+from lmms_rpts.runs.validity import BUILT_IN, DRAWN, Interval, Usage, ValidatedSet, Validity
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.answers import ALL, RULES
+from lmms_rpts.validation.figures import compare_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from lmms_rpts.validation.figures import JudgeComparison, SetComparison
     from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
+    from lmms_rpts.validation.run import Validation
 
 FRAME_TYPES: Mapping[str, str] = {
     "set": "string",
@@ -72,7 +74,7 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
         "seed": str(validity.seed),
     }
     said = ", ".join(f"{name} {value}" for name, value in settings.items() if value)
-    blocks: list[Block] = [Line(f"Judge {validity.judge} ({said})")]
+    blocks: list[Block] = [Line(f"Judge {validity.title} ({said})")]
     if stopped is not None:
         blocks.append(Line(f"Judging stopped early: {stopped}", "Warning"))
     for each in validity.sets:
@@ -93,6 +95,57 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
     notes: Sequence[str] = _NOTES if validity.sets else ["No data set was validated."]
     public = any(each.layout not in _OURS for each in validity.sets)
     return [*blocks, *map(Line, notes), *[Line(_PUBLIC)] * public]
+
+
+_MODES = ("scoring", "scored", "AUC", "difference in AUC", "Brier", "ECE")
+_SPENT = ("calls", "cached", "tokens in", "out", "cost", "seconds")
+_MODES_NOTE = (
+    "Difference in AUC: to the first row, over the steps scored in both ways. Brier score, ECE: "
+    "lower is better. [95% intervals] over questions. Replies from the cache cost no call, tokens "
+    "and time: LMMS_RPTS_CACHE=off measures them again."
+)
+
+
+def modes_output(found: Sequence[Validation]) -> Output:
+    """Ways of scoring of one judge on the same steps, in one table for each data set."""
+    import pandas as pd
+
+    validities = [each.validity for each in found]
+    blocks: list[Block] = [Line(f"Judge {validities[0].judge}: ways of scoring")]
+    blocks += [
+        Line(f"{each.scoring}: judging stopped early: {one.stopped}", "Warning")
+        for each, one in zip(validities, found, strict=True)
+        if one.stopped
+    ]
+    for sets in zip(*(each.sets for each in validities), strict=True):
+        first, rows = sets[0], []
+        for validity, each in zip(validities, sets, strict=True):
+            compared = compare_sets(first, each) if each is not first else None
+            difference = compared.found.differences.get("auc") if compared else None
+            usage = each.usage or Usage(calls=0, input_tokens=0, output_tokens=0, found=0)
+            counts = (usage.calls, usage.found, usage.input_tokens, usage.output_tokens)
+            auc, *errors = (
+                interval(each.metrics.get(name), ".3f", ".2f") for name in ("auc", "brier", "ece")
+            )
+            cells = [
+                *(validity.scoring, figure(1 - each.metrics["unscored"].value, ".0%"), auc),
+                *(interval(difference, "+.3f", "+.2f"), *errors),
+                *(f"{number:,}" for number in counts),
+                *(cost(usage.cost), figure(usage.seconds, ",.1f")),
+            ]
+            rows.append(cells)
+        blocks += [Line(shorten(first.title, _TITLE), "title"), Line(terms.counted(first))]
+        blocks.append(Sheet("", (*_MODES, *_SPENT), 1, [rows]))
+    return Output(
+        [*blocks, Line(_MODES_NOTE)],
+        lambda: pd.concat(
+            [frame_of(each).assign(scoring=each.scoring) for each in validities], ignore_index=True
+        ),
+        lambda: {
+            "format": "lmms-rpts-scoring-comparison",
+            "validities": [each.model_dump(mode="json") for each in validities],
+        },
+    )
 
 
 def _gained(seen: ValidatedSet, blind: ValidatedSet) -> list[Block]:

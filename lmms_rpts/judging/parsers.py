@@ -23,9 +23,9 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
     if not reply.complete:
         return None, f"{wanted}: {_cut_off(reply, request.most_tokens)}"
     if request.scoring != "text":
-        value, mass = read_probabilities(reply.text) or (None, 0.0)
+        score, mass = read_probabilities(reply.text) or (None, 0.0)
         said = f"off format: {int(100 * mass)}% of the probability is on the marks"
-        return value, said if value is None else None
+        return score, said if score is None else None
     parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     text = reply.text
     if kind.words:

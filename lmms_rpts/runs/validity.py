@@ -74,6 +74,9 @@ class Usage(Model):
     output_tokens: Whole = Field(description="output tokens")
     cost: Number | None = Field(default=None, description="null without prices")
     found: Whole = Field(description="number of cache hits")
+    seconds: Number | None = Field(
+        default=None, description="seconds of judging, with the time to load a local model"
+    )
 
 
 class Labelled:
@@ -283,6 +286,11 @@ class Validity(Model):
     seed: Whole = Field(default=0, description="seed for drawing chains")
     limit: Whole | None = Field(default=None, description="number of chains per set; null: all")
     sets: Several[ValidatedSet] = Field(description="one entry per --data")
+
+    @property
+    def title(self) -> str:
+        """The judge, and how it scored unless in words."""
+        return self.judge if self.scoring == "text" else f"{self.judge}, scoring {self.scoring}"
 
 
 # --- files, and their extract in a run's results

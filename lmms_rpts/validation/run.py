@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -303,11 +304,14 @@ def premises_of(chain: LabelledChain, step: int, which: Premises) -> tuple[str, 
     return tuple(text for text in earlier if text.strip())
 
 
-def validate(plan: Plan, *, progress: bool = True) -> Validation:
+def validate(plan: Plan, *, progress: bool = True, required: bool = True) -> Validation:
     """Request the judge's scores, set by set, and compute the figures.
 
     Cached answers are not requested again. If requests have to stop (no credit, no budget), the
     remaining steps count as unscored.
+
+    Args:
+        required: whether a judge that scored no step is an error.
 
     Raises:
         JudgeConfigurationError: the judge cannot be used.
@@ -327,7 +331,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         stopped = engine.fatal
         engine.warn_of_one_score()
     verdicts = [verdict for _, own in asked for verdict in own]
-    if all(_score(verdict) is None for verdict in verdicts):
+    if required and all(_score(verdict) is None for verdict in verdicts):
         error = stopped or next((each.error for each in verdicts if each.error), None)
         raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(
@@ -352,8 +356,9 @@ def _validate_set(
     planned: PlannedSet, engine: JudgeEngine, words: JudgeEngine, settings: Settings
 ) -> tuple[ValidatedSet, Sequence[Verdict]]:
     """The figures of a set, and the judge's verdicts."""
-    spent = _spent(engine.budget)
+    spent, begun = _spent(engine.budget), time.monotonic()
     verdicts = planned.ask(engine, planned.questions)
+    seconds = time.monotonic() - begun
     *counts, cost = (now - then for now, then in zip(_spent(engine.budget), spent, strict=True))
     calls, read, said, cached = map(int, counts)
     # Word overlap needs no calls, so it is a baseline for every judge.
@@ -383,6 +388,7 @@ def _validate_set(
             output_tokens=said,
             cost=cost if settings.prices else None,
             found=cached,
+            seconds=round(seconds, 3),
         ),
         chains=tuple(
             JudgedChain(scores=own, **{name: getattr(chain, name) for name in _CHAIN_FIELDS})

@@ -360,7 +360,7 @@ def _tops(position: object) -> list[tuple[str, float]]:
     for each in listed[:TOP] if isinstance(listed, list) else ():
         logprob = each.get("logprob") if isinstance(each, Mapping) else None
         # Never NaN; -inf and -9999.0 stand for no probability.
-        if type(logprob) in (int, float) and logprob == logprob:
+        if isinstance(logprob, float | int) and logprob is not True and not math.isnan(logprob):
             found.append((_token(each), math.exp(min(0.0, logprob))))
     return found
 
