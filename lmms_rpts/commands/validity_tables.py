@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import (
@@ -97,12 +98,17 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
     return [*blocks, *map(Line, notes), *[Line(_PUBLIC)] * public]
 
 
-_MODES = ("scoring", "scored", "AUC", "difference in AUC", "Brier", "ECE")
-_SPENT = ("calls", "cached", "tokens in", "out", "cost", "seconds")
+_MODES = (
+    *("scoring", "scored", "AUC", "difference", "Brier", "ECE"),
+    *("tokens in", "out", "cost", "seconds"),
+)
 _MODES_NOTE = (
-    "Difference in AUC: to the first row, over the steps scored in both ways. Brier score, ECE: "
-    "lower is better. [95% intervals] over questions. Replies from the cache cost no call, tokens "
-    "and time: LMMS_RPTS_CACHE=off measures them again."
+    "Difference: in AUC to the first row, over the steps scored in both ways. Brier score, ECE: "
+    "lower is better. [95% intervals] over questions."
+)
+_CACHED = (
+    "Replies from the cache, which cost neither tokens nor time in this run "
+    "(LMMS_RPTS_CACHE=off measures them again)"
 )
 
 
@@ -113,29 +119,21 @@ def modes_output(found: Sequence[Validation]) -> Output:
     validities = [each.validity for each in found]
     blocks: list[Block] = [Line(f"Judge {validities[0].judge}: ways of scoring")]
     blocks += [
-        Line(f"{each.scoring}: judging stopped early: {one.stopped}", "Warning")
-        for each, one in zip(validities, found, strict=True)
+        Line(f"{one.validity.scoring}: judging stopped early: {one.stopped}", "Warning")
+        for one in found
         if one.stopped
     ]
     for sets in zip(*(each.sets for each in validities), strict=True):
-        first, rows = sets[0], []
-        for validity, each in zip(validities, sets, strict=True):
-            compared = compare_sets(first, each) if each is not first else None
-            difference = compared.found.differences.get("auc") if compared else None
-            usage = each.usage or Usage(calls=0, input_tokens=0, output_tokens=0, found=0)
-            counts = (usage.calls, usage.found, usage.input_tokens, usage.output_tokens)
-            auc, *errors = (
-                interval(each.metrics.get(name), ".3f", ".2f") for name in ("auc", "brier", "ece")
-            )
-            cells = [
-                *(validity.scoring, figure(1 - each.metrics["unscored"].value, ".0%"), auc),
-                *(interval(difference, "+.3f", "+.2f"), *errors),
-                *(f"{number:,}" for number in counts),
-                *(cost(usage.cost), figure(usage.seconds, ",.1f")),
-            ]
-            rows.append(cells)
+        first, modes = sets[0], [each.scoring for each in validities]
+        rows = [_mode(*each, first) for each in zip(modes, sets, strict=True)]
         blocks += [Line(shorten(first.title, _TITLE), "title"), Line(terms.counted(first))]
-        blocks.append(Sheet("", (*_MODES, *_SPENT), 1, [rows]))
+        blocks.append(Sheet("", _MODES, 1, [rows]))
+        cached = [
+            f"{mode} {each.usage.found:,}"
+            for mode, each in zip(modes, sets, strict=True)
+            if each.usage and each.usage.found
+        ]
+        blocks += [Line(f"{_CACHED}: {', '.join(cached)}.")] * bool(cached)
     return Output(
         [*blocks, Line(_MODES_NOTE)],
         lambda: pd.concat(
@@ -146,6 +144,22 @@ def modes_output(found: Sequence[Validation]) -> Output:
             "validities": [each.model_dump(mode="json") for each in validities],
         },
     )
+
+
+def _mode(mode: str, found: ValidatedSet, first: ValidatedSet) -> list[str]:
+    """The row of one way of scoring; ``first``: the set of the first row."""
+    compared = compare_sets(first, found) if found is not first else None
+    difference = compared.found.differences.get("auc") if compared else None
+    usage = found.usage or Usage(calls=0, input_tokens=0, output_tokens=0, found=0)
+    value_of = partial(terms.value_of, found.metrics)
+    unscored = value_of("unscored")
+    return [
+        *(mode, figure(None if unscored is None else 1 - unscored, ".0%")),
+        *(interval(found.metrics.get("auc"), ".2f"), interval(difference, "+.2f")),
+        *(figure(value_of(name)) for name in ("brier", "ece")),
+        *(f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"),
+        *(cost(usage.cost), figure(usage.seconds, ",.1f")),
+    ]
 
 
 def _gained(seen: ValidatedSet, blind: ValidatedSet) -> list[Block]:
