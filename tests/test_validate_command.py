@@ -323,7 +323,7 @@ def test_a_budget_that_runs_out_leaves_figures_of_the_part(
 def test_ctrl_c_says_what_is_kept(
     cache: str, said: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def interrupted(plan: object) -> None:
+    def interrupted(plan: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setenv("LMMS_RPTS_CACHE", cache if cache == "off" else str(tmp_path / cache))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -25,6 +24,7 @@ from lmms_rpts.commands.common import (
 )
 
 if TYPE_CHECKING:
+    from lmms_rpts.base.settings import Settings
     from lmms_rpts.validation.run import Plan, Validation
 
 LIMIT = 100
@@ -179,33 +179,36 @@ def validate(
     if show_list:
         show(known_sets(LAYOUTS, sets if paths else []), Console())
         return
-    modes = [
-        parse_choice("--scoring", each.strip(), get_args(ScoringMode))
-        for each in dict.fromkeys(scoring.split(",") if scoring else [load_settings().scoring])
-    ]
-    if len(modes) > 1 and pages:
-        fail(f"{pages[0]} is the page of one way of scoring: give one to --scoring")
-    settings, *more = (load_settings(judge=judge, scoring=each) for each in modes)
+    settings, *_ = each_way = _ways(judge, scoring, pages)
     if answers:
         plans = [plan_answers(sets[0], settings.judge, settings, limit=limit or None, seed=seed)]
     else:
         if not settings.judge:
             fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
-        plan_validation = partial(
-            run.plan_validation,
-            sets,
-            settings.judge,
-            limit=(LIMIT if data else None) if limit is None else limit or None,
-            seed=seed,
-            premises=premises,
-            images=images,
-            usable=not dry_run,
-        )
-        plans = [plan_validation(settings=each) for each in (settings, *more)]
+        plans = [
+            run.plan_validation(
+                *(sets, settings.judge, each),
+                limit=(LIMIT if data else None) if limit is None else limit or None,
+                seed=seed,
+                premises=premises,
+                images=images,
+                usable=not dry_run,
+            )
+            for each in each_way
+        ]
     for plan in plans:
         _announce(plan)
     if not dry_run:
         _measure(plans, files, pages)
+
+
+def _ways(judge: str | None, scoring: str | None, pages: Sequence[Path]) -> list[Settings]:
+    """The settings for each way of scoring."""
+    names = dict.fromkeys(scoring.split(",") if scoring else [load_settings().scoring])
+    if pages and len(names) > 1:
+        fail(f"{pages[0]} is the page of one way of scoring: give one to --scoring")
+    modes = [parse_choice("--scoring", each.strip(), get_args(ScoringMode)) for each in names]
+    return [load_settings(judge=judge, scoring=each) for each in modes]
 
 
 def _measure(plans: Sequence[Plan], files: Sequence[Path], pages: Sequence[Path]) -> None:
