@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmms_rpts.base.settings import Price, Settings, load_settings
-from lmms_rpts.judging.backends import hf, openai
+from lmms_rpts.judging.backends import hf, openai, prm
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.progress import NO_BOARD, Board
@@ -58,6 +58,8 @@ _free = partial(
 BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
     "hf": hf.BACKEND,
+    "prm": prm.BACKEND,
+    "prm-server": prm.SERVER_BACKEND,
     "lexical": _free(
         usage="lexical",
         purpose="offline word overlap, for testing only; its scores are not comparable",
@@ -79,7 +81,8 @@ BACKENDS: dict[str, Backend] = {
 class ChosenJudge:
     """One judge that passed the checks: its ``backend`` and the part after the colon.
 
-    ``sees``: whether it has vision, as far as known.
+    ``sees``: whether it has vision, as far as known. ``protocol``: the version of the protocol of a
+    process reward model; empty for a judge of single steps.
     """
 
     name: str
@@ -87,6 +90,7 @@ class ChosenJudge:
     model: str
     price: Price | None
     sees: bool
+    protocol: str = ""
 
     def open(self, settings: Settings) -> Member:
         """Open the judge as a member of an engine."""
@@ -150,15 +154,23 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         model = name.partition(":")[2]
         if missing := backend.check(model, settings):
             raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
-        chosen.append(ChosenJudge(name, backend, model, price, backend.sees(model, settings)))
+        sees, protocol = backend.sees(model, settings), backend.protocol
+        version = protocol(model, settings) if protocol else ""
+        chosen.append(ChosenJudge(name, backend, model, price, sees, version))
     names = [each.name for each in chosen]
-    local = [each.name for each in chosen if each.backend is BACKENDS["hf"]]
+    local = [each.name for each in chosen if each.backend.local]
+    chains = [each.name for each in chosen if each.protocol]
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
     fault = None
     if len(chosen) > 1 and NO_JUDGE in names:
         fault = f"{judge!r}: {NO_JUDGE!r} cannot be one of several judges"
     elif len(set(names)) < len(names):
         fault = f"{judge!r} names a judge twice; to repeat one, set LMMS_RPTS_JUDGE_SAMPLES"
+    elif chains and len(chosen) > 1:
+        fault = (
+            f"{judge!r}: a process reward model ({chains[0]}) scores a step given all earlier "
+            "steps, so it cannot be one of several judges: use it alone"
+        )
     elif len(local) > 1:
         fault = (
             f"{' and '.join(local)}: one process can hold one hf: judge only; serve the others "

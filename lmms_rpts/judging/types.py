@@ -80,6 +80,7 @@ class JudgeRequest:
             wanted; then the verdict alone; then the same without a schema.
         brief: whether the reply may have a few tokens only.
         patience: multiple of the judge's time limit that a call may take.
+        steps: the steps of a chain, for a judge of whole chains; ``evidence`` is then the problem.
     """
 
     kind: str
@@ -94,6 +95,7 @@ class JudgeRequest:
     attempt: int = 0
     brief: bool = False
     patience: float = field(default=1.0, compare=False, repr=False)
+    steps: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -112,6 +114,8 @@ class JudgeRequest:
         }
         if self.images:  # keys of requests without images must not change between versions
             content["images"] = [[image.name, image.digest] for image in self.images]
+        if self.steps:
+            content["steps"] = list(self.steps)
         return digest(content)
 
     @property
@@ -266,6 +270,10 @@ class Backend:
         kept: whether its replies cost anything, so that they are cached on disk.
         sees: returns whether a judge of this kind has vision, given the part after the colon, as
             far as known before a call. It is called once ``check`` found nothing missing.
+        protocol: for a judge that scores all steps of a chain in one call, each given all earlier
+            ones: returns the name and the digest of its prompt, as ``sees`` is called; None: a
+            judge of single steps.
+        local: whether its model is loaded in this process.
         caveat: its known, measured weakness, a sentence without its full stop; for logs and
             ``lmms-rpts doctor``.
     """
@@ -279,4 +287,6 @@ class Backend:
     samples: bool = True
     kept: bool = True
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
+    protocol: Callable[[str, Settings], str] | None = None
+    local: bool = False
     caveat: str = ""
