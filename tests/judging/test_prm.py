@@ -332,24 +332,22 @@ def test_the_pooling_endpoint_gets_tokens_and_gives_a_row_for_each_step(
 
 
 GOOD = [[0.25, 0.75]] * 3
-STEP = r"--pooler-config '\{\"pooling_type\": \"STEP\", \"step_tag_id\": \d+\}'"
+OPTIONS = r"serve the model .*\{\"pooling_type\": \"STEP\", \"step_tag_id\": \d+\}"
 
 
 @table(
-    "replies, error, calls",
-    ([pooling([[0.5, 0.5]] * 40)], f"40 outputs.* for 3 steps.*{STEP}", 1),
-    ([pooling([[3.2, -1.0]] * 3)], f"two probabilities.*{STEP}", 1),
-    ([pooling([[0.1, 0.1]] * 3)], "two probabilities", 1),
-    ([pooling([[0.5]] * 3)], "two probabilities", 1),
-    ([pooling([["0.5", "0.5"]] * 3)], "two probabilities", 1),
-    ([pooling([[float("nan"), 0.5]] * 3)], "two probabilities", 1),
-    ([pooling("AAAA")], "0 outputs", 1),
-    ([pooling(GOOD), pooling(GOOD[:2])], "2 outputs", 2),
-    ([pooling("maximum context length is 4096 tokens", 400)], "refused.*maximum context", 1),
-    ([pooling("no such model", 404)], r"reports \(404\)", 1),
-    ([ServerReply(body="<html>")] * 5, "no pooling response", 5),
-    ([pooling("busy", 503), pooling(GOOD)], None, 2),
-    ([ServerReply(raw=b""), pooling(GOOD)], None, 2),
+    "replies, error, fatal",
+    ([pooling([[0.5, 0.5]] * 40)], rf"shape \(40, 2\).*each of 3 steps.*{OPTIONS}", True),
+    ([pooling([[3.2, -1.0]] * 3)], rf"3\.2, -1.*{OPTIONS}", True),
+    ([pooling([[0.1, 0.1]] * 3)], OPTIONS, True),
+    ([pooling([[0.5]] * 3)], rf"shape \(3, 1\).*{OPTIONS}", True),
+    ([pooling([[float("nan"), 0.5]] * 3)], OPTIONS, True),
+    ([pooling("AAAA")] * 5, "no pooling response", False),
+    ([ServerReply(body="<html>")] * 5, "no pooling response", False),
+    ([pooling("maximum context length is 4096 tokens", 400)], "refused.*maximum context", False),
+    ([pooling("no such model", 404)], r"reports \(404\)", True),
+    ([pooling("busy", 503), pooling(GOOD)], None, False),
+    ([ServerReply(raw=b""), pooling(GOOD)], None, False),
 )
 def test_faults_of_the_server(
     models: Callable[[str], Path],
@@ -357,21 +355,17 @@ def test_faults_of_the_server(
     monkeypatch: pytest.MonkeyPatch,
     replies: list[ServerReply],
     error: str | None,
-    calls: int,
+    fatal: bool,
 ) -> None:
     """A reply of another shape is an error that names the options of the server, never a score."""
     monkeypatch.setattr("lmms_rpts.judging.client.FIRST_PAUSE", 0.0)
     monkeypatch.setattr("lmms_rpts.judging.client.LONGEST_PAUSE", 0.0)
     waiting = iter(replies)
     server = serve(lambda body: next(waiting))
-    requests = [chain(*STEPS), chain(*STEPS, problem=["other"])]
-    with open_engine(f"prm-server:{models('qwen')}", concurrency=1, progress=False) as engine:
-        verdict = engine.run(requests[:1])[0]
-        if len(replies) == 2 and error:
-            assert verdict.error is None
-            verdict = engine.run(requests[1:])[0]
-        assert (engine.fatal is None) == (error is None or calls > 1 or "refused" in error)
-    assert server.calls == calls
+    with open_engine(f"prm-server:{models('qwen')}", progress=False) as engine:
+        (verdict,) = engine.run([chain(*STEPS)])
+        assert bool(engine.fatal) == fatal
+    assert server.calls == len(replies)
     if error is None:
         assert json.loads(verdict.text or "") == [0.75] * 3
     else:

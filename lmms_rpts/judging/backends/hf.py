@@ -337,7 +337,7 @@ def _load(name: str, device: str | None, load: Loader) -> LoadedJudge:
 
 def check_hf(
     name: str,
-    chat: Callable[[str], Chat] | None = None,
+    chat: Callable[[str], object] | None = None,
     hint: str = ": choose an instruction-tuned model",
 ) -> str | None:
     """Why ``name`` cannot be a judge, and what to do; None if it can.
