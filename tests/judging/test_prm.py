@@ -251,8 +251,8 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved(
     ("prm:{qwen}+prm:{skywork}", {}, "cannot be one of several judges"),
     ("prm:{qwen}", {"temperature": 0.7, "judge_samples": 2}, "always gives the same reply"),
     ("prm-server:{qwen}", {}, "OPENAI_BASE_URL"),
-    ("prm-server:{skywork}", {"openai_url": "http://x/v1"}, "no scores of 'skywork': use prm:"),
-    ("prm-server:{visualprm}", {"openai_url": "http://x/v1"}, "no scores of 'visualprm'"),
+    ("prm-server:{skywork}", {"openai_urls": ("http://x/v1",)}, "no scores of 'skywork': use prm:"),
+    ("prm-server:{visualprm}", {"openai_urls": ("http://x/v1",)}, "no scores of 'visualprm'"),
 )
 def test_what_cannot_be_used_is_refused(
     models: Callable[[str], Path], judge: str, settings: dict[str, Any], said: str

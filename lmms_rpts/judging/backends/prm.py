@@ -22,7 +22,8 @@ from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging import types
 from lmms_rpts.judging.backends import hf
 from lmms_rpts.judging.backends import transformers_model as chats
-from lmms_rpts.judging.backends.server import Server, read_fault, shown
+from lmms_rpts.judging.backends.pool import connect, endpoint
+from lmms_rpts.judging.backends.server import read_fault, shown
 from lmms_rpts.judging.types import FatalJudgeError, JudgeRequest, RefusedError, Reply
 
 # A noncharacter, removed from all texts: stands in rendered chats where a step ends.
@@ -317,10 +318,10 @@ class PRMServerJudge:
     """
 
     def __init__(self, name: str, protocol: Protocol, settings: Settings) -> None:
-        base = str(settings.openai_url)
-        self.identity = {"endpoint": base, "model": name, "protocol": protocol.version}
+        self.identity = {**endpoint(settings), "model": name, "protocol": protocol.version}
         self.time_limit = settings.timeout
-        self._server = Server(f"{base.removesuffix('/v1')}/pooling", settings)
+        roots = tuple(each.removesuffix("/v1") for each in settings.openai_urls)
+        self._server = connect("/pooling", settings.model_copy(update={"openai_urls": roots}))
         self._name, self._protocol = name, protocol
 
     async def ask(self, request: JudgeRequest) -> Reply:
@@ -401,7 +402,7 @@ def _chat(name: str, protocol: Protocol) -> chats.Chat:
 def _check(model: str, settings: Settings, served: bool = False) -> str | None:
     if not model.strip():
         return "add a model, such as Qwen/Qwen2.5-Math-PRM-7B, or a folder"
-    if served and not settings.openai_url:
+    if served and not settings.openai_urls:
         return "set OPENAI_BASE_URL to the address of your server (vllm serve)"
 
     def load(name: str) -> None:
