@@ -214,7 +214,7 @@ def rated_steps(response: RptsRecord) -> tuple[int, ...]:
     return tuple(
         at
         for at, step in enumerate(response.steps)
-        if step.questions and step.questions[0].kind != "chain"
+        if {each.kind for each in step.questions} - {"chain"}
     )
 
 
@@ -230,8 +230,8 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = Fal
     rated = [each for each in run.responses if rated_steps(each)]
     if not rated:
         raise RunError(
-            f"{run.label} has no judged step that was shown with its premises: score the run with "
-            "a judge first (lmms-rpts score); a process reward model shows none"
+            f"{run.label} has no judged step: score the run with a judge of steps first (lmms-rpts "
+            "score)"
         )
     short = _readable(run, rated)
     generator = random.Random(seed)

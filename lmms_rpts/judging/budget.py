@@ -81,7 +81,7 @@ class Budget:
 
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
         """Book a call that is about to be made; a BudgetError if it might exceed the budget."""
-        guess = Usage(guess_input_tokens(request), expected_output(request))
+        guess = Usage(guess_input_tokens(request), 0 if request.steps else EXPECTED_OUTPUT)
         with self._lock:
             guessed, taken = self._learnt.get((judge, request.kind), (guess, guess))
             longer = taken.tokens / guessed.tokens
@@ -135,11 +135,6 @@ class Budget:
         return None
 
 
-def expected_output(request: JudgeRequest) -> int:
-    """Expected output tokens of a judge before its first reply; reward models write none."""
-    return 0 if request.steps else EXPECTED_OUTPUT
-
-
 def guess_usage(request: JudgeRequest, reply: Reply) -> Usage:
     """Estimated usage of a call, for servers that do not report it."""
     return Usage(guess_input_tokens(request), 0 if request.steps else guess_tokens(reply.text))
@@ -167,7 +162,7 @@ def guess_tokens(text: str) -> int:
 def guess_input_tokens(request: JudgeRequest) -> int:
     """Estimated tokens of a request's chat, with its images if their sizes are known."""
     words = sum(guess_tokens(message["content"]) + _MESSAGE for message in request.messages)
-    if request.steps:
-        words += sum(guess_tokens(text) + 1 for text in (*request.evidence, *request.steps))
+    chain = (*request.evidence, *request.steps) if request.steps else ()
+    words += sum(guess_tokens(text) + 1 for text in chain)
     sizes = [image.known_size or (0, 0) for image in request.images]
     return words + sum(ceil(width / _PATCH) * ceil(height / _PATCH) for width, height in sizes)

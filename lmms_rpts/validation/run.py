@@ -31,7 +31,7 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.budget import expected_output, guess_input_tokens
+from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
@@ -111,17 +111,14 @@ class PlannedSet:
         return not self.seen and any(chain.images for chain in self.chains)
 
     def ask(self, engine: JudgeEngine, questions: Sequence[StepQuestion]) -> list[Verdict]:
-        """The verdicts of a judge on the questions; one request may be of several of them."""
-        label = f"Judging {self.loaded.name}"
-        if not any(each.request.steps for each in questions):
-            return engine.run([each.request for each in questions], label)
-        requests = {id(each.request): each.request for each in questions}
-        found = engine.run([*requests.values()], label)
-        verdicts = {
-            key: step_verdicts(verdict, len(request.steps))
-            for (key, request), verdict in zip(requests.items(), found, strict=True)
-        }
-        return [verdicts[id(each.request)][each.place] for each in questions]
+        """The verdicts of a judge on the questions; the engine sends equal requests once."""
+        found = engine.run([each.request for each in questions], f"Judging {self.loaded.name}")
+        return [
+            step_verdicts(verdict, len(each.request.steps))[each.place]
+            if each.request.steps
+            else verdict
+            for each, verdict in zip(questions, found, strict=True)
+        ]
 
     def scores(self, verdicts: Sequence[Verdict]) -> tuple[tuple[float | None, ...], ...]:
         """The scores by chain and step; None: not asked, or no score."""
@@ -156,8 +153,8 @@ class Plan:
         opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
         tokens_in = sum(map(guess_input_tokens, asked.values()))
         calls = len(asked) * opinions
-        tokens_out = sum(map(expected_output, asked.values()))
-        return calls, Usage(tokens_in * opinions, tokens_out * opinions)
+        expected = 0 if any(each.steps for each in asked.values()) else EXPECTED_OUTPUT
+        return calls, Usage(tokens_in * opinions, expected * calls)
 
 
 @dataclass(frozen=True, slots=True)

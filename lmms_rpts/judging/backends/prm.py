@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -35,7 +34,6 @@ class Protocol:
     """How a family of PRMs reads a chain, and where it writes its scores.
 
     Attributes:
-        source: where the protocol was read.
         known: pattern of the architecture, or the end of the name, of its models.
         layout: ``chat``: the problem is the user's turn, all steps are the assistant's; ``turns``:
             each step is the user's turn, answered by the mark, and scored at the token before it;
@@ -47,7 +45,6 @@ class Protocol:
     """
 
     name: str
-    source: str
     known: str
     layout: Literal["chat", "turns", "plain"]
     head: Literal["words", "labels", "value"]
@@ -83,8 +80,8 @@ class Protocol:
             kind = getattr(transformers, hf.classes_of(config)[0])
         elif not str(config.architectures).endswith("ForTokenClassification']"):
             kind = _with_head(config, self.head)
-        path = hf.model_path(name)
-        model, found = kind.from_pretrained(path, output_loading_info=True, **options)
+        options |= {"output_loading_info": True, "key_mapping": {r"^v_head\.summary": "score"}}
+        model, found = kind.from_pretrained(hf.model_path(name), **options)
         if missing := sorted(found["missing_keys"]):  # they would be random numbers
             reason = f"its weights lack {missing[0]}: is {self.name!r} its protocol?"
             raise chats.UnusableError(reason)
@@ -92,17 +89,12 @@ class Protocol:
 
 
 PROTOCOLS = (
-    Protocol(
-        "qwen",
-        "model card of Qwen/Qwen2.5-Math-PRM-7B; the head: qwen2_rm.py of vLLM",
-        "Qwen2ForProcessRewardModel",
-        "chat",  # the system prompt of the card is the default of the model's chat template
-        "labels",
-        "<extra_0>",
-    ),
+    # Model card of Qwen/Qwen2.5-Math-PRM-7B, whose system prompt is the default of the model's chat
+    # template; the head: vLLM's qwen2_rm.py
+    Protocol("qwen", "Qwen2ForProcessRewardModel", "chat", "labels", "<extra_0>"),
+    # Model card of peiyi9979/math-shepherd-mistral-7b-prm; arXiv 2312.08935
     Protocol(
         "math-shepherd",
-        "model card of peiyi9979/math-shepherd-mistral-7b-prm; arXiv 2312.08935",
         "math-shepherd",
         "plain",
         "words",
@@ -110,55 +102,38 @@ PROTOCOLS = (
         "{problem} Step {number}: {step}",
         "\nStep {number}: {step}",
     ),
-    Protocol(
-        "skywork",
-        "github.com/SkyworkAI/skywork-o1-prm-inference",
-        "Qwen2ForPrmModel|skywork-o1-open-prm",
-        "plain",
-        "value",
-        "\n",
-    ),
+    # github.com/SkyworkAI/skywork-o1-prm-inference
+    Protocol("skywork", "Qwen2ForPrmModel|skywork-o1-open-prm", "plain", "value", "\n"),
+    # generate_steps_with_soft_score_v2 of OpenGVLab/VisualPRM-8B; arXiv 2503.10291
     Protocol(
         "visualprm",
-        "generate_steps_with_soft_score_v2 of OpenGVLab/VisualPRM-8B; arXiv 2503.10291",
         "visualprm",
         "turns",
         "words",
         "+",
         "### Question:\n{problem}\n\n### Solution Process:\n{step}",
     ),
-    # Two labels, unless the settings name two words
-    Protocol("generic", "the settings", "(?!)", "plain", "words", "", "{problem} {step}"),
+    # The settings; two labels, unless they name two words
+    Protocol("generic", "(?!)", "plain", "words", "", "{problem} {step}"),
 )
 
 
 def _with_head(config: Any, head: str) -> Any:
-    """A class of transformers with the head of Qwen's or Skywork's PRMs.
+    """A classifier of tokens with the head of Qwen's or Skywork's PRMs.
 
     Their own classes are code in their repositories, which is never run.
     """
     from torch import nn
-    from transformers.models.auto.modeling_auto import MODEL_MAPPING
+    from transformers.models.auto.modeling_auto import MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING
 
-    base: Any = MODEL_MAPPING[type(config)]
-
-    class WithHead(base.__base__):  # type: ignore[misc]
+    class WithHead(MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING[type(config)]):  # type: ignore[misc]
         _keys_to_ignore_on_load_unexpected = ("lm_head",)
 
         def __init__(self, config: Any) -> None:
             super().__init__(config)
             size = config.hidden_size
-            self.model = base(config)
-            if head == "labels":
-                self.score = nn.Sequential(nn.Linear(size, size), nn.ReLU(), nn.Linear(size, 2))
-            else:
-                self.v_head = nn.ModuleDict({"summary": nn.Linear(size, 1)})
-            self.post_init()
-
-        def forward(self, use_cache: bool = False, **inputs: Any) -> Any:
-            hidden = self.model(**inputs, use_cache=use_cache).last_hidden_state
-            apply = self.score if head == "labels" else self.v_head["summary"]
-            return SimpleNamespace(logits=apply(hidden))
+            layers = (nn.Linear(size, size), nn.ReLU(), nn.Linear(size, 2))
+            self.score = nn.Sequential(*layers) if head == "labels" else nn.Linear(size, 1)
 
     return WithHead
 
@@ -337,28 +312,24 @@ class PRMServerJudge:
             rows = np.array(json.loads(answer.content)["data"][0]["data"], dtype=float)
         except (ValueError, RecursionError, LookupError, TypeError):
             raise types.TransientError("the judge's server sent no pooling response") from None
-        fits = rows.shape == (len(chain.places), 2) and bool((rows >= 0).all())
         # In half precision, two probabilities add up to 1 within some thousandths.
-        if not fits or not np.allclose(rows.sum(axis=1), 1.0, atol=0.02):
-            raise self._unexpected(rows, len(chain.places))
-        return chain.reply(request, rows[:, int(self._protocol.head == "labels")].tolist())
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._server.aclose()
-
-    def _unexpected(self, rows: Any, steps: int) -> Exception:
-        """The error for a reply of another shape, which only the server's options can cause."""
+        right = rows.shape == (len(chain.places), 2) and (rows >= 0).all()
+        if right and np.allclose(rows.sum(axis=1), 1.0, atol=0.02):
+            return chain.reply(request, rows[:, int(self._protocol.head == "labels")].tolist())
         chat = _chat(self._name, self._protocol)
         mark, *words = (_token(chat, each) for each in self._protocol.tokens)
         pooler: dict[str, Any] = {"pooling_type": "STEP", "step_tag_id": mark}
         pooler |= {"returned_token_ids": words} if words else {}
-        reason = (
-            f"the judge's server gave numbers of shape {rows.shape}, not two probabilities for each"
-            f" of {steps} steps ({str(rows.tolist())[:60]}): serve the model with --runner pooling "
-            f"--pooler-config '{json.dumps(pooler)}'"
+        reason = (  # only the server's options can be the cause
+            f"the judge's server gave {str(rows.tolist())[:60]}, not two probabilities for each of "
+            f"{len(chain.places)} steps: serve the model with --runner pooling --pooler-config "
+            f"'{json.dumps(pooler)}'"
         )
-        return FatalJudgeError(shown(reason, self._server.secrets))
+        raise FatalJudgeError(shown(reason, self._server.secrets))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._server.aclose()
 
 
 # ---- the choice of a model and its protocol
