@@ -236,12 +236,8 @@ class Settings(Table):
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
     batch_size: int = setting(32, "batch size of an `hf:` or `prm:` judge", ge=1)
-    prm_mark: str | None = setting(
-        None, "token that ends a step, for the protocol `generic` of `prm:` judges", True
-    )
-    prm_labels: str | None = setting(
-        None, "its tokens for right and wrong, such as `+/-`; without them, two labels", True
-    )
+    prm_mark: str = setting("", "token that ends a step, for `prm:` judges with `@generic`")
+    prm_labels: str = setting("", "its words for right and wrong, as `+/-`; default: two labels")
     evidence: Literal["facts", "image", "both"] | None = setting(
         None, "evidence for claims about images", True
     )

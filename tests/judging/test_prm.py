@@ -27,6 +27,7 @@ from lmms_rpts.judging.backends import hf
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.parsers import step_verdicts
 from tests.judging.conftest import Serve
+from tests.support.environment import configure
 from tests.support.judge_server import Body, ServerReply
 from tests.support.tables import table
 from tests.support.tiny_llava import build_tiny_llava
@@ -59,7 +60,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LMMS_RPTS_PRM_MARK", "\\n")
+    configure(monkeypatch, prm_mark="\n")
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     hf._LOADED.clear()
@@ -244,7 +245,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved(
     ("prm:/nowhere", {}, "no such folder"),
     ("prm:{qwen}@nope", {}, "unknown protocol 'nope'.*qwen, math-shepherd, skywork, visualprm"),
     ("prm:{trl}", {}, "protocol is not known"),
-    ("prm:{trl}@generic", {"prm_mark": None}, "set prm_mark"),
+    ("prm:{trl}@generic", {"prm_mark": ""}, "set prm_mark"),
     ("prm:{trl}@generic", {"prm_mark": "no token"}, "no token 'no token'"),
     ("prm:{qwen}@math-shepherd", {}, "generates no text"),
     ("prm:{qwen}+lexical", {}, "cannot be one of several judges"),

@@ -344,10 +344,10 @@ def _chosen(model: str, settings: Settings) -> tuple[str, Protocol]:
             continue
         if wanted != "generic":
             return name, each
-        if not (mark := settings.prm_mark):
+        if not settings.prm_mark:
             raise chats.UnusableError("set prm_mark to the token that ends a step (@generic)")
-        good, _, bad = (settings.prm_labels or "").partition("/")
-        found = replace(each, mark=mark.replace("\\n", "\n"), good=good, bad=bad)
+        good, _, bad = settings.prm_labels.partition("/")
+        found = replace(each, mark=settings.prm_mark, good=good, bad=bad)
         return name, found if good else replace(found, head="labels")
     names = ", ".join(each.name for each in PROTOCOLS)
     said = f"unknown protocol {wanted!r}" if wanted else "its protocol is not known"
@@ -400,7 +400,7 @@ _backend = partial(
 )
 BACKEND = _backend(
     usage="prm:NAME_OR_PATH[@PROTOCOL]",
-    purpose="a process reward model, which scores steps given all earlier ones, in this process",
+    purpose="a process reward model, in this process; scores steps given all earlier ones",
     check=_check,
     open=_open,
     sees=lambda model, settings: _chat(*_chosen(model, settings)).sees,
