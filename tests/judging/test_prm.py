@@ -123,12 +123,13 @@ def trl(path: Path, tokenizer: Any) -> Tensor:
     return logits[ids[0] == newline].softmax(-1)[:, 1]
 
 
-def visualprm(path: Path, tokenizer: Any) -> Tensor:
-    first = f"### Question:\n{PROBLEM[0]}\n{PROBLEM[1]}\n\n### Solution Process:\n{STEPS[0]}"
-    said = f"user: Image 0:\n<image>\n{first}assistant: +"  # Jinja removes the line breaks
+def visualprm(path: Path, tokenizer: Any, names: Sequence[str] = ("",)) -> Tensor:
+    said = "user: ### Question:\n" + "".join(f"{name}<image>\n" for name in names)
+    said += f"{PROBLEM[0]}\n{PROBLEM[1]}\n\n### Solution Process:\n{STEPS[0]}assistant: +"
     said += "".join(f"user: {step}assistant: +" for step in STEPS[1:])
     processor = transformers.LlavaProcessor.from_pretrained(path)
-    inputs = processor(text=said, images=[Image.new("RGB", (40, 40), "red")], return_tensors="pt")
+    drawn = [Image.new("RGB", (40, 40), "red")] * len(names)
+    inputs = processor(text=said, images=drawn, return_tensors="pt")
     answer = tokenizer("assistant: +", add_special_tokens=False).input_ids
     ids = inputs.input_ids[0].tolist()
     ends = [at for at in range(len(ids) + 1) if ids[at - len(answer) : at] == answer]
@@ -160,6 +161,18 @@ def test_scores_are_those_of_the_protocol_worked_by_hand(
     assert [len(each) for each in found] == [1, 3, 12]
     assert found[1] == pytest.approx(expected, abs=2e-5)
     assert max(expected) - min(expected) > 0.01
+
+
+def test_several_images_stand_before_the_problem_with_their_names(
+    models: Callable[[str], Path],
+) -> None:
+    path = models("visualprm")
+    other = JudgeImage("Image 1", lambda: Image.new("RGB", (40, 40), "red"))
+    (found,) = scores(f"prm:{path}", chain(*STEPS, images=(IMAGE, other)))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(path)
+    with torch.inference_mode():
+        expected = visualprm(path, tokenizer, ("Image 0:\n", "Image 1:\n")).tolist()
+    assert found == pytest.approx(expected, abs=2e-5)
 
 
 # ---- untrusted steps

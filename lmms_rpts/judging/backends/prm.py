@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import chain as chain_of
+from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
@@ -206,14 +208,15 @@ def _pieces(request: JudgeRequest, protocol: Protocol, chat: chats.Chat) -> list
     ]
     if protocol.layout == "plain":
         return [chats.Prompt(texts[0]), *texts[1:]]
-    shown = [part for each in request.images for part in (f"{each.name}:\n", each.encoded(), "\n")]
     asked = [problem] if protocol.layout == "chat" else texts
-    turns = [
-        chats.Turn(*turn)
-        for at, text in enumerate(asked)
-        for turn in (("user", (*(() if at else shown), text)), ("assistant", (_HERE,)))
-    ]
-    prompt = chat.prompt(turns)
+    parts: list[list[Any]] = [[text] for text in asked]
+    if request.images:  # before the problem, as in training; several have their names
+        before = protocol.first.partition("{problem}")[0]
+        names = [f"{each.name}:\n" * (len(request.images) > 1) for each in request.images]
+        shown = zip(names, (each.encoded() for each in request.images), cycle("\n"), strict=False)
+        parts[0] = [before, *chain_of.from_iterable(shown), texts[0].removeprefix(before)]
+    answer = chats.Turn("assistant", (_HERE,))
+    prompt = chat.prompt([it for own in parts for it in (chats.Turn("user", tuple(own)), answer)])
     first, *others, _ = prompt.text.split(_HERE)
     if len(others) != len(asked) - 1:
         raise chats.UnusableError("its chat template leaves out turns")
