@@ -246,7 +246,9 @@ class Settings(Table):
     )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    grades: Place | None = environment(None, "")  # an option of lmms-rpts score
+    # Options of lmms-rpts score: grades of saved responses, and the report of a job
+    grades: Place | None = environment(None, "")
+    job: Place | None = environment(None, "")
     openai_url: _Url = environment(None, "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)

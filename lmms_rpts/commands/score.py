@@ -26,7 +26,7 @@ from lmms_rpts.commands.common import IncludePath, Judge, check_outputs, fail, f
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Rescoring
 
-ENTRY = "lmms_rpts.host.evaluate"
+ENTRY, JOB = "lmms_rpts.host.evaluate", "lmms_rpts.distributed.job"
 _LINES = 15
 _PATIENCE = ((0, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
@@ -86,6 +86,29 @@ def score(
             show_default=False,
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray",
+            metavar="ADDRESS",
+            help="Ask the judge in a job of Ray: on the cluster at ADDRESS, on the one of this "
+            "machine (auto), or on this machine alone (local).",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Workers of the job of Ray.", show_default=False),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FOLDER",
+            help="Folder or object store of all nodes, from which a killed job of Ray continues.",
+            show_default=False,
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log of lmms-eval.")] = False,
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
@@ -95,12 +118,17 @@ def score(
     scored as one run for each model and round. Runs lmms-eval on the responses, and writes results
     and samples in its formats. The exit status is 1 if judging stopped before its end.
     """
+    if (workers or checkpoint) and not ray:
+        fail("--workers and --checkpoint are options of a job of Ray: add --ray")
+    job = {"address": ray, "workers": workers, "checkpoint": checkpoint} if ray else {}
     try:
         with _terminable():
             with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
                 jobs = _jobs(samples, Path(folder), name, models or [])
                 for files, of, part in jobs:
-                    _score(files, task, judge, output, of, include_path, correct, verbose, part)
+                    _score(
+                        files, task, judge, output, of, include_path, correct, verbose, part, job
+                    )
             include = ["--include_path", str(include_path)] if include_path else []
             if len(jobs) > 1:
                 shown = shlex.join(["lmms-rpts", "summarize", str(output)])
@@ -176,8 +204,14 @@ def _score(
     correct: str | None,
     verbose: bool,
     part_of: str,
+    job: Mapping[str, Any],
 ) -> None:
-    """Score the responses of one run; ``part_of``: one of several, which is shown in few lines."""
+    """Score the responses of one run.
+
+    Args:
+        part_of: the run, if it is one of several, which are shown in few lines.
+        job: the job of Ray that asks the judge; empty: lmms-eval asks it.
+    """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
@@ -216,8 +250,16 @@ def _score(
         if rescoring.grades:
             write_task_grades(graded, rescoring.grades)
         grades = str(graded) if rescoring.grades else None
+        report = Path(folder) / "job.json"
         with options_given(judge=chosen, correct=correct, grades=grades):
             environment = environment_without()
+            if job:
+                named = {"responses": str(merged), "report": str(report), "grades": grades}
+                named["include_path"] = str(include_path.absolute()) if include_path else None
+                judges = chosen or rescoring.default_judge
+                _run_job({**job, **named, "judge": judges}, environment, verbose, judge)
+                with options_given(job=report):
+                    environment = environment_without()
         for number, part in enumerate(rescoring.parts):
             place = Path(folder) / str(number)
             more = [*part.arguments(), *include]
@@ -228,8 +270,28 @@ def _score(
             for file in () if part_of else kept.samples.values():
                 typer.echo(f"Samples: {file}")
             stopped = stopped or kept.stopped
+            if job:  # the results of one call name the usage of the job
+                shown = json.loads(report.read_text(encoding="utf-8"))
+                report.write_text(json.dumps({**shown, "usage": []}), encoding="utf-8")
     if stopped:
         fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
+
+
+def _run_job(
+    job: Mapping[str, Any], environment: dict[str, str], verbose: bool, judge: str | None
+) -> None:
+    """Ask the judge in a job of Ray; the replies are in the cache then."""
+    report = Path(job["report"])
+    log = None if verbose else report.with_suffix(".log")
+    command = [sys.executable, "-m", JOB, json.dumps(job)]
+    typer.echo("The job of Ray is starting; --verbose shows its log", err=True)
+    code = run(command, environment, log)
+    found = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+    if fault := found.get("fault"):
+        fail(f"{fault.rstrip('.')}. {_what_is_kept(judge)}")
+    if not found:
+        said = read_log(log) if log else ""
+        raise EvaluationError(f"The job of Ray failed (status {code}){_reason(said)}")
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
@@ -341,7 +403,7 @@ def replay_command(
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None = None) -> int:
-    """Run a command of ``replay_command`` and return its exit status.
+    """Run a command of ``replay_command``, or a job, and return its exit status.
 
     If the wait is interrupted, for example by Ctrl-C, lmms-eval is ended.
 
@@ -351,7 +413,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None
     if log is not None:
         from lmms_rpts.host.evaluate import LOG
 
-        entry = 1 + command.index(ENTRY)
+        entry = command.index("-m") + 2
         command = [*command[:entry], LOG, str(log), *command[entry:]]
     process = subprocess.Popen(  # noqa: S603 - our own command, no shell
         command, env={**environment, "PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL
