@@ -100,15 +100,6 @@ def score(
         int | None,
         typer.Option("--workers", min=1, help="Workers of the job of Ray.", show_default=False),
     ] = None,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FOLDER",
-            help="Folder or object store of all nodes, from which a killed job of Ray continues.",
-            show_default=False,
-        ),
-    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log of lmms-eval.")] = False,
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
@@ -118,9 +109,9 @@ def score(
     scored as one run for each model and round. Runs lmms-eval on the responses, and writes results
     and samples in its formats. The exit status is 1 if judging stopped before its end.
     """
-    if (workers or checkpoint) and not ray:
-        fail("--workers and --checkpoint are options of a job of Ray: add --ray")
-    job = {"address": ray, "workers": workers, "checkpoint": checkpoint} if ray else {}
+    if workers and not ray:
+        fail("--workers is for a job of Ray: add --ray")
+    job = {"address": ray, "workers": workers} if ray else {}
     try:
         with _terminable():
             with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:

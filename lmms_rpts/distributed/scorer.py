@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
-from lmms_rpts.distributed.workers import WorkerSettings
+from lmms_rpts.distributed.workers import Worker
 from lmms_rpts.filters.budget import reset_spending, usage_so_far
 from lmms_rpts.host.task_index import SUFFIX, build_task
 from lmms_rpts.runs.samples import holds_record, unwrapped
@@ -18,88 +17,71 @@ from lmms_rpts.tasks.data import DataError
 
 Batch = Mapping[str, Sequence[Any]]
 """The values of rows by column, as lists or numpy arrays of equal length."""
-
 _COLUMNS = ("task", "doc_id", "id", "response")
 
 
-class JudgingStoppedError(UserError):
-    """The judge cannot go on (a wrong key, an exhausted budget); the message says why."""
-
-
 class Scorer:
-    """Scores responses: for ``ray.data.Dataset.map_batches``, or for any other batches.
+    """Scores responses: for ``ray.data.Dataset.map_batches``, or for batches of any origin.
 
     A call takes the columns ``task``, ``doc_id`` or ``id``, and ``response`` (a text, or a list of
-    the texts of all rounds). It returns all columns of the batch, the records of the responses as
-    JSON text in ``record``, equal to those that lmms-eval saves, and the metrics of each row that
-    are numbers, NaN where a row has none. Tasks are built at their first row and kept; the judge
-    is the one in the settings.
+    texts for several rounds). It returns the columns of the batch; ``record``: the records as JSON
+    text, equal to those that lmms-eval saves; and each numeric metric, NaN where a row has none.
 
     Args:
-        worker: settings of the process that distributes the work, from `worker_settings`; None:
-            this process's own.
+        worker: the settings, from `prepare_worker`; None: those of this process.
         include_path: folder of further task files.
 
     Raises:
-        UserError: for a wrong setting, row or document; for a judge that cannot go on, so that no
-            row of that batch counts as done. Replies that arrived are in the cache.
+        UserError: for a wrong setting, row or document, or a judge that cannot go on: no row of
+            the batch is done, and replies that arrived are in the cache.
     """
 
-    def __init__(
-        self, worker: WorkerSettings | None = None, include_path: str | Path | None = None
-    ) -> None:
-        if worker is not None:
-            worker.enter()
-        reset_spending()
-        self._worker = worker
+    def __init__(self, worker: Worker | None = None, include_path: str | None = None) -> None:
+        self._link = worker.enter() if worker else None
         self._include_path = Path(include_path) if include_path else None
         self._tasks: dict[str, _Task] = {}
+        reset_spending()
 
     def __call__(self, batch: Batch) -> dict[str, Any]:
         """The batch with its records and metrics."""
         try:
             return self._score(batch)
         except Exception as error:
-            if self._worker is not None:  # of an error in a worker, Ray passes on a traceback only
+            if self._link:  # Ray passes on the traceback of an error, not the error
                 kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-                self._worker.report_fault(f"{kind}{error}")
+                self._link.stop(f"{kind}{error}")
             raise
 
     def _score(self, batch: Batch) -> dict[str, Any]:
         import numpy as np
 
         rows = _rows(batch)
-        places: dict[str, list[int]] = {}
-        for at, row in enumerate(rows):
-            places.setdefault(str(row["task"]), []).append(at)
-        scored: list[tuple[Any, Mapping[str, Any]]] = [("", {})] * len(rows)
-        for name, there in places.items():
+        records: list[Any] = [None] * len(rows)
+        metrics: dict[str, Any] = {}
+        for name in dict.fromkeys(row["task"] for row in rows):
+            places = [at for at, row in enumerate(rows) if row["task"] == name]
             if name not in self._tasks:
-                self._tasks[name] = _Task(name, self._include_path)
-            found = self._tasks[name].score([rows[at] for at in there])
-            for at, each in zip(there, found, strict=True):
-                scored[at] = each
-        if self._worker is not None:
-            self._worker.report_usage(len(rows))
-        metrics = {name: np.full(len(rows), math.nan) for _, found in scored for name in found}
-        for at, (_, found) in enumerate(scored):
-            for name, value in found.items():
-                metrics[name][at] = value
-        return {**metrics, **batch, "record": [record for record, _ in scored]}
+                self._tasks[name] = _Task(str(name), self._include_path)
+            scored = self._tasks[name].score([rows[at] for at in places])
+            for at, (record, found) in zip(places, scored, strict=True):
+                records[at] = record
+                for metric, value in found.items():
+                    metrics.setdefault(metric, np.full(len(rows), np.nan))[at] = value
+        usage = usage_so_far()
+        if usage["stopped"]:
+            raise UserError(f"Judging stopped: {usage['stopped']}")
+        if self._link:
+            self._link.spent(usage)
+        return {**metrics, **batch, "record": records}
 
 
 class _Task:
     """A task of lmms-eval with its documents."""
 
     def __init__(self, name: str, include_path: Path | None) -> None:
-        self.name = name
-        self._task = build_task(name, include_path)
-        filters = (each for ensemble in self._task._filters for each in ensemble.filters)
-        hosts = (getattr(each, "host", None) for each in filters)
-        self._host = next(filter(None, hosts), None)
+        self.name, self._task = name, build_task(name, include_path)
         self._docs = self._task.eval_docs_no_media
-        columns = getattr(self._docs, "column_names", ())
-        ids = self._docs["id"] if "id" in columns else ()
+        ids = self._docs["id"] if "id" in getattr(self._docs, "column_names", ()) else ()
         self._numbers = {str(own_id): number for number, own_id in enumerate(ids)}
 
     def score(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, dict[str, float]]]:
@@ -107,86 +89,62 @@ class _Task:
         instances = [self._instance(row) for row in rows]
         for ensemble in self._task._filters:
             ensemble.apply(instances, self._task.task_docs)
-        if stopped := usage_so_far()["stopped"]:
-            raise JudgingStoppedError(f"Judging stopped: {stopped}")
-        metrics = [dict[str, Any]() for _ in instances]
-        pipeline = ""
+        scored: list[tuple[Any, dict[str, float]]] = [(None, {})] * len(rows)
         for pipeline in [each.name for each in self._task._filters]:
-            for found, instance in zip(metrics, instances, strict=True):
-                found |= self._metrics(instance, pipeline)
-        records = [instance.filtered_resps[pipeline] for instance in instances]
-        if not holds_record({"filtered_resps": records[0]}):
-            raise DataError(f"{self.name} has no filter of RPTS: score it as {self.name}{SUFFIX}")
+            metrics = [self._metrics(instance, pipeline) for instance in instances]
+            records = [each.filtered_resps[pipeline] for each in instances]
+            scored = [
+                (record, {**before, **found})
+                for (_, before), record, found in zip(scored, records, metrics, strict=True)
+            ]
+        if not holds_record({"filtered_resps": scored[0][0]}):
+            raise DataError(f"{self.name} is not scored by RPTS: use {self.name}{SUFFIX}")
         return [
-            (
-                record if isinstance(row["response"], list) else unwrapped(record)[0],
-                {name: float(v) for name, v in found.items() if isinstance(v, int | float)},
-            )
-            for row, record, found in zip(rows, records, metrics, strict=True)
+            (unwrapped(record) if isinstance(row["response"], list) else record, metrics)
+            for row, (record, metrics) in zip(rows, scored, strict=True)
         ]
 
     def _instance(self, row: Mapping[str, Any]) -> Any:
-        """The request that lmms-eval makes of a document, with the row's responses."""
-        number = self._number(row)
-        task, doc = self._task, self._docs[number]
-        named = task.config.metadata if isinstance(task.config.metadata, dict) else {}
-        about = {"task": self.name, "doc_id": number, "repeats": task.config.repeats}
-        about["split"] = task.config.test_split or task.config.validation_split
-        text = task.fewshot_context(doc, task.config.num_fewshot or 0)
-        instance = task.construct_requests(doc_id=number, ctx=text, metadata={**about, **named})
-        said = row["response"]
-        instance.resps = said if isinstance(said, list) else [said]
+        """The request that lmms-eval makes of a document, with the responses of a row."""
+        number = row["doc_id"] if "doc_id" in row else self._numbers.get(str(row["id"]))
+        if not isinstance(number, int) or not 0 <= number < len(self._docs):
+            own_id = shown(row.get("doc_id", row.get("id")))
+            raise DataError(f"{self.name} has {len(self._docs)} documents, but none is {own_id}")
+        task, config = self._task, self._task.config
+        about = {"task": self.name, "doc_id": number, "repeats": config.repeats}
+        about["split"] = config.test_split or config.validation_split
+        about |= config.metadata if isinstance(config.metadata, dict) else {}
+        text = task.fewshot_context(self._docs[number], config.num_fewshot or 0)
+        instance = task.construct_requests(doc_id=number, ctx=text, metadata=about)
+        instance.resps = unwrapped(row["response"])
         return instance
 
-    def _number(self, row: Mapping[str, Any]) -> int:
-        """The number of a row's document."""
-        if "doc_id" in row:
-            number = row["doc_id"]
-            if isinstance(number, int) and 0 <= number < len(self._docs):
-                return number
-        elif str(row["id"]) in self._numbers:
-            return self._numbers[str(row["id"])]
-        what = shown(row.get("doc_id", row.get("id")))
-        raise DataError(
-            f"{self.name} has {len(self._docs)} documents, and {what} is not among them"
-        )
-
-    def _metrics(self, instance: Any, pipeline: str) -> Mapping[str, Any]:
-        doc = self._docs[instance.doc_id]
-        if self._host is None or self._host.graded:
-            result: Mapping[str, Any] = self._task.process_results(
-                doc, [instance.filtered_resps[pipeline]]
-            )
-            return result
-        # The task's own metrics say whether an answer is right.
+    def _metrics(self, instance: Any, pipeline: str) -> dict[str, float]:
+        """The metrics of a document, as lmms-eval computes them, that are numbers."""
         from lmms_eval.api.reasoning import parse_reasoning_tags_config
         from lmms_eval.evaluator import _process_document_results
 
-        tags = parse_reasoning_tags_config(
-            cli_value=None, task_value=getattr(self._task.config, "reasoning_tags", None)
-        )
+        tags = parse_reasoning_tags_config(task_value=self._task.config.reasoning_tags)
         done = _process_document_results(
-            (instance.doc_id, doc, [instance]),
+            (instance.doc_id, self._docs[instance.doc_id], [instance]),
             task=self._task,
             filter_key=pipeline,
             reasoning_tags=tags,
             log_samples=False,
         )
-        return dict(done.metrics)
+        return {name: float(v) for name, v in done.metrics.items() if isinstance(v, int | float)}
 
 
 def _rows(batch: Batch) -> list[dict[str, Any]]:
-    """The rows of a batch, with plain values."""
-    wanted = [name for name in _COLUMNS if name in batch]
-    if not {"task", "response"} <= {*wanted} or len(wanted) < 3:
+    """The rows of a batch, with Python's values instead of numpy's."""
+    named = [name for name in _COLUMNS if name in batch]
+    if len(named) < 3 or not {"task", "response"} <= {*named}:
         raise DataError(
-            f"Rows to score have the fields task, doc_id or id, and response; these have "
+            f"Rows to score need the fields task, doc_id or id, and response, and have "
             f"{listed(batch)}"
         )
-    columns = [map(_plain, batch[name]) for name in wanted]
-    return [dict(zip(wanted, values, strict=True)) for values in zip(*columns, strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    """A value of a numpy array, as Python's own."""
-    return value.tolist() if hasattr(value, "tolist") else value
+    columns = [
+        [each.tolist() if hasattr(each, "tolist") else each for each in batch[name]]
+        for name in named
+    ]
+    return [dict(zip(named, values, strict=True)) for values in zip(*columns, strict=True)]
