@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.judge_server import Body, JudgeServer, ServerReply, by_prompt
+from tests.support import oracle
+from tests.support.judge_server import Body, JudgeServer, ServerReply
 from tests.support.lmms import Run, run
-
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'lmms-rpts[ray]'")
 
@@ -36,7 +35,7 @@ class Judge:
     """Replies as any; the 15th call kills a worker, and from the 55th on the key is refused."""
 
     def __init__(self) -> None:
-        self._reply, self.calls, self.killed = by_prompt(), 0, 0
+        self.calls = self.refused = self.killed = 0
         self.valid = False
 
     def __call__(self, body: Body) -> str | ServerReply:
@@ -47,8 +46,9 @@ class Judge:
             worker.send_signal(signal.SIGKILL)
             self.killed = worker.pid
         if self.calls > KEY_EXPIRES and not self.valid:
+            self.refused += 1
             return ServerReply("Incorrect API key provided", status=401)
-        return ServerReply(self._reply(body), delay=0.02)
+        return ServerReply(oracle.answer(body), delay=0.02)
 
 
 def score(folder: Path, server: JudgeServer, *arguments: str) -> Run:
@@ -72,13 +72,12 @@ def judges_of(done: Run) -> dict[str, int]:
 def test_a_job_survives_its_worker_and_goes_on_after_its_judge(
     cluster: str, tmp_path: Path
 ) -> None:
-    with JudgeServer() as alone:
+    with JudgeServer(answer=oracle.answer) as alone:
         reference = score(tmp_path / "one", alone)
     judge = Judge()
     with JudgeServer(answer=judge) as server:
         stopped = score(tmp_path / "ray", server, "--ray", cluster, "--workers", "2")
-        judge.valid, refused = True, sum(1 for _ in range(judge.calls - KEY_EXPIRES))
-        paid = judge.calls - refused
+        judge.valid, paid = True, judge.calls - judge.refused
         done = score(tmp_path / "ray", server, "--ray", cluster, "--workers", "1")
     assert judge.killed
     assert stopped.code == 1
@@ -94,4 +93,3 @@ def test_a_job_survives_its_worker_and_goes_on_after_its_judge(
     assert 0 <= again <= AT_ONCE
     assert judges_of(done)["found"] >= paid - AT_ONCE
     assert server.most_at_once <= AT_ONCE
-    assert os.path.exists(tmp_path / "ray" / "cache" / "answers.sqlite")
