@@ -11,7 +11,7 @@ from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.distributed.workers import Worker
 from lmms_rpts.filters.budget import reset_spending, usage_so_far
-from lmms_rpts.host.task_index import SUFFIX, build_task
+from lmms_rpts.host.task_index import SUFFIX, build_task, document_metrics
 from lmms_rpts.runs.samples import holds_record, unwrapped
 from lmms_rpts.tasks.data import DataError
 
@@ -91,7 +91,7 @@ class _Task:
             ensemble.apply(instances, self._task.task_docs)
         scored: list[tuple[Any, dict[str, float]]] = [(None, {})] * len(rows)
         for pipeline in [each.name for each in self._task._filters]:
-            metrics = [self._metrics(instance, pipeline) for instance in instances]
+            metrics = [document_metrics(self._task, each, pipeline) for each in instances]
             records = [each.filtered_resps[pipeline] for each in instances]
             scored = [
                 (record, {**before, **found})
@@ -118,21 +118,6 @@ class _Task:
         instance = task.construct_requests(doc_id=number, ctx=text, metadata=about)
         instance.resps = unwrapped(row["response"])
         return instance
-
-    def _metrics(self, instance: Any, pipeline: str) -> dict[str, float]:
-        """The metrics of a document, as lmms-eval computes them, that are numbers."""
-        from lmms_eval.api.reasoning import parse_reasoning_tags_config
-        from lmms_eval.evaluator import _process_document_results
-
-        tags = parse_reasoning_tags_config(task_value=self._task.config.reasoning_tags)
-        done = _process_document_results(
-            (instance.doc_id, self._docs[instance.doc_id], [instance]),
-            task=self._task,
-            filter_key=pipeline,
-            reasoning_tags=tags,
-            log_samples=False,
-        )
-        return {name: float(v) for name, v in done.metrics.items() if isinstance(v, int | float)}
 
 
 def _rows(batch: Batch) -> list[dict[str, Any]]:

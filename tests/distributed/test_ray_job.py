@@ -5,30 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.support import oracle
 from tests.support.judge_server import Body, JudgeServer, ServerReply
 from tests.support.lmms import Run, run
 
-ray = pytest.importorskip("ray", reason="needs Ray: pip install 'lmms-rpts[ray]'")
-
 COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 DEMO = Path(__file__).parents[2] / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
 AT_ONCE, WORKER_DIES, KEY_EXPIRES = 4, 15, 55
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    """The address of a cluster, whose processes are children of this one."""
-    options = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
-    ray.init(num_cpus=4, object_store_memory=100 * 2**20, **options)
-    yield ray.get_runtime_context().gcs_address
-    ray.shutdown()
 
 
 class Judge:
@@ -41,6 +28,7 @@ class Judge:
     def __call__(self, body: Body) -> str | ServerReply:
         self.calls += 1
         if self.calls == WORKER_DIES:
+            psutil = pytest.importorskip("psutil")
             children = psutil.Process().children(recursive=True)
             worker = next(each for each in children if "MapWorker" in each.name())
             worker.send_signal(signal.SIGKILL)
