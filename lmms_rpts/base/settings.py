@@ -181,15 +181,19 @@ def _prices(text: str | None) -> tuple[Price, ...]:
     return tuple(prices)
 
 
-def _base_url(url: str | None) -> str | None:
-    if url is None:
-        return None
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("use a URL that begins with http:// or https://")
-    if re.search("^[^/]*//[^/]*@|[?#]", url):
-        raise ValueError("use a URL without password or query; set OPENAI_API_KEY to the key")
+def _base_urls(text: str) -> tuple[str, ...]:
+    """The addresses in a list with commas or spaces, each once."""
+    urls = text.replace(",", " ").split()
+    for number, url in enumerate(urls, 1):
+        place = f"address {number} of {len(urls)}: " if len(urls) > 1 else ""
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"{place}use a URL that begins with http:// or https://")
+        if re.search("^[^/]*//[^/]*@|[?#]", url):
+            remedy = "use a URL without password or query; set OPENAI_API_KEY to the key"
+            raise ValueError(f"{place}{remedy}")
     # lmms-eval's OPENAI_API_URL is the URL of the chat endpoint, not the base URL.
-    return url.rstrip("/").removesuffix("/chat/completions")
+    bases = (url.rstrip("/").removesuffix("/chat/completions") for url in urls)
+    return tuple(dict.fromkeys(bases))
 
 
 def _openai_headers() -> Mapping[str, str]:
@@ -205,7 +209,7 @@ _Price = Annotated[
     BeforeValidator(lambda price: str(price) if isinstance(price, int | float) else price),
     AfterValidator(lambda text: text if _prices(text) else None),
 ]
-_Url = Annotated[str | None, AfterValidator(_base_url)]
+_Urls = Annotated[tuple[str, ...], BeforeValidator(_base_urls)]
 
 
 class Settings(Table):
@@ -215,6 +219,9 @@ class Settings(Table):
     concurrency: int = setting(32, "concurrent judge calls, shared by all processes", True, ge=1)
     timeout: float = setting(120.0, "time limit of a call in seconds", True, ge=1.0, le=86400.0)
     cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`", True)
+    same_model: bool = setting(
+        False, "whether replies of an `openai:` judge are found again at any address", True
+    )
     judge_samples: int = setting(1, "replies per request", True, ge=1)
     jury: Jury = setting("mean", "how the scores of several judges or replies are joined")
     temperature: float = setting(
@@ -249,7 +256,7 @@ class Settings(Table):
     # Options of lmms-rpts score: grades of saved responses, and the report of a job
     grades: Place | None = environment(None, "")
     job: Place | None = environment(None, "")
-    openai_url: _Url = environment(None, "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
+    openai_urls: _Urls = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)
     rank: int = environment(0, "RANK", ge=0)

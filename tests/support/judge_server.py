@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -209,6 +209,7 @@ class JudgeServer:
             end.
         latency: seconds that each reply takes.
         port: 0: any free one.
+        models: the names that it lists.
 
     Attributes:
         url: base URL, ending in ``/v1``.
@@ -218,8 +219,14 @@ class JudgeServer:
         most_at_once: maximum number of requests in progress at one time.
     """
 
-    def __init__(self, answer: Answer | None = None, latency: float = 0.0, port: int = 0) -> None:
-        self.answer, self.latency = answer or by_prompt(), latency
+    def __init__(
+        self,
+        answer: Answer | None = None,
+        latency: float = 0.0,
+        port: int = 0,
+        models: Sequence[str] = (),
+    ) -> None:
+        self.answer, self.latency, self.models = answer or by_prompt(), latency, models
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
@@ -314,7 +321,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.judge.connected(-1)
 
     def do_GET(self) -> None:
-        """Answers once no other connection is open."""
+        """The list of models; for other paths, answers once no other connection is open."""
+        if self.path.endswith("/models"):
+            listed = {"data": [{"id": name} for name in self.server.judge.models]}
+            self._send(ServerReply(), json.dumps(listed).encode())
+            return
         wait_until(lambda: self.server.judge.connections == 1)
         self._send(ServerReply(), b"")
 

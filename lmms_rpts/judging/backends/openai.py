@@ -13,15 +13,8 @@ from typing import Any
 
 from lmms_rpts.base.masking import MASK, RUN, mask_images
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging.backends.server import (
-    FORM,
-    Fault,
-    Server,
-    Transport,
-    message_of,
-    read_fault,
-    shown,
-)
+from lmms_rpts.judging.backends.pool import connect, endpoint
+from lmms_rpts.judging.backends.server import FORM, Fault, Transport, message_of, read_fault, shown
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
@@ -63,9 +56,8 @@ class OpenAIJudge:
     """
 
     def __init__(self, model: str, settings: Settings, transport: Transport | None = None) -> None:
-        base = settings.openai_url or "https://api.openai.com/v1"
         self.identity: dict[str, object] = {
-            "endpoint": base,
+            **endpoint(settings),
             "model": model,
             "temperature": settings.temperature,
             "structured": settings.structured,
@@ -73,7 +65,7 @@ class OpenAIJudge:
         self.time_limit = settings.timeout
         self.served_model: str | None = None
         self._model, self._key = model, settings.openai_key or ""
-        server = Server(f"{base}/chat/completions", settings)
+        server = connect("/chat/completions", settings)
         self._transport, self._secrets = transport or server, server.secrets
         self._tokens_field = "max_tokens"
         self._temperature: float | None = settings.temperature
@@ -314,7 +306,7 @@ def _text(content: Any) -> str:
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
-    if not settings.openai_key and not settings.openai_url:
+    if not settings.openai_key and not settings.openai_urls:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
         )
