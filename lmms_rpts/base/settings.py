@@ -333,6 +333,11 @@ def environment_without(*prefixes: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
 
 
+def set_variables(variables: Mapping[str, str]) -> None:
+    """Set environment variables of this process, a worker of another one."""
+    os.environ |= variables
+
+
 def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:
     """The choice that ``name`` is set to; None if it is not set."""
     if text is None or text in choices:

@@ -197,11 +197,9 @@ def _score(
     part_of: str,
     job: Mapping[str, Any],
 ) -> None:
-    """Score the responses of one run.
+    """Score the responses of one run; ``part_of``: one of several, which is shown in few lines.
 
-    Args:
-        part_of: the run, if it is one of several, which are shown in few lines.
-        job: the job of Ray that asks the judge; empty: lmms-eval asks it.
+    ``job``: the job of Ray that asks the judge; empty: lmms-eval does.
     """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
@@ -245,10 +243,9 @@ def _score(
         with options_given(judge=chosen, correct=correct, grades=grades):
             environment = environment_without()
             if job:
-                named = {"responses": str(merged), "report": str(report), "grades": grades}
+                named = {"responses": str(merged), "grades": grades, "judge": chosen or ""}
                 named["include_path"] = str(include_path.absolute()) if include_path else None
-                judges = chosen or rescoring.default_judge
-                _run_job({**job, **named, "judge": judges}, environment, verbose, judge)
+                _run_job({**job, **named}, report, environment, verbose, judge)
                 with options_given(job=report):
                     environment = environment_without()
         for number, part in enumerate(rescoring.parts):
@@ -261,22 +258,22 @@ def _score(
             for file in () if part_of else kept.samples.values():
                 typer.echo(f"Samples: {file}")
             stopped = stopped or kept.stopped
-            if job:  # the results of one call name the usage of the job
-                shown = json.loads(report.read_text(encoding="utf-8"))
-                report.write_text(json.dumps({**shown, "usage": []}), encoding="utf-8")
     if stopped:
         fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
 
 
 def _run_job(
-    job: Mapping[str, Any], environment: dict[str, str], verbose: bool, judge: str | None
+    job: Mapping[str, Any],
+    report: Path,
+    environment: Mapping[str, str],
+    verbose: bool,
+    judge: str | None,
 ) -> None:
-    """Ask the judge in a job of Ray; the replies are in the cache then."""
-    report = Path(job["report"])
+    """Ask the judge in a job of Ray; then the replies are in the cache."""
     log = None if verbose else report.with_suffix(".log")
-    command = [sys.executable, "-m", JOB, json.dumps(job)]
+    command = [sys.executable, "-m", JOB, json.dumps({**job, "report": str(report)})]
     typer.echo("The job of Ray is starting; --verbose shows its log", err=True)
-    code = run(command, environment, log)
+    code = run(command, {"RAY_USAGE_STATS_ENABLED": "0", **environment}, log)
     found = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
     if fault := found.get("fault"):
         fail(f"{fault.rstrip('.')}. {_what_is_kept(judge)}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,7 +88,6 @@ def run_job(
 @contextmanager
 def _cluster(address: str) -> Iterator[Any]:
     """The module ray, connected to a cluster."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
         import ray.data

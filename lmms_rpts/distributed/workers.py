@@ -16,6 +16,7 @@ from lmms_rpts.base.settings import (
     environment_without,
     load_settings,
     options_given,
+    set_variables,
 )
 from lmms_rpts.judging.cache import AnswerCache, share_cache
 from lmms_rpts.judging.types import JudgeRequest, Usage
@@ -73,7 +74,7 @@ class Desk(AnswerCache):
         self._report["fault"] = self._report["fault"] or fault
 
     def end(self) -> dict[str, Any]:
-        """The report of the job, for ``read_job``; ``fault``: why it stopped."""
+        """The report of the job, for ``score``; ``fault``: why it stopped."""
         self.close()
         usage = [each for found in self._usage.values() for each in found if each]
         return {**self._report, "usage": usage}
@@ -99,7 +100,7 @@ class Worker:
 
     def enter(self) -> Worker:
         """Take over the settings, in the worker's process."""
-        os.environ |= self._variables
+        set_variables(self._variables)
         for name, text in self._files.items():
             path = Path(tempfile.mkdtemp(prefix="lmms-rpts-"), name)
             path.write_text(text, encoding="utf-8")

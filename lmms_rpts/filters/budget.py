@@ -8,7 +8,7 @@ from loguru import logger
 
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging import Budget, open_budget
-from lmms_rpts.judging.cache import read_job
+from lmms_rpts.judging.cache import take_usage
 from lmms_rpts.judging.progress import Board
 
 _budget = Budget()
@@ -59,7 +59,7 @@ def close_accounts() -> dict[str, Any] | None:
     total, *others = usage_so_far(), *_board(settings).read()
     if settings.job:  # whose replies this process finds
         total["found"] = 0
-        others += map(dict, read_job(settings.job)["usage"])
+        others += take_usage(settings.job)
     for other in others:
         for name in ("guessed", "stopped"):
             total[name] = total[name] or other.pop(name)

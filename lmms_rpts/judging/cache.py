@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from socket import gethostname
 from typing import Any, TypeVar
@@ -218,7 +217,8 @@ def open_cache(folder: Path) -> AnswerCache:
     if _shared is not None:
         return _shared
     report = load_settings().job
-    return AnswerCache(folder, read_job(report)["failures"] if report else None)
+    found = json.loads(report.read_text(encoding="utf-8")) if report else {}
+    return AnswerCache(folder, found.get("failures"))
 
 
 def share_cache(cache: AnswerCache) -> None:
@@ -227,10 +227,15 @@ def share_cache(cache: AnswerCache) -> None:
     _shared = cache
 
 
-@lru_cache
-def read_job(report: Path) -> dict[str, Any]:
-    """The report of a job: ``failures`` of its requests, and the ``usage`` of its workers."""
-    return dict(json.loads(report.read_text(encoding="utf-8")))
+def take_usage(report: Path) -> list[dict[str, Any]]:
+    """The usage of the workers of a job; of several runs that share its replies, the first one's.
+
+    Args:
+        report: the job's ``usage``, the ``failures`` of its requests, and its ``fault``.
+    """
+    found = json.loads(report.read_text(encoding="utf-8"))
+    report.write_text(json.dumps({**found, "usage": []}), encoding="utf-8")
+    return list(found["usage"])
 
 
 @contextlib.contextmanager
