@@ -328,7 +328,8 @@ def _run_job(
     code = run(command, {"RAY_USAGE_STATS_ENABLED": "0", **environment_without()}, log)
     found = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
     if fault := found.get("fault"):
-        fail(f"{fault.rstrip('.')}. {_what_is_kept(judge)}")
+        begun = "usage" in found
+        fail(f"{fault.rstrip('.')}. {_what_is_kept(judge)}" if begun else fault)
     if not found:
         said = read_log(log) if log else ""
         raise EvaluationError(f"The job of Ray failed (status {code}){_reason(said)}")
