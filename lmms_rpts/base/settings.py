@@ -37,6 +37,9 @@ QUESTIONS = ("consistency", "pretended_tools")
 Jury = Literal["mean", "median"]
 """How the scores of several judges or replies are joined."""
 
+ScoringMode = Literal["text", "yes", "expected"]
+"""How a judge scores: in words; or by its probabilities of Yes and No, or of the digits 0 to 9."""
+
 OFF = "off"
 FILE = "rpts.toml"
 CONFIG = "LMMS_RPTS_CONFIG"
@@ -230,9 +233,14 @@ class Settings(Table):
         ge=0.0,
         le=2.0,
     )
+    scoring: ScoringMode = setting(
+        "text", "how a judge scores: `text`, or by the probabilities of one token", True
+    )
     structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
+    batch_discount: float = setting(0.5, "share of the price that batches save", ge=0.0, le=1.0)
+    batch_requests: int = setting(50_000, "requests per batch file", ge=1, le=50_000)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
     batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
@@ -253,7 +261,8 @@ class Settings(Table):
     )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    grades: Place | None = environment(None, "")  # an option of lmms-rpts score
+    grades: Place | None = environment(None, "")  # options of lmms-rpts score
+    requests: Place | None = environment(None, "")
     openai_urls: _Urls = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)

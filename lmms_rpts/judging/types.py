@@ -14,7 +14,7 @@ from pydantic import Field
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import Share, Text, Whole
-from lmms_rpts.base.settings import Price, Settings
+from lmms_rpts.base.settings import Price, ScoringMode, Settings
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 
@@ -27,7 +27,7 @@ NO_JUDGE = "none"
 NOT_JUDGED = "not judged: the judge is 'none'"
 
 Message = dict[str, str]
-FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting"]
+FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting", "expired"]
 Parser = Callable[[str], float | str | None]
 
 
@@ -40,7 +40,7 @@ class TransientError(Exception):
         kind: ``unreachable``: there was no connection to a server; ``throttled``: the server
             refused the call because there were too many; ``timed out``: the call exceeded our time
             limit, and the server may still work on it; ``starting``: the server is loading its
-            model; empty: any other failure.
+            model; ``expired``: its batch ended without an answer; empty: any other failure.
     """
 
     def __init__(
@@ -52,6 +52,10 @@ class TransientError(Exception):
 
 class RefusedError(Exception):
     """Raised if the judge refuses this request; retries are useless."""
+
+
+class NotAnsweredYetError(RefusedError):
+    """Raised if a request waits for the results of a batch file, which a later run will have."""
 
 
 class FatalJudgeError(Exception):
@@ -80,6 +84,10 @@ class JudgeRequest:
             wanted; then the verdict alone; then the same without a schema.
         brief: whether the reply may have a few tokens only.
         patience: multiple of the judge's time limit that a call may take.
+        cached_as: key under which its reply will be cached: the custom id in batch files.
+        stage: what it is for: rewriting, first or second questions, re-asked ones.
+        scoring: other than ``text``: one token and its probabilities are asked for; the reply is
+            that of ``scoring.write_probabilities``.
     """
 
     kind: str
@@ -94,6 +102,9 @@ class JudgeRequest:
     attempt: int = 0
     brief: bool = False
     patience: float = field(default=1.0, compare=False, repr=False)
+    cached_as: str = field(default="", compare=False, repr=False)
+    stage: str = field(default="", compare=False, repr=False)
+    scoring: ScoringMode = "text"
 
     @property
     def key(self) -> str:
@@ -112,12 +123,14 @@ class JudgeRequest:
         }
         if self.images:  # keys of requests without images must not change between versions
             content["images"] = [[image.name, image.digest] for image in self.images]
+        if self.scoring != "text":
+            content["scoring"] = self.scoring
         return digest(content)
 
     @property
     def most_tokens(self) -> int:
         """Maximum tokens of the reply; judges with hidden thinking get more."""
-        most = request_kinds()[self.kind].most_tokens
+        most = request_kinds()[self.kind].most_tokens if self.scoring == "text" else 1
         return min(most, BRIEF) if self.brief else most
 
     def asked_again(self, reply: Reply, attempt: int = 1) -> JudgeRequest:
@@ -125,8 +138,10 @@ class JudgeRequest:
 
         Only the verdict is asked for, since the reason may have no end. A long reply is not quoted
         if it was cut off: it would be continued. White space without end comes from the schema.
-        ``attempt``: number of replies so far.
+        ``attempt``: number of replies so far. Probabilities would be the same again.
         """
+        if self.scoring != "text":
+            return self
         messages = [dict(message) for message in self.messages]
         said = storable(reply.text)
         kind = request_kinds()[self.kind]
@@ -194,6 +209,7 @@ class Verdict:
         spread: standard deviation of the scores of several replies.
         opinions: the reply of each judge and each sample, if there are several.
         identical: whether ``cached`` is due to an identical request of this process.
+        waiting: whether a batch file will bring the reply; no score is joined without it.
     """
 
     text: str | None
@@ -205,6 +221,7 @@ class Verdict:
     spread: float | None = None
     opinions: tuple[Opinion, ...] = ()
     identical: bool = False
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +241,8 @@ class Judge(Protocol):
     ``ask`` raises ``TransientError``, ``RefusedError`` or ``FatalJudgeError`` if it cannot answer.
     It is called in one event loop, many times concurrently. A judge may also have ``identity``, a
     mapping of everything except the request that its replies depend on (model, endpoint,
-    sampling), for the cache; ``time_limit``, the seconds that a call may take; and
-    ``async aclose()``.
+    sampling), for the cache; ``time_limit``, the seconds that a call may take; ``gathers``, whether
+    it collects all requests before it answers any; and ``async aclose()``.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...
@@ -268,6 +285,10 @@ class Backend:
             far as known before a call. It is called once ``check`` found nothing missing.
         caveat: its known, measured weakness, a sentence without its full stop; for logs and
             ``lmms-rpts doctor``.
+        same_as: the kind of judge whose replies these are, in another way and at the price of
+            batches; caches and records name that one.
+        probabilities: whether it answers requests with ``scoring``, by the probabilities of a
+            token.
     """
 
     usage: str
@@ -280,3 +301,5 @@ class Backend:
     kept: bool = True
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
     caveat: str = ""
+    same_as: str = ""
+    probabilities: bool = False

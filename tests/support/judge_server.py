@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import io
 import json
+import math
 import socket
 import sys
 import threading
@@ -83,6 +84,16 @@ def response(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
 
 
 Answer = Callable[[Body], "str | ServerReply"]
+
+
+def one_token(shares: Mapping[str, float]) -> ServerReply:
+    """A reply of one token, with the probabilities of the most probable ones, the first first."""
+    tops = [{"token": each, "logprob": math.log(share)} for each, share in shares.items()]
+    message = {"role": "assistant", "content": tops[0]["token"]}
+    listed = {"content": [{**tops[0], "top_logprobs": tops}]}
+    choice = {"message": message, "finish_reason": "length", "logprobs": listed}
+    usage = {"prompt_tokens": 10, "completion_tokens": 1}
+    return ServerReply(body={"model": "m", "choices": [choice], "usage": usage})
 
 
 def constant(text: str) -> Answer:
@@ -204,6 +215,8 @@ class Paused:
 class JudgeServer:
     """A server on a port of localhost; runs while its ``with`` block lasts.
 
+    ``handler``: the class that reads its requests.
+
     Args:
         answer: returns the reply to a request's JSON body; its exceptions are raised at the block's
             end.
@@ -218,6 +231,8 @@ class JudgeServer:
         paths: their paths, as in the first line of the request.
         most_at_once: maximum number of requests in progress at one time.
     """
+
+    handler: type[Handler]
 
     def __init__(
         self,
@@ -235,7 +250,7 @@ class JudgeServer:
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
         self._failure: Exception | None = None
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server = _Server(("127.0.0.1", port), self.handler)
         self._server.judge = self
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         self.thread = threading.Thread(target=self._serve, daemon=True)
@@ -308,7 +323,9 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Reads the requests of one connection."""
+
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: _Server
@@ -351,3 +368,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Logs nothing."""
+
+
+JudgeServer.handler = Handler
