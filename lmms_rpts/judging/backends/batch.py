@@ -81,7 +81,7 @@ class BatchTransport:
             done = self._waiting[name] = asyncio.get_running_loop().create_future()
             if not token:
                 self._gather(name, content)
-            elif token not in self._batches:  # of a process that was stopped
+            elif token not in self._batches or self._batches[token].done():  # of an earlier run
                 self._batches[token] = asyncio.ensure_future(self._finish(token))
             del content  # images are large, and answers take hours
             await done
@@ -124,8 +124,10 @@ class BatchTransport:
         names = names or [name for name, _ in self._store.members(token)]
         try:
             await self._server.finish(token, path, names)
-        except Exception as error:  # from several libraries
+        except FatalJudgeError as error:
             failure = error
+        except Exception as error:  # such as a page of HTML in place of a batch
+            failure = FatalJudgeError(f"the server's Batch API: {type(error).__name__}: {error}")
         for done in filter(None, map(self._waiting.get, names)):
             if not done.done():
                 done.set_exception(failure) if failure else done.set_result(None)
