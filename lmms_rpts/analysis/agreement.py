@@ -350,10 +350,11 @@ def _described(run: Run) -> str:
     judges = []
     for by in run.scorings:
         replies = "1 reply" if by.judge_samples == 1 else f"{by.judge_samples} replies"
+        scoring = "" if by.scoring == "text" else f"; scoring {by.scoring}"
         comparable = "" if by.comparable else "; not comparable with other judges"
         judges.append(
             f"{by.judge} (prompts {by.prompt_version}, {replies} at temperature "
-            f"{by.temperature:g}{comparable})"
+            f"{by.temperature:g}{scoring}{comparable})"
         )
     return f"{run.label}, judged by {'; '.join(dict.fromkeys(judges))}"
 

@@ -202,7 +202,8 @@ class _Tally:
         for image in request.images:
             with suppress(ImageError):
                 _ = image.digest  # once the size is known, the image's tokens are counted
-        said = request.most_tokens if self.longest else SAID[request.kind]
+        scored = self.longest or request.scoring != "text"
+        said = request.most_tokens if scored else SAID[request.kind]
         need = Need(1, Usage(guess_input_tokens(request), said))
         self._need += need.times(self.opinions) if request.kind in SCORED else need
         if request.kind in ("transform", "question_steps"):

@@ -37,6 +37,9 @@ QUESTIONS = ("consistency", "pretended_tools")
 Jury = Literal["mean", "median"]
 """How the scores of several judges or replies are joined."""
 
+ScoringMode = Literal["text", "yes", "expected"]
+"""How a judge scores: in words; or by its probabilities of Yes and No, or of the digits 0 to 9."""
+
 OFF = "off"
 FILE = "rpts.toml"
 CONFIG = "LMMS_RPTS_CONFIG"
@@ -229,6 +232,9 @@ class Settings(Table):
         "temperature of the judge; the default is 0.7 with several replies per request",
         ge=0.0,
         le=2.0,
+    )
+    scoring: ScoringMode = setting(
+        "text", "how a judge scores: `text`, or by the probabilities of one token", True
     )
     structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")

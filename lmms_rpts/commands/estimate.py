@@ -127,7 +127,7 @@ def _show(found: Found, settings: Settings) -> None:
         needs = estimate_need(
             docs,
             responses=responses,
-            prompts=Prompts(settings.prompts),
+            prompts=Prompts(settings.prompts, settings.scoring),
             opinions=judges * settings.judge_samples,
             mode=mode,
             evidence=settings.evidence,

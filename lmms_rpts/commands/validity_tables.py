@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import (
@@ -19,9 +20,10 @@ from lmms_rpts.base.escaping import (
 )
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.runs.validity import BUILT_IN, DRAWN, Interval, ValidatedSet, Validity
+from lmms_rpts.runs.validity import BUILT_IN, DRAWN, Interval, Usage, ValidatedSet, Validity
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.answers import ALL, RULES
+from lmms_rpts.validation.figures import compare_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from lmms_rpts.validation.figures import JudgeComparison, SetComparison
     from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
+    from lmms_rpts.validation.run import Validation
 
 FRAME_TYPES: Mapping[str, str] = {
     "set": "string",
@@ -72,7 +75,7 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
         "seed": str(validity.seed),
     }
     said = ", ".join(f"{name} {value}" for name, value in settings.items() if value)
-    blocks: list[Block] = [Line(f"Judge {validity.judge} ({said})")]
+    blocks: list[Block] = [Line(f"Judge {validity.title} ({said})")]
     if stopped is not None:
         blocks.append(Line(f"Judging stopped early: {stopped}", "Warning"))
     for each in validity.sets:
@@ -93,6 +96,70 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
     notes: Sequence[str] = _NOTES if validity.sets else ["No data set was validated."]
     public = any(each.layout not in _OURS for each in validity.sets)
     return [*blocks, *map(Line, notes), *[Line(_PUBLIC)] * public]
+
+
+_MODES = (
+    *("scoring", "scored", "AUC", "difference", "Brier", "ECE"),
+    *("tokens in", "out", "cost", "seconds"),
+)
+_MODES_NOTE = (
+    "Difference: in AUC to the first row, over the steps scored in both ways. Brier score, ECE: "
+    "lower is better. [95% intervals] over questions."
+)
+_CACHED = (
+    "Replies from the cache, which cost neither tokens nor time in this run "
+    "(LMMS_RPTS_CACHE=off measures them again)"
+)
+
+
+def modes_output(found: Sequence[Validation]) -> Output:
+    """Ways of scoring of one judge on the same steps, in one table for each data set."""
+    import pandas as pd
+
+    validities = [each.validity for each in found]
+    blocks: list[Block] = [Line(f"Judge {validities[0].judge}: ways of scoring")]
+    blocks += [
+        Line(f"{one.validity.scoring}: judging stopped early: {one.stopped}", "Warning")
+        for one in found
+        if one.stopped
+    ]
+    for sets in zip(*(each.sets for each in validities), strict=True):
+        first, modes = sets[0], [each.scoring for each in validities]
+        rows = [_mode(*each, first) for each in zip(modes, sets, strict=True)]
+        blocks += [Line(shorten(first.title, _TITLE), "title"), Line(terms.counted(first))]
+        blocks.append(Sheet("", _MODES, 1, [rows]))
+        cached = [
+            f"{mode} {each.usage.found:,}"
+            for mode, each in zip(modes, sets, strict=True)
+            if each.usage and each.usage.found
+        ]
+        blocks += [Line(f"{_CACHED}: {', '.join(cached)}.")] * bool(cached)
+    return Output(
+        [*blocks, Line(_MODES_NOTE)],
+        lambda: pd.concat(
+            [frame_of(each).assign(scoring=each.scoring) for each in validities], ignore_index=True
+        ),
+        lambda: {
+            "format": "lmms-rpts-scoring-comparison",
+            "validities": [each.model_dump(mode="json") for each in validities],
+        },
+    )
+
+
+def _mode(mode: str, found: ValidatedSet, first: ValidatedSet) -> list[str]:
+    """The row of one way of scoring; ``first``: the set of the first row."""
+    compared = compare_sets(first, found) if found is not first else None
+    difference = compared.found.differences.get("auc") if compared else None
+    usage = found.usage or Usage(calls=0, input_tokens=0, output_tokens=0, found=0)
+    value_of = partial(terms.value_of, found.metrics)
+    unscored = value_of("unscored")
+    return [
+        *(mode, figure(None if unscored is None else 1 - unscored, ".0%")),
+        *(interval(found.metrics.get("auc"), ".2f"), interval(difference, "+.2f")),
+        *(figure(value_of(name)) for name in ("brier", "ece")),
+        *(f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"),
+        *(cost(usage.cost), figure(usage.seconds, ",.1f")),
+    ]
 
 
 def _gained(seen: ValidatedSet, blind: ValidatedSet) -> list[Block]:

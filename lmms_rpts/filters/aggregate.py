@@ -67,10 +67,11 @@ class AggregateFilter(RptsFilter):
             comparable=False,
             decay=decay if settings.decay is None else settings.decay,
             focus_height=focus_height if chosen is None else chosen,
-            prompt_version=Prompts(settings.prompts).version(),
+            prompt_version=Prompts(settings.prompts, settings.scoring).version(),
             judge_samples=settings.judge_samples,
             temperature=settings.temperature,
             jury=settings.jury,
+            scoring=settings.scoring,
             source="thinking" if settings.source == "thinking" else "answer",
         )
         both = settings.source == "both"

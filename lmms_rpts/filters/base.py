@@ -127,7 +127,7 @@ class JudgingFilter(RptsFilter):
         self.settings = load_settings()
         self._way = self.choose(judge)
         self.judge = recorded_name(self._way)
-        self.prompts = Prompts(self.settings.prompts)
+        self.prompts = Prompts(self.settings.prompts, self.settings.scoring)
 
     def choose(self, default: str | None) -> str:
         """The judge of this filter, after its checks."""

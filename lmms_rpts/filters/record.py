@@ -23,7 +23,7 @@ from lmms_rpts.base.schema import (
     shown,
     wrong,
 )
-from lmms_rpts.base.settings import Jury
+from lmms_rpts.base.settings import Jury, ScoringMode
 from lmms_rpts.filters.documents import STANCES, as_text
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.judging import Opinion
@@ -161,6 +161,12 @@ class Question(Model):
         default=(),
         description="numbers of the images shown to the judge; omitted if none",
         exclude_if=lambda images: not images,
+    )
+    mass: Share | None = Field(
+        default=None,
+        description="probability of all marks together (`scoring` other than `text`), the lowest "
+        "of several judges; omitted for `text`",
+        exclude_if=is_none,
     )
 
 
@@ -321,6 +327,11 @@ class Scoring(Model):
         default="mean",
         description="setting `jury`: how several scores are joined; omitted for `mean`",
         exclude_if=lambda jury: jury == "mean",
+    )
+    scoring: ScoringMode = Field(
+        default="text",
+        description="setting `scoring`: how the judge scored; omitted for `text`",
+        exclude_if=lambda scoring: scoring == "text",
     )
     partial_jury: Flag = Field(
         default=False,

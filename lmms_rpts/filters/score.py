@@ -21,6 +21,7 @@ from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdi
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.scoring import read_probabilities
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -178,7 +179,9 @@ def _validity(settings: Settings, judge: str, prompt_version: str) -> dict[str, 
         return None
     found = read_validity_file(settings.validity)
     if judge != NO_JUDGE and settings.rank == 0:
-        chosen = Judging(judge, prompt_version, settings.judge_samples, settings.jury)
+        chosen = Judging(
+            judge, prompt_version, settings.judge_samples, settings.jury, settings.scoring
+        )
         said = found.mismatch(chosen)
         if said:
             _warn(f"LMMS_RPTS_VALIDITY: {said}: its figures do not apply to this run's judge")
@@ -303,6 +306,7 @@ def _judged(question: Question) -> Judged:
 def _asked(
     kind: Kind, evidence: Sequence[str], verdict: Verdict, images: tuple[int, ...]
 ) -> Question:
+    texts = filter(None, [verdict.text, *(each.text for each in verdict.opinions)])
     return Question(
         kind=kind,
         evidence=tuple(text.strip() for text in evidence),
@@ -312,4 +316,5 @@ def _asked(
         spread=verdict.spread,
         opinions=verdict.opinions,
         images=images,
+        mass=min((found[1] for found in map(read_probabilities, texts) if found), default=None),
     )

@@ -156,6 +156,9 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     names = [each.name for each in chosen]
     local = [each.name for each in chosen if each.backend is BACKENDS["hf"]]
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
+    unable = [
+        each.name for each in chosen if not each.backend.probabilities and each.name != NO_JUDGE
+    ]
     fault = None
     if len(chosen) > 1 and NO_JUDGE in names:
         fault = f"{judge!r}: {NO_JUDGE!r} cannot be one of several judges"
@@ -170,6 +173,17 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         fault = (
             f"LMMS_RPTS_PRICE has {len(settings.prices)} prices for {len(chosen)} judges: "
             "use one for all, or one for each"
+        )
+    elif settings.scoring != "text" and settings.temperature > 0:
+        fault = (
+            f"LMMS_RPTS_SCORING={settings.scoring} reads the probabilities of one token, which are "
+            "the same in every reply: unset LMMS_RPTS_JUDGE_SAMPLES and the setting temperature"
+        )
+    elif settings.scoring != "text" and unable:
+        fault = (
+            f"LMMS_RPTS_SCORING={settings.scoring} needs the probabilities of tokens, which the "
+            f"judge {unable[0]!r} does not give: set it to text, or choose openai:MODEL (a server "
+            "with log-probabilities) or hf:NAME_OR_PATH"
         )
     elif settings.temperature > 0 and fixed:
         fault = (

@@ -14,7 +14,7 @@ from pydantic import Field
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import Share, Text, Whole
-from lmms_rpts.base.settings import Price, Settings
+from lmms_rpts.base.settings import Price, ScoringMode, Settings
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 
@@ -86,6 +86,8 @@ class JudgeRequest:
         patience: multiple of the judge's time limit that a call may take.
         cached_as: key under which its reply will be cached: the custom id in batch files.
         stage: what it is for: rewriting, first or second questions, re-asked ones.
+        scoring: other than ``text``: one token and its probabilities are asked for; the reply is
+            that of ``scoring.write_probabilities``.
     """
 
     kind: str
@@ -102,6 +104,7 @@ class JudgeRequest:
     patience: float = field(default=1.0, compare=False, repr=False)
     cached_as: str = field(default="", compare=False, repr=False)
     stage: str = field(default="", compare=False, repr=False)
+    scoring: ScoringMode = "text"
 
     @property
     def key(self) -> str:
@@ -120,12 +123,14 @@ class JudgeRequest:
         }
         if self.images:  # keys of requests without images must not change between versions
             content["images"] = [[image.name, image.digest] for image in self.images]
+        if self.scoring != "text":
+            content["scoring"] = self.scoring
         return digest(content)
 
     @property
     def most_tokens(self) -> int:
         """Maximum tokens of the reply; judges with hidden thinking get more."""
-        most = request_kinds()[self.kind].most_tokens
+        most = request_kinds()[self.kind].most_tokens if self.scoring == "text" else 1
         return min(most, BRIEF) if self.brief else most
 
     def asked_again(self, reply: Reply, attempt: int = 1) -> JudgeRequest:
@@ -133,8 +138,10 @@ class JudgeRequest:
 
         Only the verdict is asked for, since the reason may have no end. A long reply is not quoted
         if it was cut off: it would be continued. White space without end comes from the schema.
-        ``attempt``: number of replies so far.
+        ``attempt``: number of replies so far. Probabilities would be the same again.
         """
+        if self.scoring != "text":
+            return self
         messages = [dict(message) for message in self.messages]
         said = storable(reply.text)
         kind = request_kinds()[self.kind]
@@ -280,6 +287,8 @@ class Backend:
             ``lmms-rpts doctor``.
         same_as: the kind of judge whose replies these are, in another way and at the price of
             batches; caches and records name that one.
+        probabilities: whether it answers requests with ``scoring``, by the probabilities of a
+            token.
     """
 
     usage: str
@@ -293,3 +302,4 @@ class Backend:
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
     caveat: str = ""
     same_as: str = ""
+    probabilities: bool = False

@@ -101,7 +101,7 @@ def _settings(validity: Validity) -> dict[str, str]:
     """Settings of the judge, as shown on the page."""
     limit = validity.limit
     found = {
-        "Judge": validity.judge,
+        "Judge": validity.title,
         "Replies per request": f"{validity.judge_samples}, temperature {validity.temperature:g}",
         "Prompts": validity.prompt_version,
         "Date": validity.created,

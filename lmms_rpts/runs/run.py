@@ -64,8 +64,12 @@ class RunOf(Generic[R]):
 
     @property
     def judges(self) -> str:
-        """The names of the judges of its scores, joined with ``+``."""
-        return "+".join(dict.fromkeys(str(each.judge) for each in self.scorings))
+        """The names of the judges of its scores, joined with ``+``, with their ways of scoring."""
+        modes = (getattr(each, "scoring", "text") for each in self.scorings)
+        named = zip(self.scorings, modes, strict=True)
+        return "+".join(
+            dict.fromkeys(f"{each.judge}{f' ({mode})' * (mode != 'text')}" for each, mode in named)
+        )
 
     def documents(self) -> dict[tuple[str, int], list[R]]:
         """The responses by task and document."""

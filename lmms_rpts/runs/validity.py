@@ -25,7 +25,7 @@ from lmms_rpts.base.schema import (
     first_fault,
     shown,
 )
-from lmms_rpts.base.settings import Jury
+from lmms_rpts.base.settings import Jury, ScoringMode
 from lmms_rpts.stats.intervals import Estimate
 
 VERSION = 1
@@ -74,6 +74,9 @@ class Usage(Model):
     output_tokens: Whole = Field(description="output tokens")
     cost: Number | None = Field(default=None, description="null without prices")
     found: Whole = Field(description="number of cache hits")
+    seconds: Number | None = Field(
+        default=None, description="seconds of judging, with the time to load a local model"
+    )
 
 
 class Labelled:
@@ -271,6 +274,11 @@ class Validity(Model):
         description="how several scores are joined (setting `jury`); omitted for `mean`",
         exclude_if=lambda jury: jury == "mean",
     )
+    scoring: ScoringMode = Field(
+        default="text",
+        description="how the judge scored (setting `scoring`); omitted for `text`",
+        exclude_if=lambda scoring: scoring == "text",
+    )
     temperature: Number = Field(default=0.0, description="temperature of the judge")
     prompt_version: Text = Field(default="", description="version of the judge's prompts")
     created: Text = Field(default="", description="date, such as 2026-11-22")
@@ -278,6 +286,11 @@ class Validity(Model):
     seed: Whole = Field(default=0, description="seed for drawing chains")
     limit: Whole | None = Field(default=None, description="number of chains per set; null: all")
     sets: Several[ValidatedSet] = Field(description="one entry per --data")
+
+    @property
+    def title(self) -> str:
+        """The judge, and how it scored unless in words."""
+        return self.judge if self.scoring == "text" else f"{self.judge}, scoring {self.scoring}"
 
 
 # --- files, and their extract in a run's results
@@ -287,7 +300,7 @@ KEY = "validity"
 
 _EXTRACT: Any = {
     **dict.fromkeys(("format", "version", "judge", "judge_samples", "jury", "temperature"), True),
-    **dict.fromkeys(("prompt_version", "created", "lmms_rpts"), True),
+    **dict.fromkeys(("prompt_version", "created", "lmms_rpts", "scoring"), True),
     "sets": {
         "__all__": {
             **dict.fromkeys(("name", "layout", "n_chains", "n_steps", "n_wrong"), True),
@@ -300,18 +313,20 @@ _EXTRACT: Any = {
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Scope of a judge's figures: the judge, its prompts, and the number of replies per score."""
+    """Scope of a judge's figures: the judge, its prompts, and how it scores."""
 
     judge: str
     prompt_version: str
     judge_samples: int
     jury: Jury = "mean"
+    scoring: ScoringMode = "text"
 
     def __str__(self) -> str:
         samples = f", {self.judge_samples} replies per request" if self.judge_samples > 1 else ""
         prompts = shown(self.prompt_version).strip("'") or "unknown"
         jury = "" if self.jury == "mean" else f", joined by {self.jury}"
-        return f"{shown(self.judge)} with prompts {prompts}{samples}{jury}"
+        scoring = "" if self.scoring == "text" else f", scoring {self.scoring}"
+        return f"{shown(self.judge)} with prompts {prompts}{samples}{jury}{scoring}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +346,9 @@ class ValidityFile:
     def mismatch(self, judging: Judging) -> str | None:
         """Message that the figures belong to another judge; None if they match."""
         found = self.validity
-        own = Judging(found.judge, found.prompt_version, found.judge_samples, found.jury)
+        own = Judging(
+            found.judge, found.prompt_version, found.judge_samples, found.jury, found.scoring
+        )
         return None if own == judging else f"{self.path} is about the judge {own}, not {judging}"
 
     def extract(self) -> dict[str, Any]:

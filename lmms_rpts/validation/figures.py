@@ -199,9 +199,9 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
     ]
     if missing := sorted({each.name for each in (*first.sets, *second.sets)} - compared):
         notes.append(f"data sets that are in only one of the files: {', '.join(missing)}")
-    if first.judge == second.judge:
+    judges = (first.title, second.title)
+    if judges[0] == judges[1]:
         notes.append("both files are from the same judge")
-    judges = (first.judge, second.judge)
     return JudgeComparison(judges, tuple(sets), tuple(map(printable, notes)))
 
 

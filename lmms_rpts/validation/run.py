@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ from lmms_rpts.judging import (
     recorded_name,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
+from lmms_rpts.judging.budget import expected_output, guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import Interval, JudgedChain, ValidatedSet, Validity
@@ -143,7 +144,8 @@ class Plan:
         opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
         tokens_in = sum(map(guess_input_tokens, asked.values()))
         calls = len(asked) * opinions
-        return calls, Usage(tokens_in * opinions, EXPECTED_OUTPUT * calls)
+        tokens_out = sum(map(expected_output, asked.values()))
+        return calls, Usage(tokens_in * opinions, tokens_out * opinions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,7 @@ def plan_validation(
         raise UnseenError(f"The judge {judge} has no vision: use --images hidden, or another judge")
     if judge.strip() == NO_JUDGE:
         raise JudgeConfigurationError(f"The judge {NO_JUDGE!r} judges nothing: choose another one")
-    prompts = Prompts(settings.prompts)
+    prompts = Prompts(settings.prompts, settings.scoring)
     planned = []
     for each in sets:
         found = any(chain.files for chain in each.chains)
@@ -303,11 +305,14 @@ def premises_of(chain: LabelledChain, step: int, which: Premises) -> tuple[str, 
     return tuple(text for text in earlier if text.strip())
 
 
-def validate(plan: Plan, *, progress: bool = True) -> Validation:
+def validate(plan: Plan, *, progress: bool = True, required: bool = True) -> Validation:
     """Request the judge's scores, set by set, and compute the figures.
 
     Cached answers are not requested again. If requests have to stop (no credit, no budget), the
     remaining steps count as unscored.
+
+    Args:
+        required: whether a judge that scored no step is an error.
 
     Raises:
         JudgeConfigurationError: the judge cannot be used.
@@ -327,7 +332,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         stopped = engine.fatal
         engine.warn_of_one_score()
     verdicts = [verdict for _, own in asked for verdict in own]
-    if all(_score(verdict) is None for verdict in verdicts):
+    if required and all(_score(verdict) is None for verdict in verdicts):
         error = stopped or next((each.error for each in verdicts if each.error), None)
         raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(
@@ -335,6 +340,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         judge=recorded_name(plan.judge),
         judge_samples=settings.judge_samples,
         jury=settings.jury,
+        scoring=settings.scoring,
         temperature=settings.temperature,
         prompt_version=plan.prompt_version,
         created=datetime.now(timezone.utc).date().isoformat(),
@@ -351,8 +357,9 @@ def _validate_set(
     planned: PlannedSet, engine: JudgeEngine, words: JudgeEngine, settings: Settings
 ) -> tuple[ValidatedSet, Sequence[Verdict]]:
     """The figures of a set, and the judge's verdicts."""
-    spent = _spent(engine.budget)
+    spent, begun = _spent(engine.budget), time.monotonic()
     verdicts = planned.ask(engine, planned.questions)
+    seconds = time.monotonic() - begun
     *counts, cost = (now - then for now, then in zip(_spent(engine.budget), spent, strict=True))
     calls, read, said, cached = map(int, counts)
     # Word overlap needs no calls, so it is a baseline for every judge.
@@ -382,6 +389,7 @@ def _validate_set(
             output_tokens=said,
             cost=cost if settings.prices else None,
             found=cached,
+            seconds=round(seconds, 3),
         ),
         chains=tuple(
             JudgedChain(scores=own, **{name: getattr(chain, name) for name in _CHAIN_FIELDS})

@@ -26,7 +26,7 @@ from lmms_rpts.reasoning.clues import Clue, Step
 from tests.support import oracle
 from tests.support.environment import configure
 from tests.support.instances import make_doc
-from tests.support.judge_server import JudgeServer, ServerReply
+from tests.support.judge_server import JudgeServer, ServerReply, one_token
 from tests.support.runs import scoring_with
 from tests.support.tables import table
 
@@ -532,6 +532,50 @@ def test_the_scoring_names_what_the_judge_was_asked_with(
     chosen = AggregateFilter().scoring
     assert chosen.prompt_version == Prompts(tmp_path).version() != usual.prompt_version
     assert (chosen.judge_samples, chosen.temperature, chosen.jury) == (3, 0.7, "median")
+
+
+@table("scoring, low, high", ("yes", 0.2, 0.6), ("expected", 2 / 9, 6 / 9))
+def test_probabilities_are_recorded_and_only_asked_for_scores(
+    judged: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    scoring: Any,
+    low: float,
+    high: float,
+) -> None:
+    """The second step scores low, and is asked about again; the root is off format."""
+    marks = {"yes": ("Yes", "No"), "expected": ("9", "0")}[scoring]
+
+    def answer(body: dict[str, Any]) -> str | ServerReply:
+        if "logprobs" not in body:
+            return oracle.answer(body)
+        asked = str(body["messages"][1]["content"])
+        if "Their answer:" in asked:
+            return one_token({"The": 0.6, marks[0]: 0.3})
+        shares = {"2": 0.8} if scoring == "expected" else {"Yes": 0.16, "No": 0.64}
+        if "closed" not in asked:
+            shares = {"6": 0.8} if scoring == "expected" else {"Yes": 0.48, "No": 0.32}
+        return one_token(shares)
+
+    monkeypatch.setenv("LMMS_RPTS_SCORING", scoring)
+    free = "It is past eight on the clock, so everybody has gone home. The shop is closed."
+    (record,), asked = judged([free], answer)
+    assert record["transform"]["read_by"] == "llm"
+    assert [("logprobs" in body) for body in asked].count(False) == 2
+    (record,), asked = judged([STEPS], answer)
+    assert all(body["logprobs"] for body in asked)
+    settings = record["settings"]
+    assert settings["scoring"] == scoring
+    assert settings["prompt_version"] == Prompts(None, scoring).version() != Prompts().version()
+    seen, closed = record["steps"]
+    (first,), (once, again) = seen["questions"], closed["questions"]
+    assert [each["score"] for each in (first, once, again)] == pytest.approx([high, low, low])
+    assert [each["mass"] for each in (first, once, again)] == pytest.approx([0.8] * 3)
+    assert json.loads(once["reply"])["scoring"] == scoring
+    (root,) = record["root"]["questions"]
+    assert (root["score"], root["mass"]) == (None, pytest.approx(0.3))
+    assert root["error"] == "off format: 30% of the probability is on the marks"
+    assert (record["outcome"], record["guarded"]) == ("scored", None)
+    assert RptsRecord.parse(record).settings.scoring == scoring
 
 
 # --- thinking ------------------------------------------------------------------------------------

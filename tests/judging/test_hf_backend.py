@@ -244,6 +244,36 @@ def test_thinking_is_not_repeated_to_the_model(
         assert seen.pop() == tiny_tokenizer()(text, add_special_tokens=False)["input_ids"]
 
 
+def test_probabilities_are_the_softmax_of_the_logits_whatever_the_batch(tmp_path: Path) -> None:
+    """Beside requests for text; a template that can begin an answer without thinking does so."""
+    empty = "{% if enable_thinking is false %}<think></think>{% endif %}{% endif %}"
+    folder = build_tiny_lm(tmp_path, template=CHATML.removesuffix("{% endif %}") + empty)
+    model, tokenizer = loaded(folder)
+
+    def by_hand(request: JudgeRequest) -> list[tuple[str, float]]:
+        text = f"{written(request, chatml=True)}<think></think>"
+        inputs = tokenizer(text, add_special_tokens=False, return_tensors="pt")
+        with torch.inference_mode():
+            shares = model(inputs["input_ids"]).logits[0, -1].double().softmax(-1)
+        most = shares.argsort(descending=True)[:20].tolist()
+        return [(tokenizer.decode([token]), float(shares[token])) for token in most]
+
+    plain, texts = question("x", kind="answer"), [f"{'Is it so? ' * (n % 4)}{n}" for n in range(6)]
+    requests = [question(text, scoring="expected") for text in texts]
+    for size in (1, 4):
+        *found, answer = replies(
+            HFJudge(str(folder), batch_size=size, device="cpu"), [*requests, plain]
+        )
+        assert "scoring" not in answer.text
+        for request, reply in zip(requests, found, strict=True):
+            assert (reply.complete, tokens_of(reply)) == (True, 1)
+            tops, expected = json.loads(reply.text)["top"], by_hand(request)
+            assert [share for _, share in tops] == pytest.approx(
+                [share for _, share in expected], rel=1e-4
+            )
+            assert tops[0][0] == expected[0][0]
+
+
 # ---- images
 
 

@@ -160,10 +160,12 @@ def _check_validity() -> list[Check]:
         return []
     try:
         find_judges(settings.judge, settings)
-        prompts = Prompts(settings.prompts)
+        prompts = Prompts(settings.prompts, settings.scoring)
     except JudgeConfigurationError:
         return []  # the check of the judge reports that
-    judging = Judging(settings.judge, prompts.version(), settings.judge_samples, settings.jury)
+    judging = Judging(
+        settings.judge, prompts.version(), settings.judge_samples, settings.jury, settings.scoring
+    )
     command = _VALIDATE.format(judging.judge)
     if settings.validity is None:
         said = f"the judge was not validated; to measure it on labelled steps: {command}"

@@ -52,6 +52,8 @@ _ACCOUNT = "check the credit and the limits of your account"
 _STATE = "check the server's state, or increase LMMS_RPTS_TIMEOUT"
 # What to do about an error with these words; the first one that fits counts.
 _REMEDIES = {
+    "log-probabilities": "choose another server or model, or set LMMS_RPTS_SCORING=text",
+    "off format": "choose a model that answers with one word or digit, or LMMS_RPTS_SCORING=text",
     "(401)": _KEY,
     "(403)": _KEY,
     "(404)": "check the model's name, and that OPENAI_BASE_URL ends as the server requires, often "
@@ -92,7 +94,7 @@ def check_judges(
         return [problem("judge", "no judge is set", choices())] if needed else []
     try:
         chosen = find_judges(settings.judge, settings)
-        prompts = Prompts(settings.prompts)
+        prompts = Prompts(settings.prompts, settings.scoring)
     except JudgeConfigurationError as error:
         return [problem("judge", error)]
     checks = []

@@ -26,6 +26,7 @@ from lmms_rpts.judging.backends.transformers_model import (
     is_encoder_decoder,
     load_chat,
 )
+from lmms_rpts.judging.scoring import TOP, write_probabilities
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
@@ -176,8 +177,10 @@ class _Judge(ChatModel):
             return
         batch = _batch(ready, min(size, self.most), self.context)
         try:
-            for ask, row in zip(batch, self._generate(batch), strict=True):
-                ask.settle(self._reply(ask, row))
+            scored = batch[0].request.scoring != "text"
+            replies = self._probabilities(batch) if scored else self._generate(batch)
+            for ask, reply in zip(batch, replies, strict=True):
+                ask.settle(reply)
             return
         except Exception as error:  # one failing request must not fail the others
             memory, reason = _is_memory(error), _one_line(error)
@@ -197,7 +200,9 @@ class _Judge(ChatModel):
         if ask.request.images and not self.chat.sees:
             raise RefusedError("the judge's model does not support images")
         try:
-            ask.prompt = self.chat.prompt(_turns(ask.request))
+            # For one token, templates that can begin an answer without thinking do so.
+            options = {} if ask.request.scoring == "text" else {"enable_thinking": False}
+            ask.prompt = self.chat.prompt(_turns(ask.request), **options)
             ask.ids = self.chat.ids(ask.prompt)
         except Exception as error:  # templates, processors and images raise any exception
             raise RefusedError(
@@ -209,9 +214,17 @@ class _Judge(ChatModel):
                 f"the prompt has {len(ask.ids)} tokens, but the judge's model takes "
                 f"{self.context} including its reply: choose a model with a longer context"
             )
-        ask.limit = min(room, ask.request.most_tokens + (_THINKING if self._thinks else 0))
+        thinks = self._thinks and ask.request.scoring == "text"
+        ask.limit = min(room, ask.request.most_tokens + (_THINKING if thinks else 0))
 
-    def _generate(self, asks: Sequence[_Ask]) -> list[list[int]]:
+    def _probabilities(self, asks: Sequence[_Ask]) -> list[Reply]:
+        rows = self.next_tokens(self.chat.inputs([ask.prompt for ask in asks if ask.prompt]), TOP)
+        return [
+            Reply(write_probabilities(ask.request.scoring, top[0][0], top), Usage(len(ask.ids), 1))
+            for ask, top in zip(asks, rows, strict=True)
+        ]
+
+    def _generate(self, asks: Sequence[_Ask]) -> list[Reply]:
         import torch
 
         inputs = self.chat.inputs([ask.prompt for ask in asks if ask.prompt])
@@ -222,9 +235,10 @@ class _Judge(ChatModel):
             """Stop each row at its own limit, and all rows if their replies are not needed."""
             return (limits <= ids.shape[1] - width) | all(ask.future.done() for ask in asks)
 
-        return self.generate(
+        rows = self.generate(
             inputs, max_new_tokens=max(ask.limit for ask in asks), stopping_criteria=[stop]
         )
+        return [self._reply(ask, row) for ask, row in zip(asks, rows, strict=True)]
 
     def _reply(self, ask: _Ask, row: list[int]) -> Reply:
         row = row[: ask.limit]
@@ -256,7 +270,8 @@ def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
 
     Similar means first the same limit, so that none waits for a longer reply, then a similar
     length, so that there is little padding. Padding counts as context, so the batch as a whole must
-    fit. All have the same number of images, since not every processor pads images.
+    fit. All have the same number of images, since not every processor pads images, and the same
+    way of scoring.
     """
     first = ready[0]
     if first.alone:
@@ -265,7 +280,9 @@ def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
         (
             ask
             for ask in ready
-            if not ask.alone and len(ask.request.images) == len(first.request.images)
+            if not ask.alone
+            and len(ask.request.images) == len(first.request.images)
+            and ask.request.scoring == first.request.scoring
         ),
         key=lambda ask: (ask.limit != first.limit, abs(len(ask.ids) - len(first.ids))),
     )[:size]
@@ -422,4 +439,5 @@ BACKEND = Backend(
     open=_open,
     sees=lambda model, settings: _chat(model.strip()).sees,
     samples=False,
+    probabilities=True,
 )

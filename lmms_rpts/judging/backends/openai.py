@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import math
 import re
@@ -13,13 +14,14 @@ from functools import partial
 from typing import Any
 
 from lmms_rpts.base.masking import MASK, RUN, mask_images
-from lmms_rpts.base.settings import Settings
+from lmms_rpts.base.settings import ScoringMode, Settings
 from lmms_rpts.judging.backends.batch import BatchTransport
 from lmms_rpts.judging.backends.pool import connect, endpoint
 from lmms_rpts.judging.backends.server import FORM, Fault, Transport, message_of, read_fault, shown
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.scoring import TOP, mark_of, write_probabilities
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
@@ -36,6 +38,10 @@ HIDDEN_THINKING = 8192
 # Refusals after which a model that never accepted an image counts as text-only.
 BLIND_AFTER = 3
 
+# Numbers of tokens whose log-probabilities are asked for, each after the one before was refused.
+# Some servers give 5 at most: Fireworks, older vLLM.
+TOPS = (TOP, 5)
+
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
 # A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; text. Servers enforce a
@@ -51,7 +57,8 @@ class OpenAIJudge:
 
     The options that a server supports are learned from its error messages:
     ``max_completion_tokens`` instead of ``max_tokens``, no temperature, a weaker JSON schema or
-    none, more tokens for a model with hidden thinking. The refused call is repeated at once.
+    none, more tokens for a model with hidden thinking, fewer log-probabilities. The refused call is
+    repeated at once.
 
     Attributes:
         served_model: the name of the model in the server's replies; None before the first one.
@@ -77,6 +84,8 @@ class OpenAIJudge:
         self._strictest = TEXT  # form that was accepted
         self._thinks = self._took_images = False
         self._refused_images = 0
+        self._tops = 0  # index in TOPS
+        self._gave_probabilities = False
 
     async def ask(self, request: JudgeRequest) -> Reply:
         form, spent = self._form if _has_form(request) else TEXT, Usage()
@@ -121,6 +130,8 @@ class OpenAIJudge:
             body["temperature"] = self._temperature
         if form != TEXT:
             body["response_format"] = _schema(request, form)
+        if request.scoring != "text":
+            body |= {"logprobs": True, "top_logprobs": TOPS[self._tops]}
         return body
 
     async def _call(self, body: Mapping[str, Any], request: JudgeRequest) -> Completion | Fault:
@@ -133,7 +144,12 @@ class OpenAIJudge:
         if answer.status >= 400:
             return read_fault(answer.status, answer.headers, answer.content, self._secrets)
         try:
-            return read_completion(answer.content)
+            found = read_completion(answer.content, request.scoring)
+            self._gave_probabilities |= request.scoring != "text"
+            return found
+        except FatalJudgeError as failure:
+            # OpenAI leaves them out of a reply now and then.
+            raise TransientError(str(failure)) if self._gave_probabilities else failure from None
         except (RefusedError, TransientError) as failure:
             raise type(failure)(shown(str(failure), self._secrets)) from None
 
@@ -151,6 +167,15 @@ class OpenAIJudge:
                     f"the judge's model {self._model!r} does not accept images ({fault.status}): "
                     f"{fault.message}; {_BLIND}"
                 )
+        # "Requested sample logprobs of 20, which is greater than max allowed: 10" (vLLM), "Logprobs
+        # is not enabled for models/gemini-2.5-pro", "You are not allowed to request logprobs" (403)
+        if "logprob" in fault.message.lower() and "top_logprobs" in sent and fault.status < 500:
+            self._tops = max(self._tops, TOPS.index(sent["top_logprobs"]) + 1)
+            if self._tops < len(TOPS):
+                return form
+            raise FatalJudgeError(
+                f"{_NO_PROBABILITIES}. It reports ({fault.status}): {fault.message}"
+            )
         # Concurrent requests get the same complaint, so only what this one sent counts.
         adaptable = kind == "adaptable"
         if adaptable and "max_completion_tokens" in fault.message and "max_tokens" in sent:
@@ -196,7 +221,7 @@ def _has_form(request: JudgeRequest) -> bool:
     """
     kind = request_kinds()[request.kind]
     own = not kind.words and request.parse is not None
-    return kind.has_verdict and not own and request.attempt < 2
+    return kind.has_verdict and not own and request.attempt < 2 and request.scoring == "text"
 
 
 def _schema(request: JudgeRequest, form: int) -> dict[str, Any]:
@@ -245,8 +270,12 @@ Completion = tuple[Reply, bool, str | None]
 """A reply, whether it was cut off before its visible part began, and the server's model name."""
 
 
-def read_completion(content: bytes) -> Completion:
-    """The reply in the body of a response; raises TransientError or RefusedError."""
+def read_completion(content: bytes, scoring: ScoringMode = "text") -> Completion:
+    """The reply in the body of a response; raises TransientError or RefusedError.
+
+    With another ``scoring`` than ``text``, the reply is the probabilities; a FatalJudgeError if
+    there are none.
+    """
     try:
         said = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -271,14 +300,74 @@ def read_completion(content: bytes) -> Completion:
     text, cut = _text(message.get("content")), finish in _CUT
     # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
     silent = not text.strip() and len(text) < 100
-    silent = silent or bool(text.strip() and not strip_thinking(text).strip())
+    silent = silent or _is_thinking(text)
+    if scoring != "text":  # one token: a blank one, or a part of a character, is no thinking
+        tokens = _positions(choice.get("logprobs"))
+        silent = _is_thinking(text) or any(_is_thinking(_token(each)) for each in tokens[:1])
     thinks = message.get("reasoning_content") or message.get("reasoning")
-    model = known.get("model")
+    model, unfinished = known.get("model"), cut and bool(silent or thinks)
+    if scoring != "text" and not unfinished:
+        text, cut = _probabilities(tokens, text, scoring), False
     return (
         Reply(text, _usage(known.get("usage")), complete=not cut),
-        cut and bool(silent or thinks),
+        unfinished,
         model if isinstance(model, str) else None,
     )
+
+
+_NO_PROBABILITIES = (
+    "the judge's server gives no log-probabilities of tokens (logprobs, top_logprobs), which "
+    "LMMS_RPTS_SCORING=yes and expected need. Use a server and a model that give them (llama.cpp, "
+    "vLLM, SGLang, OpenAI's models without reasoning), or set LMMS_RPTS_SCORING=text"
+)
+
+
+def _is_thinking(text: str) -> bool:
+    """Whether a text consists of thinking without an end."""
+    return bool(text.strip() and not strip_thinking(text).strip())
+
+
+def _positions(logprobs: object) -> list[Mapping[str, Any]]:
+    """The tokens of a reply that have log-probabilities."""
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    return [each for each in content if _tops(each)] if isinstance(content, list) else []
+
+
+def _probabilities(tokens: list[Mapping[str, Any]], text: str, scoring: ScoringMode) -> str:
+    """The probabilities at the token of the mark, as a reply.
+
+    In a reply of several tokens (after thinking), it is the last one that is the whole answer:
+    thinking and reasons contain digits, and "10" has two of them.
+    """
+    if not tokens:
+        raise FatalJudgeError(_NO_PROBABILITIES)
+    said = mark_of(strip_thinking(text), scoring)
+    if len(tokens) > 1:
+        tokens = [each for each in tokens if said and mark_of(_token(each), scoring) == said]
+    if not tokens:
+        return write_probabilities(scoring, text, ())
+    return write_probabilities(scoring, _token(tokens[-1]), _tops(tokens[-1]))
+
+
+def _tops(position: object) -> list[tuple[str, float]]:
+    """The most probable tokens of a position; entries without a number are left out."""
+    listed = position.get("top_logprobs") if isinstance(position, Mapping) else None
+    found = []
+    for each in listed[:TOP] if isinstance(listed, list) else ():
+        logprob = each.get("logprob") if isinstance(each, Mapping) else None
+        # Never NaN; -inf and -9999.0 stand for no probability.
+        if isinstance(logprob, float | int) and logprob is not True and not math.isnan(logprob):
+            found.append((_token(each), math.exp(min(0.0, logprob))))
+    return found
+
+
+def _token(entry: Mapping[str, Any]) -> str:
+    """The text of a token: by its bytes, since servers spell Chinese characters in many ways."""
+    raw = entry.get("bytes")
+    with contextlib.suppress(ValueError, TypeError):  # a part of a character
+        if isinstance(raw, list) and raw:
+            return bytes(raw).decode()
+    return str(entry.get("token"))
 
 
 def _usage(counted: object) -> Usage | None:
@@ -344,6 +433,7 @@ BACKEND = Backend(
     check=_check,
     open=_open,
     sees=lambda model, settings: True,  # known only from a server's replies
+    probabilities=True,  # the same
 )
 
 BATCH = replace(

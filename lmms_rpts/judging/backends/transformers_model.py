@@ -94,11 +94,14 @@ class Chat:
             chat = [Turn("system", (_PROBE,)), Turn("user", ("x",))]
             self._takes_system = self._shows(*map(self._message, chat))
 
-    def prompt(self, turns: Sequence[Turn]) -> Prompt:
-        """The prompt up to where the model's answer begins, or goes on."""
+    def prompt(self, turns: Sequence[Turn], **options: bool) -> Prompt:
+        """The prompt up to where the model's answer begins, or goes on.
+
+        ``options`` are variables of the chat template.
+        """
         images = (part for turn in turns for part in turn.parts if not isinstance(part, str))
         neutral = [replace(turn, parts=tuple(map(self.neutral, turn.parts))) for turn in turns]
-        return Prompt(self._render(neutral), tuple(images))
+        return Prompt(self._render(neutral, **options), tuple(images))
 
     def neutral(self, part: Any) -> Any:
         """A text without tokens of images, or of control: ``<|end|>`` becomes ``< |end|>``."""
@@ -161,14 +164,14 @@ class Chat:
             return set(ids if self.tokenizer.decode(ids) in self._special else [])
         return set()
 
-    def _render(self, turns: Sequence[Turn]) -> str:
+    def _render(self, turns: Sequence[Turn], **options: bool) -> str:
         if self.template is None:
             return "\n".join(self._flat(turn.parts) for turn in turns)
         if not self._takes_system:
             turns = _without_system(turns)
         messages = [self._message(turn) for turn in turns]
         if turns[-1].role != "assistant":
-            return self._apply(messages, add_generation_prompt=True)
+            return self._apply(messages, add_generation_prompt=True, **options)
         try:
             return self._apply(messages, continue_final_message=True)
         except ValueError:  # the template changes or drops the begun answer
@@ -244,6 +247,30 @@ class ChatModel:
             end = next((at for at, token in enumerate(row) if token in self.ends), len(row))
             del row[end + 1 :]
         return rows
+
+    def next_tokens(self, inputs: BatchFeature, count: int) -> list[list[tuple[str, float]]]:
+        """The most probable next tokens of each row, in order, with their probabilities.
+
+        One forward pass, by ``generate``, which knows the positions of all kinds of models.
+        ``inputs`` are padded on the left; ``count``: tokens of each row.
+        """
+        import torch
+
+        with torch.inference_mode():
+            output = self.model.generate(
+                **inputs.to(self.model.device, self.model.dtype),
+                max_new_tokens=1,
+                output_logits=True,
+                return_dict_in_generate=True,
+                pad_token_id=0,
+            )
+        shares = torch.softmax(output.logits[0].float(), dim=-1)
+        found = shares.topk(min(count, shares.shape[-1]))
+        decode = self.chat.tokenizer.decode
+        return [
+            [(decode([token]), share) for token, share in zip(ids, row, strict=True)]
+            for ids, row in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+        ]
 
     def likelihoods(
         self, asked: Sequence[tuple[Prompt, Sequence[int]]]

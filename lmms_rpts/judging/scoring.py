@@ -1,0 +1,77 @@
+"""Scores from the probabilities of one token, in place of a score that the judge writes.
+
+The judge is asked for one mark: a word (``yes``) or a digit (``expected``). The score is the mean
+of the marks' values over their probabilities, renormalised: P(yes) / (P(yes) + P(no)), or the
+mean digit divided by 9. Means of the distribution of judgements: G-Eval (arXiv 2303.16634), Wang
+et al. (arXiv 2503.03064).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from lmms_rpts.base.settings import ScoringMode
+
+# The most probable tokens that are asked for: the maximum of OpenAI and of vLLM's defaults.
+TOP = 20
+
+# Share of the probability that must be on the marks; the reply is off format below it.
+LEAST_MASS = 0.5
+
+# The value of each mark, by mode.
+MARKS: Mapping[str, Mapping[str, float]] = {
+    "yes": {"yes": 1.0, "是": 1.0, "no": 0.0, "否": 0.0},
+    "expected": {str(digit): digit / 9 for digit in range(10)},
+}
+# " Yes", "▁Yes" and "ĠYes" (raw tokens of SentencePiece and byte-level BPE), "Yes.", "**Yes**"
+_AROUND = " \t\r\n▁Ġ\"'`*.。"
+_LONGEST_TOKEN, _LONGEST_TEXT = 40, 100_000
+
+
+def mark_of(token: str, scoring: str) -> str | None:
+    """The mark that a token spells; None if it is none, such as ``10``."""
+    spelled = unicodedata.normalize("NFKC", token[:_LONGEST_TOKEN]).strip(_AROUND).casefold()
+    return spelled if spelled in MARKS[scoring] else None
+
+
+def write_probabilities(scoring: ScoringMode, token: str, top: Iterable[tuple[str, float]]) -> str:
+    """A reply: canonical JSON of the probabilities at one token; unusable ones are left out.
+
+    Args:
+        token: the judge's token; empty if it wrote no mark.
+        top: the most probable tokens there, with their probabilities.
+    """
+    # Significant digits, not decimals: 1 - 1e-9 and 1 must give different scores.
+    kept = [
+        [each[:_LONGEST_TOKEN], float(f"{share:.6g}")] for each, share in top if 0 < share < 1.01
+    ]
+    said = {"scoring": scoring, "said": token[:_LONGEST_TOKEN], "top": kept[:TOP]}
+    return json.dumps(said, ensure_ascii=False)
+
+
+def read_probabilities(text: str) -> tuple[float | None, float] | None:
+    """The score in such a reply, and the probability of all marks together.
+
+    The score is None if that is under ``LEAST_MASS``. None for any other text.
+    """
+    try:
+        said = json.loads(text[:_LONGEST_TEXT])
+        marks, top = MARKS[said["scoring"]], said["top"]
+        # A token that is listed twice counts once.
+        shares = {(str(token), float(share)) for token, share in top}
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return None
+    usable = [(token, share) for token, share in shares if 0 < share < math.inf]
+    total = math.fsum(share for _, share in usable)
+    found = [
+        (marks[mark], share)
+        for token, share in usable
+        if (mark := mark_of(token, said["scoring"])) is not None
+    ]
+    mass = math.fsum(share for _, share in found)
+    value = math.fsum(value * share for value, share in found) / mass if mass else 0.0
+    mass = min(1.0, mass / max(1.0, total))
+    return (min(1.0, value) if mass >= LEAST_MASS else None), mass
