@@ -37,11 +37,16 @@ LANGUAGE = "en"
 
 
 @contextmanager
-def serving(latency: float) -> Iterator[tuple[str, Any]]:
-    """A server in its own process: its URL and the number of calls so far."""
+def serving(latency: float, slots: int = 10_000) -> Iterator[tuple[str, Any]]:
+    """A server in its own process: its URL and the number of calls so far.
+
+    It answers ``slots`` calls at a time; the others wait in its queue.
+    """
     calls = multiprocessing.Value("q", 0)
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=_serve, args=(theirs, calls, latency), daemon=True)
+    process = multiprocessing.Process(
+        target=_serve, args=(theirs, calls, latency, slots), daemon=True
+    )
     process.start()
     try:
         yield ours.recv(), calls
@@ -49,7 +54,9 @@ def serving(latency: float) -> Iterator[tuple[str, Any]]:
         process.kill()
 
 
-def _serve(ready: Connection, calls: Synchronized[int], latency: float) -> None:
+def _serve(ready: Connection, calls: Synchronized[int], latency: float, slots: int) -> None:
+    free = asyncio.Semaphore(slots)
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
@@ -63,13 +70,14 @@ def _serve(ready: Connection, calls: Synchronized[int], latency: float) -> None:
                 body = await reader.readexactly(length)
                 with calls:
                     calls.value += 1
-                await asyncio.sleep(latency)
+                async with free:
+                    await asyncio.sleep(latency)
                 writer.write(_response(body))
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
     async def serve() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=256)
         ready.send(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
         await server.serve_forever()
 
@@ -81,9 +89,11 @@ def _response(body: bytes) -> bytes:
     asked = json.dumps(json.loads(body)["messages"], sort_keys=True).encode()
     score = int(hashlib.sha256(asked).hexdigest(), 16) % 11 / 10
     said = json.dumps({"reason": "drawn", "score": score})
-    choice = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 400, "completion_tokens": 20}
-    content = json.dumps({"choices": [choice], "usage": usage}).encode()
+    message = {"role": "assistant", "content": said}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420}
+    known = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+    content = json.dumps({**known, "choices": [choice], "usage": usage}).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(content)}"
     return head.encode() + b"\r\n\r\n" + content
 

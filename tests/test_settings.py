@@ -73,10 +73,16 @@ def test_empty_variables_and_those_of_others_change_nothing(
     ({"LMMS_RPTS_MAX_JUDGE_COST": "0", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 0.0),
     ({"OPENAI_API_KEY": " sk-x\n"}, "openai_key", "sk-x"),
     ({"OPENAI_PROJECT_ID": "p"}, "openai_headers", {"OpenAI-Project": "p"}),
-    ({"OPENAI_BASE_URL": "http://h:1/v1/"}, "openai_url", "http://h:1/v1"),
-    ({"OPENAI_API_URL": "http://h:1/v1/chat/completions/"}, "openai_url", "http://h:1/v1"),
-    ({"OPENAI_API_URL": "http://a", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://a"),
-    ({"OPENAI_API_URL": "", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://b"),
+    ({"OPENAI_BASE_URL": "http://h:1/v1/"}, "openai_urls", ("http://h:1/v1",)),
+    ({"OPENAI_API_URL": "http://h:1/v1/chat/completions/"}, "openai_urls", ("http://h:1/v1",)),
+    ({"OPENAI_API_URL": "http://a", "OPENAI_BASE_URL": "http://b"}, "openai_urls", ("http://a",)),
+    ({"OPENAI_API_URL": "", "OPENAI_BASE_URL": "http://b"}, "openai_urls", ("http://b",)),
+    (
+        {"OPENAI_BASE_URL": " http://a, http://b/\nhttp://a "},
+        "openai_urls",
+        ("http://a", "http://b"),
+    ),
+    ({"LMMS_RPTS_SAME_MODEL": "1"}, "same_model", True),
     ({"RANK": "3"}, "rank", 3),
     ({"LOCAL_RANK": "1"}, "local_rank", 1),
     ({"WORLD_SIZE": "8"}, "processes", 8),
@@ -253,13 +259,19 @@ def test_a_wrong_variable_is_named_with_what_is_allowed(
 
 
 @table(
-    "url", "localhost:8000/v1", "http://a:hush@h/v1", "http://h/v1?api_key=hush", "http://h#hush"
+    "url, place",
+    ("localhost:8000/v1", ""),
+    ("http://a:hush@h/v1", ""),
+    ("http://h/v1?api_key=hush", ""),
+    ("http://h#hush", ""),
+    ("http://h, hush, http://i", "address 2 of 3: "),
+    ("http://h  http://a:hush@h", "address 2 of 2: "),
 )
 def test_a_wrong_address_is_named_and_not_repeated(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    url: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(SettingError, match=r"^OPENAI_BASE_URL: use a URL") as caught:
+    with pytest.raises(SettingError, match=rf"^OPENAI_BASE_URL: {place}use a URL") as caught:
         load_settings()
     assert "hush" not in str(caught.value)
 

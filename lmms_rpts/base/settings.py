@@ -184,15 +184,19 @@ def _prices(text: str | None) -> tuple[Price, ...]:
     return tuple(prices)
 
 
-def _base_url(url: str | None) -> str | None:
-    if url is None:
-        return None
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("use a URL that begins with http:// or https://")
-    if re.search("^[^/]*//[^/]*@|[?#]", url):
-        raise ValueError("use a URL without password or query; set OPENAI_API_KEY to the key")
+def _base_urls(text: str) -> tuple[str, ...]:
+    """The addresses in a list with commas or spaces, each once."""
+    urls = text.replace(",", " ").split()
+    for number, url in enumerate(urls, 1):
+        place = f"address {number} of {len(urls)}: " if len(urls) > 1 else ""
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"{place}use a URL that begins with http:// or https://")
+        if re.search("^[^/]*//[^/]*@|[?#]", url):
+            remedy = "use a URL without password or query; set OPENAI_API_KEY to the key"
+            raise ValueError(f"{place}{remedy}")
     # lmms-eval's OPENAI_API_URL is the URL of the chat endpoint, not the base URL.
-    return url.rstrip("/").removesuffix("/chat/completions")
+    bases = (url.rstrip("/").removesuffix("/chat/completions") for url in urls)
+    return tuple(dict.fromkeys(bases))
 
 
 def _openai_headers() -> Mapping[str, str]:
@@ -208,7 +212,7 @@ _Price = Annotated[
     BeforeValidator(lambda price: str(price) if isinstance(price, int | float) else price),
     AfterValidator(lambda text: text if _prices(text) else None),
 ]
-_Url = Annotated[str | None, AfterValidator(_base_url)]
+_Urls = Annotated[tuple[str, ...], BeforeValidator(_base_urls)]
 
 
 class Settings(Table):
@@ -218,6 +222,9 @@ class Settings(Table):
     concurrency: int = setting(32, "concurrent judge calls, shared by all processes", True, ge=1)
     timeout: float = setting(120.0, "time limit of a call in seconds", True, ge=1.0, le=86400.0)
     cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`", True)
+    same_model: bool = setting(
+        False, "whether replies of an `openai:` judge are found again at any address", True
+    )
     judge_samples: int = setting(1, "replies per request", True, ge=1)
     jury: Jury = setting("mean", "how the scores of several judges or replies are joined")
     temperature: float = setting(
@@ -232,6 +239,8 @@ class Settings(Table):
     structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
+    batch_discount: float = setting(0.5, "share of the price that batches save", ge=0.0, le=1.0)
+    batch_requests: int = setting(50_000, "requests per batch file", ge=1, le=50_000)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
     batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
@@ -252,8 +261,9 @@ class Settings(Table):
     )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    grades: Place | None = environment(None, "")  # an option of lmms-rpts score
-    openai_url: _Url = environment(None, "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
+    grades: Place | None = environment(None, "")  # options of lmms-rpts score
+    requests: Place | None = environment(None, "")
+    openai_urls: _Urls = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)
     rank: int = environment(0, "RANK", ge=0)

@@ -1,4 +1,4 @@
-"""``lmms-rpts cache``: show, clear and export the cache of judge replies."""
+"""``lmms-rpts cache``: show, clear and export the cache of judge replies, and import others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.commands.common import fail, with_settings
 
-app = typer.Typer(help="Show, clear or export the cache of judge replies.", no_args_is_help=True)
+app = typer.Typer(
+    help="Show, clear or export the cache of judge replies; import results of batches.",
+    no_args_is_help=True,
+)
 Folder = Annotated[
     Path | None, typer.Option("--folder", help="Folder of the cache. Default: LMMS_RPTS_CACHE.")
 ]
@@ -28,6 +31,18 @@ _GROUPS = """SELECT judge, kind, prompt_version, COUNT(*),
 _ALL = """SELECT judge, kind, prompt_version, request AS messages, reply, input_tokens,
     output_tokens, created, key FROM answers ORDER BY created, key"""
 _DELETE = "DELETE FROM answers WHERE :judge IS NULL OR judge = :judge"
+_DELETE_RESULTS = "DELETE FROM requests WHERE line IS NOT NULL AND judge IS IFNULL(:judge, judge)"
+# What to do about lines of results, by their outcome
+_OUTCOMES = {
+    "answered": "answered",
+    "refused": "refused by the judge for good",
+    "failed": "failed or expired: the next round has them again",
+    "known": "results that are here already",
+    "unknown": "with an id that no request has: results of another cache (LMMS_RPTS_CACHE)?",
+    "damaged": "not lines of results: get the file again",
+    "request": "requests, not results: this file is the input of a batch",
+    "model": "answered by another model than the one that was asked",
+}
 
 
 @app.command()
@@ -84,6 +99,7 @@ def clear(
     try:
         with open_answers(place) as connection:
             deleted = connection.execute(_DELETE, {"judge": judge}).rowcount
+            connection.execute(_DELETE_RESULTS, {"judge": judge})
             connection.execute("VACUUM")  # else the file stays as large as it was
         typer.echo(f"{deleted:,} replies deleted")
     except DamagedError as error:
@@ -117,6 +133,37 @@ def export(
         fail(f"Cannot write to {output or 'the terminal'}: {error.strerror}")
     if output:
         typer.echo(f"{len(rows):,} replies written to {output}")
+
+
+@app.command("import")
+@with_settings
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", exists=True, dir_okay=False)],
+    folder: Folder = None,
+) -> None:
+    """Take the results of batches (docs/batch.md), in any order, whole or not.
+
+    The files may be taken again. The exit status is 1 if a file has no result.
+    """
+    from lmms_rpts.judging.batches import BatchStore
+    from lmms_rpts.judging.cache import CacheError
+
+    store, useless = BatchStore(_place(folder)), False
+    for path in files:
+        try:
+            with path.open("rb") as lines:
+                counts = store.take(lines)
+        except (OSError, CacheError) as error:
+            fail(f"Cannot take {path}: {error}")
+        useless |= counts.keys() <= {"damaged", "request", "unknown"}
+        typer.echo(f"{path}:")
+        for outcome, meaning in _OUTCOMES.items():
+            own = [each for each in counts.most_common() if each[0].partition(": ")[0] == outcome]
+            if own:
+                example = visible(own[0][0].partition(": ")[2])
+                example = example and f"; most often: {example}"
+                typer.echo(f"{sum(count for _, count in own):>9,} {meaning}{example}")
+    raise typer.Exit(useless)
 
 
 def _select(place: Path, query: str) -> list[Any]:

@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import uuid4
 
 import typer
 
@@ -41,6 +42,7 @@ _WARNED = re.compile(
 _LONGEST_LINE, _MOST_LINES = 2_000, 60
 _FAILED, _FAILED_END = "Error during evaluation: ", " Please set `--verbosity"
 _INTERRUPTED = 130
+_LATER = 75  # EX_TEMPFAIL of sysexits.h: try again later
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
 
 
@@ -86,6 +88,19 @@ def score(
             show_default=False,
         ),
     ] = None,
+    requests: Annotated[
+        Path | None,
+        typer.Option(
+            "--requests",
+            help="Ask nothing: write the requests without a cached reply to this .jsonl file, for "
+            "a batch API, vllm run-batch or another executor (docs/batch.md).",
+            show_default=False,
+        ),
+    ] = None,
+    no_wait: Annotated[
+        bool,
+        typer.Option("--no-wait", help="Send all requests to an openai-batch: judge, and end."),
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log of lmms-eval.")] = False,
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
@@ -93,14 +108,25 @@ def score(
     For a task of lmms-eval or of another package, images and prompts come from the task, and its
     own metric decides whether an answer is right. Predictions of several models or rounds are
     scored as one run for each model and round. Runs lmms-eval on the responses, and writes results
-    and samples in its formats. The exit status is 1 if judging stopped before its end.
+    and samples in its formats. The exit status is 1 if judging stopped before its end, and 75 if
+    requests wait for a batch.
     """
     try:
         with _terminable():
             with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
                 jobs = _jobs(samples, Path(folder), name, models or [])
-                for files, of, part in jobs:
-                    _score(files, task, judge, output, of, include_path, correct, verbose, part)
+                more = task, judge, output, include_path, correct, verbose
+                runs: Iterator[_Job] = (
+                    (part, _score(files, of, part, Path(folder, str(number)), *more))
+                    for number, (files, of, part) in enumerate(jobs)
+                )
+                if requests or no_wait:
+                    runs = _round(runs, judge, requests, Path(folder, uuid4().hex))
+                for part, found in runs:
+                    stopped = [_publish(written, output, not part) for written in found]
+                    if why := next(filter(None, stopped), None):
+                        kept = _what_is_kept(judge)
+                        fail(f"Judging stopped: {why}. The results are incomplete. {kept}")
             include = ["--include_path", str(include_path)] if include_path else []
             if len(jobs) > 1:
                 shown = shlex.join(["lmms-rpts", "summarize", str(output)])
@@ -143,11 +169,16 @@ def _what_is_kept(judge: str | None) -> str:
 
     settings = load_settings(judge=judge)
     again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"
-    paid = any(each.backend.kept for each in find_judges(settings.judge or NO_JUDGE, settings))
+    chosen = find_judges(settings.judge or NO_JUDGE, settings)
+    paid = any(each.backend.kept for each in chosen)
     if paid and settings.cache is None:
         return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
     if paid and settings.cache and (settings.cache / FILE).is_file():
-        return f"Judge replies are cached in {settings.cache}. To request only the rest, {again}"
+        batch = any(each.backend.same_as for each in chosen)
+        sent = " Batches that were sent go on at the server, and are taken up." * batch
+        return (
+            f"Judge replies are cached in {settings.cache}.{sent} To request only the rest, {again}"
+        )
     return f"To start again, {again}"
 
 
@@ -168,16 +199,20 @@ def _terminable() -> Iterator[None]:
 
 def _score(
     samples: list[Path],
+    name: str | None,
+    part_of: str,
+    folder: Path,
     task: str | None,
     judge: str | None,
     output: Path,
-    name: str | None,
     include_path: Path | None,
     correct: str | None,
     verbose: bool,
-    part_of: str,
-) -> None:
-    """Score the responses of one run; ``part_of``: one of several, which is shown in few lines."""
+) -> Iterator[Written]:
+    """Score the responses of one run, part by part.
+
+    ``part_of``: one of several runs, which is shown in few lines; ``folder``: a new one.
+    """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
     from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
@@ -209,27 +244,53 @@ def _score(
     else:
         _announce(rescoring, model, chosen)
     include = ["--include_path", str(include_path)] if include_path else []
-    stopped = None
-    with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
-        merged, graded = (Path(folder) / name for name in ("responses.jsonl", "grades.json"))
-        write_responses(merged, rescoring.responses)
-        if rescoring.grades:
-            write_task_grades(graded, rescoring.grades)
-        grades = str(graded) if rescoring.grades else None
-        with options_given(judge=chosen, correct=correct, grades=grades):
-            environment = environment_without()
-        for number, part in enumerate(rescoring.parts):
-            place = Path(folder) / str(number)
-            more = [*part.arguments(), *include]
-            command = replay_command(merged, part.tasks, place, name=model, more=more)
-            written = _evaluate(command, place, environment, verbose, tables=not part_of)
-            kept = _keep(written, output)
-            typer.echo(f"Results: {kept.results}")
-            for file in () if part_of else kept.samples.values():
-                typer.echo(f"Samples: {file}")
-            stopped = stopped or kept.stopped
-    if stopped:
-        fail(f"Judging stopped: {stopped}. The results are incomplete. {_what_is_kept(judge)}")
+    folder.mkdir()
+    merged, graded = (folder / name for name in ("responses.jsonl", "grades.json"))
+    write_responses(merged, rescoring.responses)
+    if rescoring.grades:
+        write_task_grades(graded, rescoring.grades)
+    grades = str(graded) if rescoring.grades else None
+    with options_given(judge=chosen, correct=correct, grades=grades):
+        environment = environment_without()
+    for number, part in enumerate(rescoring.parts):
+        place = folder / str(number)
+        more = [*part.arguments(), *include]
+        command = replay_command(merged, part.tasks, place, name=model, more=more)
+        yield _evaluate(command, place, environment, verbose, note=not part_of)
+
+
+def _publish(written: Written, output: Path, alone: bool) -> str | None:
+    """Show and keep the results of a run; returns why judging stopped, if it did."""
+    for warning in own_warnings(written.log):
+        typer.echo(f"Warning: {warning}", err=True)
+    if alone and written.log:
+        typer.echo(results_table(written.log))
+    kept = _keep(written, output)
+    typer.echo(f"Results: {kept.results}")
+    for file in kept.samples.values() if alone else ():
+        typer.echo(f"Samples: {file}")
+    return kept.stopped
+
+
+def _round(
+    runs: Iterable[_Job], judge: str | None, requests: Path | None, folder: Path
+) -> Iterator[_Job]:
+    """The runs, if they need no reply that is not there; else the command ends.
+
+    The open requests of all runs are written to ``requests``, or sent as batches.
+    """
+    from lmms_rpts.commands.batch import ask_later, look_at_batches
+
+    folder.mkdir()
+    with options_given(requests=folder):
+        if requests is None:
+            look_at_batches(judge)
+        found = [(part, list(parts)) for part, parts in runs]
+        for stopped in (each.stopped for _, parts in found for each in parts if each.stopped):
+            typer.echo(f"Judging stopped: {stopped}", err=True)
+        if ask_later(judge, folder, requests):
+            raise typer.Exit(_LATER)
+    return iter(found)
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
@@ -250,22 +311,16 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
 
 
 def _evaluate(
-    command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool, tables: bool
+    command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool, note: bool
 ) -> Written:
     sys.stdout.flush()
     if verbose:
         return find_written(output, run(command, environment))
-    if tables:
+    if note:
         typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
     log = output.with_suffix(".log")
     code = run(command, environment, log)
-    said = read_log(log)
-    for warning in own_warnings(said):
-        typer.echo(f"Warning: {warning}", err=True)
-    written = find_written(output, code, said)
-    if tables:
-        typer.echo(results_table(said))
-    return written
+    return find_written(output, code, read_log(log))
 
 
 def _keep(written: Written, output: Path) -> Written:
@@ -299,12 +354,18 @@ class EvaluationError(UserError):
 class Written:
     """Files written by lmms-eval: the results, and the samples by task.
 
-    ``stopped``: why judging stopped before its end; None: it did not.
+    ``stopped``: why judging stopped before its end; None: it did not. ``log``: as in
+    ``find_written``.
     """
 
     results: Path
     samples: Mapping[str, Path]
     stopped: str | None = None
+    log: str = ""
+
+
+_Job = tuple[str, Iterable[Written]]
+"""Which of several runs it is, and what is written for each part of it."""
 
 
 def replay_command(
@@ -421,7 +482,7 @@ def find_written(output: Path, code: int, said: str = "") -> Written:
     if missing:
         raise EvaluationError(f"lmms-eval wrote no samples of {', '.join(missing)}{_reason(said)}")
     judges = (content.get("usage") or {}).get("judges") or {}
-    return Written(results[0], samples, judges.get("stopped"))
+    return Written(results[0], samples, judges.get("stopped"), said)
 
 
 def _reason(said: str) -> str:

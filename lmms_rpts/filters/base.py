@@ -28,6 +28,7 @@ from lmms_rpts.judging import (
     choices,
     find_judges,
     open_engine,
+    recorded_name,
 )
 from lmms_rpts.judging.progress import Board
 from lmms_rpts.judging.prompts import Prompts
@@ -124,7 +125,8 @@ class JudgingFilter(RptsFilter):
     def __init__(self, judge: str | None = None) -> None:
         super().__init__()
         self.settings = load_settings()
-        self.judge = self.choose(judge)
+        self._way = self.choose(judge)
+        self.judge = recorded_name(self._way)
         self.prompts = Prompts(self.settings.prompts, self.settings.scoring)
 
     def choose(self, default: str | None) -> str:
@@ -144,7 +146,7 @@ class JudgingFilter(RptsFilter):
 
     def stop_judging(self) -> None:
         """Stop judging, so that unneeded results cost nothing."""
-        self.judge = NO_JUDGE
+        self.judge = self._way = NO_JUDGE
 
     def converse(
         self, dialogues: Sequence[Dialogue[T]], label: str, unit: str = "responses"
@@ -156,7 +158,7 @@ class JudgingFilter(RptsFilter):
         budget.task = self.task
         _passes += 1
         with open_engine(
-            self.judge,
+            self._way,
             concurrency=settings.concurrency,
             cache_dir=settings.cache,
             progress=settings.rank == 0,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         find_judges,
         open_budget,
         open_engine,
+        recorded_name,
     )
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "open_budget",
     "open_engine",
     "parse_score",
+    "recorded_name",
 ]
 
 _LATE = {

@@ -43,12 +43,19 @@ CREATE TABLE IF NOT EXISTS answers (
     reasoning_tokens INTEGER, created REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS asking (key TEXT PRIMARY KEY, until REAL NOT NULL,
     host TEXT NOT NULL, process INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS requests (id TEXT PRIMARY KEY, key TEXT NOT NULL, body TEXT NOT NULL,
+    judge TEXT NOT NULL, stage TEXT NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL,
+    run TEXT NOT NULL, batch TEXT, tries INTEGER NOT NULL DEFAULT 0, status INTEGER, line TEXT);
+CREATE INDEX IF NOT EXISTS requests_of_key ON requests (key);
+CREATE INDEX IF NOT EXISTS requests_of_batch ON requests (batch);
 """
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RESERVE = """INSERT INTO asking VALUES (:key, :until, :host, :process) ON CONFLICT (key) DO UPDATE
     SET until = excluded.until, host = excluded.host, process = excluded.process
     WHERE :again OR until < :now"""
 _RELEASE = "DELETE FROM asking WHERE key = ?"
+# What came by batch is not needed once its reply is cached; see ``batches.py``.
+_USED = "DELETE FROM requests WHERE key = ?"
 # The files of a database in WAL mode, the main one last: beside an old -wal a new one is damaged
 _ENDINGS = ("-wal", "-shm", "")
 # Exactly this class, for "not a database" and "malformed"; locks, disks and so on have others.
@@ -132,7 +139,8 @@ class AnswerCache:
 
         def write(file: sqlite3.Connection) -> bool:
             file.executemany(_STORE, rows)
-            file.executemany(_RELEASE, [row[:1] for row in rows])
+            for statement in (_RELEASE, _USED):
+                file.executemany(statement, [row[:1] for row in rows])
             return True
 
         if rows and not self._run(write):

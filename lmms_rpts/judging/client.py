@@ -11,7 +11,9 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import sys
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from loguru import logger
@@ -22,11 +24,12 @@ from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import STEPS, request_kinds
 from lmms_rpts.judging.types import (
     FatalJudgeError,
     JudgeRequest,
     Member,
+    NotAnsweredYetError,
     RefusedError,
     Reply,
     TransientError,
@@ -73,12 +76,14 @@ class _Tries:
     """Counters of the calls and failures of one request.
 
     ``key``: its key in the cache; ``known``: the reply there, which could not be parsed;
-    ``reserved``: whether this process reserved the question in the cache.
+    ``reserved``: whether this process reserved the question in the cache; ``stage``: as in
+    ``JudgeRequest``.
     """
 
     key: str = ""
     known: str | None = None
     reserved: bool = False
+    stage: str = ""
     calls: int = 0
     timed_out: int = 0
     failures: Counter[str] = field(default_factory=Counter)
@@ -111,7 +116,8 @@ class JudgeClient:
         self.member = member
         self._most = concurrency
         self._time_limit: float = getattr(member.judge, "time_limit", math.inf)
-        self._limit = AdaptiveLimit(concurrency, self._time_limit)
+        self._gathers: bool = getattr(member.judge, "gathers", False)
+        self._limit = AdaptiveLimit(sys.maxsize if self._gathers else concurrency, self._time_limit)
         self._budget = budget
         self._stop_signal = stop_signal
         stop_signal.limits.append(self._limit)
@@ -171,7 +177,7 @@ class JudgeClient:
     async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
         if self._cache is None:
             return await self._ask_judge(request, _Tries(), urgency)
-        key = digest([self._identity, request.key, PARSER_VERSION])
+        key = cache_key(self._identity, request)
         while True:
             tries = _Tries(key, self._cache.find(key))
             if tries.known is not None:
@@ -200,11 +206,14 @@ class JudgeClient:
     async def _ask_judge(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Verdict:
         """The judge's verdict, after retries; asked in other forms while it cannot be parsed."""
         verdict, asked, again = Verdict(None), request, 0
+        tries.stage = _stage(request, urgency)
         while True:
             try:
                 reply = await self._call_in_turn(asked, tries, urgency)
             except _AskedElsewhereError:
                 raise
+            except NotAnsweredYetError as failure:
+                return Verdict(None, error=str(failure), usage=tries.usage, waiting=True)
             except Exception as failure:  # the boundary: a failed request does not end the run
                 error = self._give_up(failure, tries)
                 if error is not None:
@@ -220,12 +229,13 @@ class JudgeClient:
                 if value is not None or again > ASKED_AGAIN or same:
                     return verdict
                 tries.failures.clear()
+                tries.stage = "asked again"
             urgency += 1
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         # With a budget, calls of a kind run alone until one tells the usage of the others.
         kind = (self.member.name, request.kind)
-        if self.member.kept and self._budget.is_new(*kind):
+        if self.member.kept and not self._gathers and self._budget.is_new(*kind):
             async with self._first[request.kind]:
                 if self._budget.is_new(*kind):
                     return await self._call_once(request, tries, urgency)
@@ -242,8 +252,8 @@ class JudgeClient:
                 if self.member.kept:
                     booked = self._budget.begin(self.member.name, self.member.price, request)
                 patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
-                if patience != 1.0:
-                    request = replace(request, patience=patience)
+                key, stage = tries.key, tries.stage
+                request = replace(request, patience=patience, cached_as=key, stage=stage)
                 tries.calls += 1
                 self._begun = self._begun or slot.begun
                 reply = await self.member.judge.ask(request)
@@ -254,8 +264,11 @@ class JudgeClient:
                     raise
                 self._in_vain += 1
                 raise TransientError("the judge's client cancelled the call") from failure
+            except NotAnsweredYetError:
+                booked = None  # its usage stays expected, as that of a call in progress
+                raise
             except TransientError as failure:
-                self._in_vain += 1
+                self._in_vain += failure.kind != "expired"
                 if failure.kind == "timed out":
                     tries.timed_out += 1
                     if self._limit.timed_out(slot):
@@ -305,6 +318,8 @@ class JudgeClient:
             return "refused"
         if (failure.retry_after or 0.0) > PATIENCE:
             return "put off"
+        if failure.kind == "expired":
+            return "failed"
         # With few calls at a time, a server that is started again would use up all calls of a
         # request before many have failed.
         gone = failure.kind == "unreachable" or self._in_vain >= UNREACHABLE
@@ -354,3 +369,15 @@ class JudgeClient:
             attempt = max(1, attempt - BY_CHANCE)
         backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
         return max(backoff * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)
+
+
+def cache_key(identity: Mapping[str, object], request: JudgeRequest) -> str:
+    """The key under which the reply to a request is cached; ``identity``: of the judge."""
+    return digest([identity, request.key, PARSER_VERSION])
+
+
+def _stage(request: JudgeRequest, urgency: int) -> str:
+    """What a request is for; ``urgency``: number of requests before it in its conversation."""
+    if not request_kinds()[request.kind].has_verdict:
+        return "rewriting"
+    return "second questions" if request.kind in STEPS and urgency else "first questions"

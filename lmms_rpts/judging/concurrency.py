@@ -83,7 +83,7 @@ class AdaptiveLimit:
     All methods belong to one event loop.
 
     Args:
-        most: the maximum number of concurrent calls.
+        most: the maximum number of concurrent calls; ``sys.maxsize``: there is none.
         time_limit: seconds that a call may take; calls that take more than half are slow.
 
     Attributes:
@@ -98,7 +98,7 @@ class AdaptiveLimit:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._arrivals = self._in_vain = 0
         self._held_until = self._halved_at = -1.0
-        self._released = False
+        self._released = most == sys.maxsize
         self._bound = min(most, START)
         self._proven = most  # the limit before it fell
         self._starting = most > START

@@ -234,10 +234,11 @@ class JudgeEngine:
             attempts=sum(verdict.attempts for verdict in verdicts),
             usage=sum(usages, Usage()) if usages else None,
             opinions=opinions,
+            waiting=any(each.waiting for each in verdicts),
         )
         found = [score for score in scores if score is not None]
         quorum = len(scores) if self._jury == "mean" else len(scores) // 2 + 1
-        if len(found) >= quorum:
+        if len(found) >= quorum and not joined.waiting:
             value = median(found) if self._jury == "median" else fmean(found)
             return replace(joined, value=value, spread=pstdev(found))
         failed = next(opinion for opinion in opinions if opinion.score is None)

@@ -16,7 +16,7 @@ from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
 
-_OUTCOMES = ("asked", "cached", "identical", "failed", "no call")
+_OUTCOMES = ("asked", "cached", "identical", "waiting", "failed", "no call")
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]
@@ -84,8 +84,9 @@ class Progress:
     """Bar of one unit, responses or judgements: number done, rate, ETA, and outcomes.
 
     ``asked``: the judge was called; ``cached``: all answers were cached; ``identical``: all
-    answers are those to identical requests of this run; ``failed``: an answer is missing;
-    ``no call``: no judge call was needed. Each unit has one outcome.
+    answers are those to identical requests of this run; ``waiting``: an answer will come by a batch
+    file; ``failed``: an answer is missing; ``no call``: no judge call was needed. Each unit has one
+    outcome.
 
     The bar covers all processes that share ``board``; ``budget`` has the cost, if prices are known.
     """
@@ -114,7 +115,9 @@ class Progress:
 
     def done(self, verdicts: Sequence[Verdict]) -> None:
         """Record the end of a unit with these verdicts."""
-        if any(each.error for each in verdicts):
+        if any(each.waiting for each in verdicts):
+            outcome = "waiting"
+        elif any(each.error for each in verdicts):
             outcome = "failed"
         elif not verdicts:
             outcome = "no call"

@@ -57,6 +57,7 @@ _free = partial(
 # The judges of this package by name, as in LMMS_RPTS_JUDGE.
 BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
+    "openai-batch": openai.BATCH,
     "hf": hf.BACKEND,
     "lexical": _free(
         usage="lexical",
@@ -79,7 +80,7 @@ BACKENDS: dict[str, Backend] = {
 class ChosenJudge:
     """One judge that passed the checks: its ``backend`` and the part after the colon.
 
-    ``sees``: whether it has vision, as far as known.
+    ``name``: as in caches and records; ``sees``: whether it has vision, as far as known.
     """
 
     name: str
@@ -145,12 +146,13 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     A JudgeConfigurationError states the fault and what to use instead.
     """
     chosen: list[ChosenJudge] = []
-    prices = settings.prices or (None,)
+    prices = prices_of(judge, settings) or (None,)
     for name, backend, price in zip(_names(judge), backends_of(judge), cycle(prices), strict=False):
         model = name.partition(":")[2]
         if missing := backend.check(model, settings):
             raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
-        chosen.append(ChosenJudge(name, backend, model, price, backend.sees(model, settings)))
+        recorded, sees = recorded_name(name), backend.sees(model, settings)
+        chosen.append(ChosenJudge(recorded, backend, model, price, sees))
     names = [each.name for each in chosen]
     local = [each.name for each in chosen if each.backend is BACKENDS["hf"]]
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
@@ -196,6 +198,23 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
 def backends_of(judge: str) -> list[Backend]:
     """The kinds of the judges named in ``judge``; makes no call and needs no key."""
     return [_backend(name) for name in _names(judge)]
+
+
+def recorded_name(judge: str) -> str:
+    """The name of a judge, or several, in caches and records: the same for all ways to it."""
+    for name, backend in zip(_names(judge), backends_of(judge), strict=True):
+        if backend.same_as:
+            judge = judge.replace(f"{name.partition(':')[0]}:", f"{backend.same_as}:")
+    return judge
+
+
+def prices_of(judge: str, settings: Settings) -> tuple[Price, ...]:
+    """The prices of the judges, with the discount of batches; empty if none is set."""
+    pairs, found = zip(cycle(settings.prices), backends_of(judge), strict=False), []
+    for price, backend in pairs:
+        left = 1.0 - settings.batch_discount * bool(backend.same_as or settings.requests)
+        found.append(Price(price.input * left, price.output * left))
+    return tuple(found)
 
 
 def choices() -> str:

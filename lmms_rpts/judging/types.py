@@ -27,7 +27,7 @@ NO_JUDGE = "none"
 NOT_JUDGED = "not judged: the judge is 'none'"
 
 Message = dict[str, str]
-FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting"]
+FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting", "expired"]
 Parser = Callable[[str], float | str | None]
 
 
@@ -40,7 +40,7 @@ class TransientError(Exception):
         kind: ``unreachable``: there was no connection to a server; ``throttled``: the server
             refused the call because there were too many; ``timed out``: the call exceeded our time
             limit, and the server may still work on it; ``starting``: the server is loading its
-            model; empty: any other failure.
+            model; ``expired``: its batch ended without an answer; empty: any other failure.
     """
 
     def __init__(
@@ -52,6 +52,10 @@ class TransientError(Exception):
 
 class RefusedError(Exception):
     """Raised if the judge refuses this request; retries are useless."""
+
+
+class NotAnsweredYetError(RefusedError):
+    """Raised if a request waits for the results of a batch file, which a later run will have."""
 
 
 class FatalJudgeError(Exception):
@@ -80,6 +84,8 @@ class JudgeRequest:
             wanted; then the verdict alone; then the same without a schema.
         brief: whether the reply may have a few tokens only.
         patience: multiple of the judge's time limit that a call may take.
+        cached_as: key under which its reply will be cached: the custom id in batch files.
+        stage: what it is for: rewriting, first or second questions, re-asked ones.
         scoring: other than ``text``: one token and its probabilities are asked for; the reply is
             that of ``scoring.write_probabilities``.
     """
@@ -96,6 +102,8 @@ class JudgeRequest:
     attempt: int = 0
     brief: bool = False
     patience: float = field(default=1.0, compare=False, repr=False)
+    cached_as: str = field(default="", compare=False, repr=False)
+    stage: str = field(default="", compare=False, repr=False)
     scoring: ScoringMode = "text"
 
     @property
@@ -201,6 +209,7 @@ class Verdict:
         spread: standard deviation of the scores of several replies.
         opinions: the reply of each judge and each sample, if there are several.
         identical: whether ``cached`` is due to an identical request of this process.
+        waiting: whether a batch file will bring the reply; no score is joined without it.
     """
 
     text: str | None
@@ -212,6 +221,7 @@ class Verdict:
     spread: float | None = None
     opinions: tuple[Opinion, ...] = ()
     identical: bool = False
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +241,8 @@ class Judge(Protocol):
     ``ask`` raises ``TransientError``, ``RefusedError`` or ``FatalJudgeError`` if it cannot answer.
     It is called in one event loop, many times concurrently. A judge may also have ``identity``, a
     mapping of everything except the request that its replies depend on (model, endpoint,
-    sampling), for the cache; ``time_limit``, the seconds that a call may take; and
-    ``async aclose()``.
+    sampling), for the cache; ``time_limit``, the seconds that a call may take; ``gathers``, whether
+    it collects all requests before it answers any; and ``async aclose()``.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...
@@ -275,6 +285,8 @@ class Backend:
             far as known before a call. It is called once ``check`` found nothing missing.
         caveat: its known, measured weakness, a sentence without its full stop; for logs and
             ``lmms-rpts doctor``.
+        same_as: the kind of judge whose replies these are, in another way and at the price of
+            batches; caches and records name that one.
         probabilities: whether it answers requests with ``scoring``, by the probabilities of a
             token.
     """
@@ -289,4 +301,5 @@ class Backend:
     kept: bool = True
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
     caveat: str = ""
+    same_as: str = ""
     probabilities: bool = False

@@ -301,6 +301,10 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
         hint = did_you_mean(task, known)
         raise DataError(f"Unknown task {task!r}.{hint} Known tasks: {', '.join(known)}")
     found: Mapping[str, list[dict[str, Any]]] = resolve_name(str(known[task].documents))(task)
+    if not found:
+        checks = known[task].data_checks()
+        faults = [f"{each.said}. {each.remedy}" for each in checks if each.remedy]
+        raise DataError(f"No question of {task} can be used: {'; '.join(faults)}")
     return found
 
 

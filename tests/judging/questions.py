@@ -65,7 +65,7 @@ def openai_judge(
     url: str, key: str = "sk-x", timeout: float = LONGEST, headers: Mapping[str, str] | None = None
 ) -> OpenAIJudge:
     """A judge on a server, with the model ``m``; its time limit may be shorter than a user's."""
-    given = {"openai_url": url, "openai_key": key, "timeout": timeout}
+    given = {"openai_urls": (url,), "openai_key": key, "timeout": timeout}
     return OpenAIJudge(
         "m", Settings().model_copy(update={**given, "openai_headers": headers or {}})
     )

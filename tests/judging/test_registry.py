@@ -49,7 +49,7 @@ def test_the_descriptions_of_the_backends_are_true() -> None:
 
 # ---- several judges
 
-SERVER = Settings(openai_url="http://127.0.0.1:9/v1")
+SERVER = Settings(openai_urls="http://127.0.0.1:9/v1")
 ALWAYS: Any = {"check": lambda model, settings: None, "sees": lambda model, settings: False}
 
 

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -215,11 +215,14 @@ class Paused:
 class JudgeServer:
     """A server on a port of localhost; runs while its ``with`` block lasts.
 
+    ``handler``: the class that reads its requests.
+
     Args:
         answer: returns the reply to a request's JSON body; its exceptions are raised at the block's
             end.
         latency: seconds that each reply takes.
         port: 0: any free one.
+        models: the names that it lists.
 
     Attributes:
         url: base URL, ending in ``/v1``.
@@ -229,8 +232,16 @@ class JudgeServer:
         most_at_once: maximum number of requests in progress at one time.
     """
 
-    def __init__(self, answer: Answer | None = None, latency: float = 0.0, port: int = 0) -> None:
-        self.answer, self.latency = answer or by_prompt(), latency
+    handler: type[Handler]
+
+    def __init__(
+        self,
+        answer: Answer | None = None,
+        latency: float = 0.0,
+        port: int = 0,
+        models: Sequence[str] = (),
+    ) -> None:
+        self.answer, self.latency, self.models = answer or by_prompt(), latency, models
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
@@ -239,7 +250,7 @@ class JudgeServer:
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
         self._failure: Exception | None = None
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server = _Server(("127.0.0.1", port), self.handler)
         self._server.judge = self
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         self.thread = threading.Thread(target=self._serve, daemon=True)
@@ -312,7 +323,9 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Reads the requests of one connection."""
+
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: _Server
@@ -325,7 +338,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.judge.connected(-1)
 
     def do_GET(self) -> None:
-        """Answers once no other connection is open."""
+        """The list of models; for other paths, answers once no other connection is open."""
+        if self.path.endswith("/models"):
+            listed = {"data": [{"id": name} for name in self.server.judge.models]}
+            self._send(ServerReply(), json.dumps(listed).encode())
+            return
         wait_until(lambda: self.server.judge.connections == 1)
         self._send(ServerReply(), b"")
 
@@ -351,3 +368,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Logs nothing."""
+
+
+JudgeServer.handler = Handler

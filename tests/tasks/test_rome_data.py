@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.benchmark import benchmarks, read_documents
 from lmms_rpts.tasks.data import DataError, store
 from lmms_rpts.tasks.questions import Questions
 from lmms_rpts.tasks.rome import data as dataset
@@ -235,6 +235,12 @@ def test_no_questions_at_all(folder: Path) -> None:
     write(folder / "annotation.json", [{"question_id": "1", "answer": "B"}])
     message = error_of("rome_geo")
     assert "has questions with question_id, question, evaluator" in message
+
+
+def test_saved_responses_to_data_without_questions_name_the_data(folder: Path) -> None:
+    write(folder / "annotation.json", [])
+    with pytest.raises(DataError, match=r"(?s)No question of rome can be used: .*ROME_PATH"):
+        read_documents("rome")
 
 
 @table("name", "nowhere", ".")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
@@ -21,6 +22,7 @@ from lmms_rpts.judging import (
     find_judges,
     open_budget,
 )
+from lmms_rpts.judging.backends.server import shown
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
@@ -65,6 +67,8 @@ _REMEDIES = {
     "": "fix the reported error, or choose another judge (docs/judging.md)",
 }
 
+_LISTING = 5.0  # seconds for the list of a server's models
+
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
 
@@ -91,8 +95,37 @@ def check_judges(
     checks = []
     for each in chosen:
         check = _unasked(each, settings, offline=offline, load=load)
-        checks += [check] if check else _ask(each, settings, prompts, notify)
+        checks += [check] if check else _ask_servers(each, settings, prompts, notify)
     return checks
+
+
+def _ask_servers(
+    chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
+) -> list[Check]:
+    """Ask the judge; if it has several servers, each of them."""
+    urls = settings.openai_urls if chosen.backend is BACKENDS["openai"] else ()
+    checks = []
+    for url in urls if len(urls) > 1 else ("",):
+        alone = settings.model_copy(update={"openai_urls": (url,)}) if url else settings
+        check, *seen = _ask(chosen, alone, prompts, notify, at=f" at {url}" if url else "")
+        models = _models(url, settings) if url and check.state == "problem" else ""
+        checks += [replace(check, said=f"{check.said}; it serves: {models}") if models else check]
+        checks += seen
+    return checks
+
+
+def _models(url: str, settings: Settings) -> str:
+    """The names of the models that a server lists; empty if it lists none."""
+    from openai import DefaultHttpxClient
+
+    key = {"Authorization": f"Bearer {settings.openai_key or 'none'}"}
+    try:
+        with DefaultHttpxClient(follow_redirects=False, timeout=_LISTING) as client:
+            answer = client.get(f"{url}/models", headers={**key, **settings.openai_headers})
+        names = ", ".join(str(model["id"]) for model in answer.json()["data"])
+    except Exception:  # from several libraries; the list is optional
+        return ""
+    return shown(names, " ".join([*key.values(), *settings.openai_headers.values()]))
 
 
 def _unasked(chosen: ChosenJudge, settings: Settings, *, offline: bool, load: bool) -> Check | None:
@@ -123,9 +156,13 @@ def _shows(settings: Settings) -> bool:
 
 
 def _ask(
-    chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
+    chosen: ChosenJudge,
+    settings: Settings,
+    prompts: Prompts,
+    notify: Callable[[str], None],
+    at: str = "",
 ) -> list[Check]:
-    name, budget = f"judge {chosen.name}", open_budget(settings)
+    name, budget = f"judge {chosen.name}{at}", open_budget(settings)
     limit = None if chosen.backend is BACKENDS["hf"] else settings.timeout
     questions = [
         prompts.request("inference", "en", context=SITUATION, premises=PREMISES, conclusion=each)
@@ -138,7 +175,7 @@ def _ask(
             for each in (SEEN, UNSEEN)
         ]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
-    notify(f"Waiting for {len(questions)} replies of {chosen.name}{most} ...")
+    notify(f"Waiting for {len(questions)} replies of {chosen.name}{at}{most} ...")
     member, started = chosen.open(settings), time.monotonic()
     verdicts = _verdicts(member, questions, budget, limit)
     took = f"{time.monotonic() - started:.1f} s"

@@ -15,15 +15,9 @@ from typing import Any
 
 from lmms_rpts.base.masking import MASK, RUN, mask_images
 from lmms_rpts.base.settings import ScoringMode, Settings
-from lmms_rpts.judging.backends.server import (
-    FORM,
-    Fault,
-    Server,
-    Transport,
-    message_of,
-    read_fault,
-    shown,
-)
+from lmms_rpts.judging.backends.batch import BatchTransport
+from lmms_rpts.judging.backends.pool import connect, endpoint
+from lmms_rpts.judging.backends.server import FORM, Fault, Transport, message_of, read_fault, shown
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
@@ -71,17 +65,18 @@ class OpenAIJudge:
     """
 
     def __init__(self, model: str, settings: Settings, transport: Transport | None = None) -> None:
-        base = settings.openai_url or "https://api.openai.com/v1"
         self.identity: dict[str, object] = {
-            "endpoint": base,
+            **endpoint(settings),
             "model": model,
             "temperature": settings.temperature,
             "structured": settings.structured,
         }
-        self.time_limit = settings.timeout
+        # Of a transport that answers in the end, or in a later run.
+        self.gathers: bool = getattr(transport, "gathers", False)
+        self.time_limit = math.inf if self.gathers else settings.timeout
         self.served_model: str | None = None
         self._model, self._key = model, settings.openai_key or ""
-        server = Server(f"{base}/chat/completions", settings)
+        server = connect("/chat/completions", settings)
         self._transport, self._secrets = transport or server, server.secrets
         self._tokens_field = "max_tokens"
         self._temperature: float | None = settings.temperature
@@ -96,10 +91,7 @@ class OpenAIJudge:
         form, spent = self._form if _has_form(request) else TEXT, Usage()
         while True:
             sent = self._body(request, form)
-            # Images are encoded in another thread, so that other calls are not delayed.
-            encode = partial(_encoded, request, sent)
-            content = await asyncio.to_thread(encode) if request.images else encode()
-            done = await self._call(content, request)
+            done = await self._call(sent, request)
             limit: int = sent.get("max_tokens") or sent["max_completion_tokens"]
             if isinstance(done, Fault):
                 form = self._adapted(done, sent, form, request)
@@ -142,9 +134,13 @@ class OpenAIJudge:
             body |= {"logprobs": True, "top_logprobs": TOPS[self._tops]}
         return body
 
-    async def _call(self, content: bytes, request: JudgeRequest) -> Completion | Fault:
-        limit = self.time_limit * request.patience
-        answer = await self._transport.post(request, content, limit)
+    async def _call(self, body: Mapping[str, Any], request: JudgeRequest) -> Completion | Fault:
+        limit, encode = self.time_limit * request.patience, partial(_encoded, request, body)
+        # Images are encoded in another thread, so that other calls are not delayed. No variable
+        # holds the result: requests to a batch wait for hours.
+        answer = await self._transport.post(
+            request, await asyncio.to_thread(encode) if request.images else encode(), limit
+        )
         if answer.status >= 400:
             return read_fault(answer.status, answer.headers, answer.content, self._secrets)
         try:
@@ -404,7 +400,9 @@ def _text(content: Any) -> str:
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
-    if not settings.openai_key and not settings.openai_url:
+    if settings.requests:  # nothing is sent
+        return _check_cache(settings)
+    if not settings.openai_key and not settings.openai_urls:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
         )
@@ -416,11 +414,33 @@ def _check(model: str, settings: Settings) -> str | None:
     return None
 
 
+def _check_cache(settings: Settings) -> str | None:
+    """A batch outlives the process, and so must its state."""
+    if settings.cache is None:
+        return "batches need the cache: LMMS_RPTS_CACHE is off"
+    return "a batch needs one address in OPENAI_BASE_URL" if settings.openai_urls[1:] else None
+
+
+def _open(model: str, settings: Settings, batch: bool = False) -> OpenAIJudge:
+    batch = batch or settings.requests is not None
+    transport = BatchTransport(f"openai:{model}", settings) if batch else None
+    return OpenAIJudge(model, settings, transport)
+
+
 BACKEND = Backend(
     usage="openai:MODEL",
     purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
     check=_check,
-    open=OpenAIJudge,
+    open=_open,
     sees=lambda model, settings: True,  # known only from a server's replies
     probabilities=True,  # the same
+)
+
+BATCH = replace(
+    BACKEND,
+    usage="openai-batch:MODEL",
+    purpose="the same by the server's Batch API, at its price and in its time (docs/batch.md)",
+    check=lambda model, settings: _check(model, settings) or _check_cache(settings),
+    open=partial(_open, batch=True),
+    same_as="openai",
 )

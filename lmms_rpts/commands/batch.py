@@ -1,0 +1,102 @@
+"""Rounds of ``lmms-rpts score`` by batch files: what is open, and where it goes."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import typer
+
+from lmms_rpts.base.escaping import cost
+from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.commands.common import fail
+from lmms_rpts.judging import NO_JUDGE, FatalJudgeError, Usage, backends_of
+
+_NEXT = (
+    "Have it answered by a batch API, or on your own GPUs by vllm run-batch -i FILE -o "
+    "RESULTS.jsonl --model MODEL. Then:\n  lmms-rpts cache import RESULTS.jsonl"
+)
+
+
+def look_at_batches(judge: str | None) -> None:
+    """Store the results of the batches that have ended."""
+    settings = load_settings(judge=judge)
+    if not any(each.same_as for each in backends_of(settings.judge or NO_JUDGE)):
+        fail("--no-wait sends batches: use --judge openai-batch:MODEL")
+    _visit(settings, {})
+
+
+def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
+    """Write or send the open requests of a round, and say what they are; False: there are none.
+
+    Args:
+        judge: the judge; None: that of the settings.
+        folder: has the requests of the round, which has its name.
+        requests: the file to write; None: they are sent.
+    """
+    from lmms_rpts.judging.batches import BatchStore, is_requests, split
+    from lmms_rpts.judging.budget import shared_cost
+    from lmms_rpts.judging.registry import prices_of
+
+    settings = load_settings(judge=judge)
+    store = BatchStore(settings.cache or fail("LMMS_RPTS_CACHE is off, and batches need it"))
+    rows = store.open_requests(folder.name)
+    if not rows:
+        store.forget(folder.name)
+        typer.echo("No request is open.")
+        return False
+    prices = prices_of(settings.judge or NO_JUDGE, settings)
+    for sent, said in enumerate(("This round", "In batches at the server already")):
+        if own := [row[1:] for row in rows if row[0] == sent]:
+            stages, numbers, read, written = zip(*own, strict=True)
+            price = shared_cost(Usage(sum(read), sum(written)), prices)
+            typer.echo(
+                f"{said}: {', '.join(map('{} {:,}'.format, stages, numbers))}; about "
+                f"{sum(read):,} tokens in, {sum(written):,} out"
+                + ("" if price is None else f"; cost {cost(price)} at the price of batches")
+            )
+    files: dict[Path, list[str]] = {}
+    sources = sorted(folder.glob("*.jsonl"))
+    for source in sources:
+        first = requests or folder / f"{uuid4().hex}.jsonl"
+        first = first.with_stem(f"{first.stem}-{source.stem}") if len(sources) > 1 else first
+        for old in (first, *first.parent.glob(f"{first.stem}-[0-9]*.jsonl")):
+            if old.exists() and not is_requests(old):
+                fail(f"{old} is not a file of requests: choose another name with --requests")
+            old.unlink(missing_ok=True)  # of an earlier round
+        files |= split(source, first, settings.batch_requests)
+    if requests is None:
+        _visit(settings, files)
+    elif files:
+        for path, names in files.items():
+            size = path.stat().st_size / 1e6
+            typer.echo(f"Written: {path} ({len(names):,} requests, {size:,.1f} MB)")
+        typer.echo(_NEXT)
+    typer.echo(f"To go on:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}")
+    return True
+
+
+def _visit(settings: Settings, files: dict[Path, list[str]]) -> None:
+    """Send files; without any, look at all batches that were sent before."""
+    from lmms_rpts.judging.backends.batch import BatchServer
+    from lmms_rpts.judging.batches import BatchStore
+
+    async def visit() -> None:
+        store = BatchStore(settings.cache or Path())
+        server = BatchServer(settings, store)
+        batches: dict[str, tuple[Path | None, list[str]]] = {
+            f"{server.prefix}{uuid4().hex}": each for each in files.items()
+        }
+        for name, batch in () if files else store.members(server.prefix):
+            batches.setdefault(batch.partition(" ")[0], (None, []))[1].append(name)
+        for token, (path, names) in batches.items():
+            try:
+                typer.echo(f"Batch {await server.finish(token, path, names, wait=False)}")
+            except FatalJudgeError as error:
+                fail(error)
+        await server.aclose()
+
+    asyncio.run(visit())
