@@ -219,10 +219,10 @@ def recorded_name(judge: str) -> str:
     return judge
 
 
-def prices_of(judge: str, settings: Settings) -> tuple[Price, ...]:
+def prices_of(judge: str | None, settings: Settings) -> tuple[Price, ...]:
     """The prices of the judges, with the discount of batches; empty if none is set."""
-    pairs, found = zip(cycle(settings.prices), backends_of(judge), strict=False), []
-    for price, backend in pairs:
+    found = []
+    for price, backend in zip(cycle(settings.prices), backends_of(judge or NO_JUDGE), strict=False):
         left = 1.0 - settings.batch_discount * bool(backend.same_as or settings.requests)
         found.append(Price(price.input * left, price.output * left))
     return tuple(found)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
@@ -13,6 +15,7 @@ from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
     Budget,
+    FatalJudgeError,
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
@@ -22,7 +25,9 @@ from lmms_rpts.judging import (
     find_judges,
     open_budget,
 )
+from lmms_rpts.judging.backends.batch import BatchServer
 from lmms_rpts.judging.backends.server import shown
+from lmms_rpts.judging.batches import BatchStore
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
@@ -97,8 +102,24 @@ def check_judges(
     checks = []
     for each in chosen:
         check = _unasked(each, settings, offline=offline, load=load)
+        if not check and each.backend.same_as:  # a batch would take hours
+            checks.append(_check_batches(each, settings))
+            each = replace(each, backend=BACKENDS[each.backend.same_as])
         checks += [check] if check else _ask_servers(each, settings, prompts, notify)
     return checks
+
+
+def _check_batches(chosen: ChosenJudge, settings: Settings) -> Check:
+    """Whether the server takes batches."""
+    name = f"judge {chosen.name}: batches"
+    server = BatchServer(settings, BatchStore(settings.cache or Path()))
+    try:
+        asyncio.run(server.check())
+    except FatalJudgeError as error:
+        return problem(
+            name, error, "write files of requests: lmms-rpts score --requests FILE.jsonl"
+        )
+    return Check(name, "ok", "the server has the endpoints for files and batches")
 
 
 def _ask_servers(
