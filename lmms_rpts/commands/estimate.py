@@ -117,9 +117,12 @@ def _show(found: Found, settings: Settings) -> None:
     table.add_column("responses")
     for name in ("calls", "input tokens", "output tokens", *(["cost"] if settings.prices else [])):
         table.add_column(name, justify="right", no_wrap=True)
-    mode, prices = settings.transform or "auto", prices_of(settings.judge, settings)
     # No request is sent, so no API key is needed.
-    judges = sum(each.kept for each in backends_of(settings.judge)) if settings.judge else 1
+    backends = backends_of(settings.judge) if settings.judge else []
+    judges = sum(each.kept for each in backends) if backends else 1
+    chains = any(each.protocol for each in backends)
+    mode = "rule" if chains else settings.transform or "auto"
+    prices = prices_of(settings.judge, settings)
     if not judges:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return
@@ -133,6 +136,7 @@ def _show(found: Found, settings: Settings) -> None:
             evidence=settings.evidence,
             source=settings.source,
             questions=settings.questions,
+            chains=chains,
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,
