@@ -221,7 +221,7 @@ def test_doctor_says_whether_a_server_takes_batches(
     found = check_judges(load_settings(judge="openai-batch:m"))
     assert {each.name: each.state for each in found} == {
         "judge openai:m: batches": state,
-        "judge openai:m": "problem",  # its scores are those of a hash
+        "judge openai:m": "ok",
     }
     assert server.calls == 2, "the questions are asked directly"
     assert not server.batches
