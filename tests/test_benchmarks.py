@@ -22,6 +22,7 @@ from tests.support.tables import table
     ("interval_coverage --samples 5", "guarded"),
     ("gaming --limit 4 --language en", "superiority"),
     ("fuzz --count 30", "exceptions: 0"),
+    ("scoring_modes --limit 9", "expected"),
     ("cmmath_grading --disagreements --undecided", "grades per second"),
 )
 def test_a_benchmark_runs(command: str, shown: str) -> None:

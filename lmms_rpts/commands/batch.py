@@ -48,7 +48,7 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
         store.forget(folder.name)
         typer.echo("No request is open.")
         return False
-    prices = prices_of(settings.judge or NO_JUDGE, settings)
+    prices = prices_of(settings.judge, settings)
     for sent, said in enumerate(("This round", "In batches at the server already")):
         if own := [row[1:] for row in rows if row[0] == sent]:
             stages, numbers, read, written = zip(*own, strict=True)
@@ -68,7 +68,7 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
                 fail(f"{old} is not a file of requests: choose another name with --requests")
             old.unlink(missing_ok=True)  # of an earlier round
         files |= split(source, first, settings.batch_requests)
-    if requests is None:
+    if files and requests is None:
         _visit(settings, files)
     elif files:
         for path, names in files.items():

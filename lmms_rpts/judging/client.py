@@ -178,6 +178,9 @@ class JudgeClient:
         if self._cache is None:
             return await self._ask_judge(request, _Tries(), urgency)
         key = cache_key(self._identity, request)
+        if key in self._cache.failures:
+            text, error = self._cache.failures[key]
+            return Verdict(text, attempts=0, error=error)
         while True:
             tries = _Tries(key, self._cache.find(key))
             if tries.known is not None:
@@ -190,6 +193,8 @@ class JudgeClient:
                 if verdict.error is None and verdict.text is not None:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
+                elif verdict.error is not None:
+                    self._cache.fail(key, verdict.text, verdict.error)
                 return verdict
             except _AskedElsewhereError:
                 pass
