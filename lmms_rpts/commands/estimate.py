@@ -148,10 +148,8 @@ def _show(found: Found, settings: Settings) -> None:
             if need is not None:
                 usage, price = need.usage, shared_cost(need.usage, prices)
                 counts = (need.calls, usage.input_tokens, usage.output_tokens)
-                figures = [
-                    *(f"{each:,}" for each in counts),
-                    *([] if price is None else [cost(price)]),
-                ]
+                figures = [f"{each:,}" for each in counts]
+                figures += [] if price is None else [cost(price)]
                 table.add_row(title, name, *figures)
                 title = ""
         table.add_section()
