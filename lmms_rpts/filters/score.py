@@ -18,20 +18,14 @@ from lmms_rpts.filters.metrics import OF_THE_ROOT
 from lmms_rpts.filters.record import Judged, Kind, Question
 from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
-from lmms_rpts.judging import (
-    NO_JUDGE,
-    Dialogue,
-    JudgeConfigurationError,
-    JudgeRequest,
-    Verdict,
-    find_judges,
-)
+from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.judging.scoring import read_probabilities
+from lmms_rpts.judging.types import JudgeRequest
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -145,7 +139,7 @@ class ScoreFilter(JudgingFilter):
             rooted = [
                 partial(ask_about_root, plan, doc, self.prompts)
                 for plan, doc in plans
-                if plan.has_root_question and not self.protocol
+                if plan.has_root_question
             ]
             scores, fatal = [UNASKED] * (len(asked) + len(rooted)), None
             if self.protocol:

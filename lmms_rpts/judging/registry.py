@@ -155,12 +155,8 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         model = name.partition(":")[2]
         if missing := backend.check(model, settings):
             raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
-        recorded, sees, protocol = (
-            recorded_name(name),
-            backend.sees(model, settings),
-            backend.protocol,
-        )
-        version = protocol(model, settings) if protocol else ""
+        recorded, sees = recorded_name(name), backend.sees(model, settings)
+        version = backend.protocol(model, settings) if backend.protocol else ""
         chosen.append(ChosenJudge(recorded, backend, model, price, sees, version))
     names = [each.name for each in chosen]
     local = [each.name for each in chosen if each.backend.local]

@@ -38,10 +38,9 @@ class Protocol:
     Attributes:
         known: pattern of the architecture, or the end of the name, of its models.
         layout: ``chat``: the problem is the user's turn, all steps are the assistant's; ``turns``:
-            each step is the user's turn, answered by the mark, and scored at the token before it;
-            ``plain``: no turns.
+            each step is the user's turn, answered by the mark, and scored at the token before it.
         head: ``words``: softmax of the tokens ``good`` and ``bad``; ``labels``: softmax of two
-            labels of each token, of which the second is good; ``value``: sigmoid of a number.
+            labels, of which the second is good; ``value``: sigmoid of a number.
         mark: the token that ends a step.
         first, step: templates of the first step with the problem, and of all others, from 1.
     """
@@ -173,7 +172,7 @@ def _encode(request: JudgeRequest, name: str, protocol: Protocol) -> _Chain:
     if protocol.layout == "plain" and begin not in (None, *new[:1]):
         new.insert(0, begin)
     for piece in [*pieces, ""]:
-        # A server would take any mark for the end of a step.
+        # A mark in a text is left out: a server would take it for the end of a step.
         ids += [each for each in new if each != mark] if protocol.served else new
         places.append(len(ids) - turns)
         ids.append(mark)
@@ -193,11 +192,8 @@ def _pieces(request: JudgeRequest, protocol: Protocol, chat: chats.Chat) -> list
     """The texts between the marks; the first one is a prompt with the problem and the images."""
 
     def quiet(text: str) -> str:
-        """A text without marks and control tokens."""
-        text, mark = str(chat.neutral(text)).replace(_HERE, "").strip(), protocol.mark
-        while len(mark) > 1 and mark in text:  # what is left of overlapping marks may be one
-            text = text.replace(mark, f"{mark[0]} {mark[1:]}")
-        return text
+        """A text without control tokens."""
+        return str(chat.neutral(text)).replace(_HERE, "").strip()
 
     problem, steps = "\n".join(map(quiet, request.evidence)), list(map(quiet, request.steps))
     if protocol.mark.isspace():

@@ -22,6 +22,7 @@ from lmms_rpts.filters.responses import TransformedResponse
 from lmms_rpts.filters.score import Plan, ScoreFilter, ask_about_chain
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import BACKENDS, Backend, JudgeRequest, Reply, Verdict
+from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step
 from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
@@ -231,6 +232,23 @@ def test_validate_asks_once_per_chain(command: Callable[..., str], prm: Path) ->
     assert own["metrics"]["unscored"]["value"] == 0
     again = command("validate", "--judge", f"prm:{prm}", "--limit", "6")
     assert "Usage: 0 calls" in again or "6 cached" in again
+
+
+def test_each_labelled_step_gets_its_own_score(
+    command: Callable[..., str], scripted: Scripted
+) -> None:
+    command("validate", "--judge", "chains", "--limit", "6", "-o", "v.json")
+    (own,) = json.loads(Path("v.json").read_text())["sets"]
+    for chain in own["chains"]:
+        expected = [(at + 1) / 10 for at in range(len(chain["labels"]))]
+        assert [score for score in chain["scores"] if score is not None] == [
+            score
+            for score, label in zip(expected, chain["labels"], strict=True)
+            if label is not None
+        ]
+    assert len(scripted.requests) == 6
+    short = step_verdicts(Verdict("[0.5]"), 3)
+    assert [(each.value, bool(each.error)) for each in short] == [(None, True)] * 3
 
 
 def test_doctor_asks_about_a_valid_and_an_invalid_step(prm: Path) -> None:
