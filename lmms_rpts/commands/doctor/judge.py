@@ -131,8 +131,8 @@ def _ask_servers(
         alone = settings.model_copy(update={"openai_urls": (url,)}) if url else settings
         check, *seen = _ask(chosen, alone, prompts, notify, at=f" at {url}" if url else "")
         models = _models(url, settings) if url and check.state == "problem" else ""
-        checks += [replace(check, said=f"{check.said}; it serves: {models}") if models else check]
-        checks += seen
+        check = replace(check, said=f"{check.said}; it serves: {models}") if models else check
+        checks += [check, *seen]
     return checks
 
 

@@ -17,8 +17,7 @@ OPENAI = "https://api.openai.com/v1"
 # Seconds for which a server that failed is left out; twice as long after each further failure.
 FIRST_REST, LONGEST_REST = 0.25, 60.0
 
-# The N-th answer after a refusal raises what a server takes at a time by N times this number of
-# calls: one with 8 slots gets a ninth call after 28 answers; after 100, it would get 20.
+# The N-th answer after a refusal lets a server have N times this many calls more: 1 after 28.
 GROWTH = 1 / 400
 
 
@@ -78,9 +77,9 @@ class _Member:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.answered, self.failures = -math.inf, 0
-        self._called = self._failed = -math.inf  # when it did so last
         self._active, self._room = 0, math.inf  # calls in progress, and how many it takes
         self._answers = 0  # since it refused a call
+        self._called = self._failed = -math.inf  # when it did so last
         self._rests_until = -math.inf  # infinite while a call tries whether it works again
 
     def rank(self) -> tuple[float, bool, int, float]:
@@ -133,8 +132,8 @@ class _Member:
                 wait = min(LONGEST_REST, FIRST_REST * 2.0 ** min(self.failures - 1, 20))
             self._rests_until = self._failed + wait
             if kind != "throttled" and self.failures == (1 if kind == "timed out" else 2):
-                said = "A judge server is left out until it works again; others take its calls"
-                logger.warning("{}: {}: {}", said, self.server.url, failure)
+                said = f"{self.server.url}: {failure}"
+                logger.warning("A judge server is left out until it works again: {}", said)
 
 
 def _now() -> float:
