@@ -107,10 +107,9 @@ def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Ma
 
 def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
-    from lmms_rpts.judging import backends_of
     from lmms_rpts.judging.budget import shared_cost
     from lmms_rpts.judging.prompts import Prompts
-    from lmms_rpts.judging.registry import prices_of
+    from lmms_rpts.judging.registry import backends_of, prices_of
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
     table.add_column("task", no_wrap=True)
@@ -149,10 +148,8 @@ def _show(found: Found, settings: Settings) -> None:
             if need is not None:
                 usage, price = need.usage, shared_cost(need.usage, prices)
                 counts = (need.calls, usage.input_tokens, usage.output_tokens)
-                figures = [
-                    *(f"{each:,}" for each in counts),
-                    *([] if price is None else [cost(price)]),
-                ]
+                figures = [f"{each:,}" for each in counts]
+                figures += [] if price is None else [cost(price)]
                 table.add_row(title, name, *figures)
                 title = ""
         table.add_section()
