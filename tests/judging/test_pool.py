@@ -16,6 +16,7 @@ from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging import JudgeEngine, Member, Verdict, client
 from lmms_rpts.judging.backends import pool
 from lmms_rpts.judging.backends.openai import OpenAIJudge
+from lmms_rpts.judging.concurrency import START
 from tests.judging.questions import questions, values
 from tests.support.judge_server import DROPPED, Body, JudgeServer, ServerReply, form_of, text_of
 from tests.support.tables import table
@@ -152,14 +153,12 @@ def test_a_server_with_few_slots_gets_few_calls(refusal: ServerReply, slots: int
 
 
 def test_a_server_that_asks_to_wait_is_left_alone_for_that_time() -> None:
-    wait = ServerReply("slow down", status=429, headers={"Retry-After": "0.3"})
+    wait = ServerReply("slow down", status=429, headers={"Retry-After": "60"})
     answers = [Fallible(), Fallible(wait)]
     with serving(*answers) as servers:
         verdicts, _ = ask(judge_at(servers), 3 * CALLS)
         check_all_answered_once(verdicts, answers)
-    bursts = [time for time in answers[1].failed if time > answers[1].failed[0] + 0.05]
-    assert not bursts or bursts[0] - answers[1].failed[0] >= 0.25
-    assert len(answers[1].failed) <= 4 * AT_ONCE
+    assert 1 <= len(answers[1].failed) <= START, "no calls but those that were under way"
 
 
 def test_a_slow_server_gets_fewer_calls() -> None:

@@ -74,8 +74,6 @@ _REMEDIES = {
     "": "fix the reported error, or choose another judge (docs/judging.md)",
 }
 
-_LISTING = 5.0  # seconds for the list of a server's models
-
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
 
@@ -133,8 +131,8 @@ def _ask_servers(
         alone = settings.model_copy(update={"openai_urls": (url,)}) if url else settings
         check, *seen = _ask(chosen, alone, prompts, notify, at=f" at {url}" if url else "")
         models = _models(url, settings) if url and check.state == "problem" else ""
-        checks += [replace(check, said=f"{check.said}; it serves: {models}") if models else check]
-        checks += seen
+        check = replace(check, said=f"{check.said}; it serves: {models}") if models else check
+        checks += [check, *seen]
     return checks
 
 
@@ -144,7 +142,7 @@ def _models(url: str, settings: Settings) -> str:
 
     key = {"Authorization": f"Bearer {settings.openai_key or 'none'}"}
     try:
-        with DefaultHttpxClient(follow_redirects=False, timeout=_LISTING) as client:
+        with DefaultHttpxClient(follow_redirects=False, timeout=5.0) as client:
             answer = client.get(f"{url}/models", headers={**key, **settings.openai_headers})
         names = ", ".join(str(model["id"]) for model in answer.json()["data"])
     except Exception:  # from several libraries; the list is optional

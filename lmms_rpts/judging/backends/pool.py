@@ -17,8 +17,7 @@ OPENAI = "https://api.openai.com/v1"
 # Seconds for which a server that failed is left out; twice as long after each further failure.
 FIRST_REST, LONGEST_REST = 0.25, 60.0
 
-# By how many calls the N-th answer after a refusal raises what a server takes at a time, as a share
-# of N: a server with 8 slots gets a ninth call after 28 answers; after 100, it would get 20.
+# The N-th answer after a refusal lets a server have N times this many calls more: 1 after 28.
 GROWTH = 1 / 400
 
 
@@ -37,11 +36,10 @@ def endpoint(settings: Settings) -> dict[str, str]:
 class Pool:
     """A `Transport` over several servers that serve the same model.
 
-    A call goes to the server with the fewest calls in progress, in turn if equal. A server that
-    fails is left out for a while; then one call tries it. A server that throttles calls without a
-    Retry-After, or is late, gets fewer at a time. The failed call goes on at another server that
-    works and has room. If there is none, its failure counts, as with one server: the limit on
-    concurrent calls follows what all servers take together.
+    A call goes to the server with the fewest calls in progress. A server that fails is left out
+    for a while; then one call tries it. One that throttles calls without a Retry-After, or is late,
+    gets fewer at a time. A failed call goes on at another server that works and has room; if there
+    is none, it counts as failed: the limit on concurrent calls follows all servers together.
     """
 
     def __init__(self, servers: Sequence[Server]) -> None:
@@ -79,9 +77,9 @@ class _Member:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.answered, self.failures = -math.inf, 0
-        self._called = self._failed = -math.inf  # when it did so last
         self._active, self._room = 0, math.inf  # calls in progress, and how many it takes
         self._answers = 0  # since it refused a call
+        self._called = self._failed = -math.inf  # when it did so last
         self._rests_until = -math.inf  # infinite while a call tries whether it works again
 
     def rank(self) -> tuple[float, bool, int, float]:
@@ -97,14 +95,14 @@ class _Member:
         self._active += 1
         if self.failures > 1:  # one may be chance
             self._rests_until = math.inf
-        outcome: Answer | Exception
         failure: Exception | None = None
         try:
-            outcome = await self.server.post(request, content, limit)
-            if outcome.status >= 400:
+            answer = await self.server.post(request, content, limit)
+            if answer.status >= 400:
                 secrets = self.server.secrets
-                fault = read_fault(outcome.status, outcome.headers, outcome.content, secrets)
+                fault = read_fault(answer.status, answer.headers, answer.content, secrets)
                 failure = fault.error(fault.kind(bool(request.images)))
+            outcome: Answer | Exception = answer
         except (TransientError, FatalJudgeError) as error:
             outcome = failure = error
         finally:
@@ -134,8 +132,8 @@ class _Member:
                 wait = min(LONGEST_REST, FIRST_REST * 2.0 ** min(self.failures - 1, 20))
             self._rests_until = self._failed + wait
             if kind != "throttled" and self.failures == (1 if kind == "timed out" else 2):
-                message = "A judge server is left out until it works again; others take its calls"
-                logger.warning("{}: {}: {}", message, self.server.url, failure)
+                said = f"{self.server.url}: {failure}"
+                logger.warning("A judge server is left out until it works again: {}", said)
 
 
 def _now() -> float:
