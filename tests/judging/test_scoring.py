@@ -230,7 +230,7 @@ def test_which_judges_are_refused_at_the_start(
 ) -> None:
     monkeypatch.setitem(registry.BACKENDS, "able", _other(probabilities=True))
     monkeypatch.setitem(registry.BACKENDS, "unable", _other())
-    settings = Settings(openai_url="http://127.0.0.1:9/v1", scoring="expected", **more)
+    settings = Settings(openai_urls="http://127.0.0.1:9/v1", scoring="expected", **more)
     if message is None:
         assert find_judges(judge, settings)
         return
