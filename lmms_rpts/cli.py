@@ -22,6 +22,7 @@ from lmms_rpts.commands.init import init
 from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
+from lmms_rpts.commands.shards import shards
 from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
 from lmms_rpts.commands.tree import tree
@@ -37,7 +38,7 @@ app = typer.Typer(
 _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
 
 for panel, commands in {
-    _PREPARE: (init, doctor, estimate),
+    _PREPARE: (init, doctor, estimate, shards),
     _LOOK: (report, tree, summarize, compare, sweep, export),
     _JUDGE: (score, validate, rate, agreement),
 }.items():

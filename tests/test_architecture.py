@@ -46,7 +46,7 @@ FLOORS = (
     ("demo",),
     ("commands",),
     ("report",),
-    ("analysis", "plugin", "validation"),
+    ("analysis", "distributed", "plugin", "validation"),
     ("host",),
     ("tasks",),
     ("filters",),

@@ -210,8 +210,12 @@ class RatingSample:
 
 
 def rated_steps(response: RptsRecord) -> tuple[int, ...]:
-    """The numbers of its judged steps."""
-    return tuple(at for at, step in enumerate(response.steps) if step.questions)
+    """The numbers of the steps that were judged by premises or images, which raters are shown."""
+    return tuple(
+        at
+        for at, step in enumerate(response.steps)
+        if {each.kind for each in step.questions} - {"chain"}
+    )
 
 
 def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = False) -> RatingSample:
@@ -226,7 +230,8 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = Fal
     rated = [each for each in run.responses if rated_steps(each)]
     if not rated:
         raise RunError(
-            f"{run.label} has no judged step: score the run with a judge first (lmms-rpts score)"
+            f"{run.label} has no judged step: score the run with a judge of steps first (lmms-rpts "
+            "score)"
         )
     short = _readable(run, rated)
     generator = random.Random(seed)

@@ -16,7 +16,7 @@ from lmms_rpts.base.settings import SettingError
 from lmms_rpts.host.correctness import choose, survey
 from lmms_rpts.host.task_index import SUFFIX, split_name
 from lmms_rpts.runs.metadata import value_at
-from lmms_rpts.runs.reading import model_name, read_results
+from lmms_rpts.runs.reading import model_name, name_missing_parts, read_results
 from lmms_rpts.runs.responses import (
     LikelihoodError,
     ResponsesError,
@@ -227,6 +227,7 @@ def _planned(
     passed_over: Sequence[str],
     grades: Mapping[str, Grades] | None = None,
 ) -> Rescoring:
+    name_missing_parts(saved.files, {task: found.keys() for task, found in responses.items()})
     extents = tuple(
         find_extent(task, {at: len(each) for at, each in found.items()}, totals[task])
         for task, found in responses.items()

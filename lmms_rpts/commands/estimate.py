@@ -110,15 +110,19 @@ def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.judging import backends_of
     from lmms_rpts.judging.budget import shared_cost
     from lmms_rpts.judging.prompts import Prompts
+    from lmms_rpts.judging.registry import prices_of
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
     table.add_column("task", no_wrap=True)
     table.add_column("responses")
     for name in ("calls", "input tokens", "output tokens", *(["cost"] if settings.prices else [])):
         table.add_column(name, justify="right", no_wrap=True)
-    mode = settings.transform or "auto"
     # No request is sent, so no API key is needed.
-    judges = sum(each.kept for each in backends_of(settings.judge)) if settings.judge else 1
+    backends = backends_of(settings.judge) if settings.judge else []
+    judges = sum(each.kept for each in backends) if backends else 1
+    chains = any(each.protocol for each in backends)
+    mode = "rule" if chains else settings.transform or "auto"
+    prices = prices_of(settings.judge, settings)
     if not judges:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return
@@ -132,6 +136,7 @@ def _show(found: Found, settings: Settings) -> None:
             evidence=settings.evidence,
             source=settings.source,
             questions=settings.questions,
+            chains=chains,
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,
@@ -142,7 +147,7 @@ def _show(found: Found, settings: Settings) -> None:
         title = f"{task} ({needs.instances})"
         for name, need in rows.items():
             if need is not None:
-                usage, price = need.usage, shared_cost(need.usage, settings.prices)
+                usage, price = need.usage, shared_cost(need.usage, prices)
                 counts = (need.calls, usage.input_tokens, usage.output_tokens)
                 figures = [
                     *(f"{each:,}" for each in counts),

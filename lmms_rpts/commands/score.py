@@ -27,7 +27,7 @@ from lmms_rpts.commands.common import IncludePath, Judge, check_outputs, fail, f
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Rescoring
 
-ENTRY = "lmms_rpts.host.evaluate"
+ENTRY, JOB = "lmms_rpts.host.evaluate", "lmms_rpts.distributed.job"
 _LINES = 15
 _PATIENCE = ((0, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
 """Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
@@ -88,6 +88,20 @@ def score(
             show_default=False,
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray",
+            metavar="ADDRESS",
+            help="Ask the judge in a job of Ray: on the cluster at ADDRESS, on the one of this "
+            "machine (auto), or on this machine alone (local).",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Workers of the job of Ray.", show_default=False),
+    ] = None,
     requests: Annotated[
         Path | None,
         typer.Option(
@@ -111,11 +125,16 @@ def score(
     and samples in its formats. The exit status is 1 if judging stopped before its end, and 75 if
     requests wait for a batch.
     """
+    if workers and not ray:
+        fail("--workers is for a job of Ray: add --ray")
+    if ray and (requests or no_wait):
+        fail("--ray asks the judge now: leave out --requests and --no-wait")
+    job = {"address": ray, "workers": workers} if ray else {}
     try:
         with _terminable():
             with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
                 jobs = _jobs(samples, Path(folder), name, models or [])
-                more = task, judge, output, include_path, correct, verbose
+                more = task, judge, output, include_path, correct, verbose, job
                 runs: Iterator[_Job] = (
                     (part, _score(files, of, part, Path(folder, str(number)), *more))
                     for number, (files, of, part) in enumerate(jobs)
@@ -208,10 +227,12 @@ def _score(
     include_path: Path | None,
     correct: str | None,
     verbose: bool,
+    job: Mapping[str, Any],
 ) -> Iterator[Written]:
     """Score the responses of one run, part by part.
 
-    ``part_of``: one of several runs, which is shown in few lines; ``folder``: a new one.
+    ``part_of``: one of several runs, which is shown in few lines; ``folder``: a new one; ``job``:
+    the job of Ray that asks the judge, empty: lmms-eval does.
     """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
@@ -252,6 +273,10 @@ def _score(
     grades = str(graded) if rescoring.grades else None
     with options_given(judge=chosen, correct=correct, grades=grades):
         environment = environment_without()
+        if job:
+            named = {"responses": str(merged), "grades": grades, "judge": chosen or ""}
+            named["include_path"] = str(include_path.absolute()) if include_path else None
+            environment = _run_job({**job, **named}, folder / "job.json", verbose, judge)
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
         more = [*part.arguments(), *include]
@@ -279,18 +304,37 @@ def _round(
 
     The open requests of all runs are written to ``requests``, or sent as batches.
     """
-    from lmms_rpts.commands.batch import ask_later, look_at_batches
+    from lmms_rpts.commands.batch import ask_later, visit_batches
 
     folder.mkdir()
     with options_given(requests=folder):
         if requests is None:
-            look_at_batches(judge)
+            visit_batches(judge)
         found = [(part, list(parts)) for part, parts in runs]
         for stopped in (each.stopped for _, parts in found for each in parts if each.stopped):
             typer.echo(f"Judging stopped: {stopped}", err=True)
         if ask_later(judge, folder, requests):
             raise typer.Exit(_LATER)
     return iter(found)
+
+
+def _run_job(
+    job: Mapping[str, Any], report: Path, verbose: bool, judge: str | None
+) -> dict[str, str]:
+    """Ask the judge in a job of Ray; returns the environment in which its replies are used."""
+    log = None if verbose else report.with_suffix(".log")
+    command = [sys.executable, "-m", JOB, json.dumps({**job, "report": str(report)})]
+    typer.echo("The job of Ray is starting; --verbose shows its log", err=True)
+    code = run(command, {"RAY_USAGE_STATS_ENABLED": "0", **environment_without()}, log)
+    found = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+    if fault := found.get("fault"):
+        begun = "usage" in found
+        fail(f"{fault.rstrip('.')}. {_what_is_kept(judge)}" if begun else fault)
+    if not found:
+        said = read_log(log) if log else ""
+        raise EvaluationError(f"The job of Ray failed (status {code}){_reason(said)}")
+    with options_given(job=report):
+        return environment_without()
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
@@ -402,7 +446,7 @@ def replay_command(
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None = None) -> int:
-    """Run a command of ``replay_command`` and return its exit status.
+    """Run a command of ``replay_command``, or a job, and return its exit status.
 
     If the wait is interrupted, for example by Ctrl-C, lmms-eval is ended.
 
@@ -412,7 +456,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None
     if log is not None:
         from lmms_rpts.host.evaluate import LOG
 
-        entry = 1 + command.index(ENTRY)
+        entry = command.index("-m") + 2
         command = [*command[:entry], LOG, str(log), *command[entry:]]
     process = subprocess.Popen(  # noqa: S603 - our own command, no shell
         command, env={**environment, "PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL

@@ -267,6 +267,7 @@ def _announce(plan: Plan) -> None:
     """The planned requests and their estimated cost."""
     from lmms_rpts.commands.validity_tables import uncounted
     from lmms_rpts.judging.budget import shared_cost
+    from lmms_rpts.judging.registry import prices_of
 
     for each in plan.sets:
         loaded = each.loaded
@@ -289,7 +290,7 @@ def _announce(plan: Plan) -> None:
     if not calls:
         typer.echo(f"The judge {plan.judge} costs nothing.", err=True)
         return
-    price = shared_cost(usage, plan.settings.prices)
+    price = shared_cost(usage, prices_of(plan.judge, plan.settings))
     priced = "" if price is None else f", cost about {cost(price)}"
     scoring = plan.settings.scoring
     judge = plan.judge if scoring == "text" else f"{plan.judge}, scoring {scoring}"

@@ -8,6 +8,7 @@ from loguru import logger
 
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging import Budget, open_budget
+from lmms_rpts.judging.cache import take_usage
 from lmms_rpts.judging.progress import Board
 
 _budget = Budget()
@@ -44,7 +45,7 @@ def send_usage() -> None:
     """Send the usage of this process to the first one, which writes the results."""
     settings = load_settings()
     if settings.rank:
-        _board(settings).write(_total(_budget))
+        _board(settings).write(usage_so_far())
 
 
 def close_accounts() -> dict[str, Any] | None:
@@ -55,7 +56,10 @@ def close_accounts() -> dict[str, Any] | None:
     settings = load_settings()
     if settings.rank:
         return None
-    total, *others = _total(_budget), *_board(settings).read()
+    total, *others = usage_so_far(), *_board(settings).read()
+    if settings.job:  # whose replies this process finds
+        total["found"] = 0
+        others += take_usage(settings.job)
     for other in others:
         for name in ("guessed", "stopped"):
             total[name] = total[name] or other.pop(name)
@@ -85,8 +89,9 @@ def _board(settings: Settings) -> Board:
     return Board("usage", settings.rank, settings.processes)
 
 
-def _total(budget: Budget) -> dict[str, Any]:
+def usage_so_far() -> dict[str, Any]:
     """The usage of this process; ``stopped``: why judging stopped before its end."""
+    budget = _budget
     return {
         "calls": budget.calls,
         "input_tokens": budget.usage.input_tokens,

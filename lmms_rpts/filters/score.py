@@ -14,14 +14,18 @@ from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.documents import images_of
 from lmms_rpts.filters.isolation import Isolation
+from lmms_rpts.filters.metrics import OF_THE_ROOT
 from lmms_rpts.filters.record import Judged, Kind, Question
 from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
+from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.judging.scoring import read_probabilities
+from lmms_rpts.judging.types import JudgeRequest
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -34,7 +38,7 @@ from lmms_rpts.reasoning import (
     repair_chain,
 )
 from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, gold_facts
 from lmms_rpts.runs.validity import Judging, read_validity_file
 
 UNASKED = Judged(score=None)
@@ -68,12 +72,15 @@ class ScoreFilter(JudgingFilter):
         self.evidence = self.settings.evidence or chosen
         judges = find_judges(self.judge, self.settings)
         self.sees = self.judge == NO_JUDGE or all(each.sees for each in judges)
+        self.protocol = judges[0].protocol
+        self.unasked = OF_THE_ROOT if self.protocol else frozenset()
         if self.evidence not in (None, "facts") and not self.sees:
             raise JudgeConfigurationError(
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
                 f"{self.judge!r} has none. {SEEING}"
             )
-        self.validity = _validity(self.settings, self.judge, self.prompts.version())
+        version = self.protocol or self.prompts.version()
+        self.validity = _validity(self.settings, self.judge, version)
 
     def evidence_for(self, doc: Doc) -> Evidence:
         """The evidence that claims about the images of a document are judged against."""
@@ -135,7 +142,14 @@ class ScoreFilter(JudgingFilter):
                 if plan.has_root_question
             ]
             scores, fatal = [UNASKED] * (len(asked) + len(rooted)), None
-            if self.judge != NO_JUDGE:
+            if self.protocol:
+                chains = [
+                    isolation.begin(partial(ask_about_chain, plan, doc), plan.failed)
+                    for plan, doc in plans
+                ]
+                found, fatal = self.converse(chains, "Judging chains", "chains")
+                scores = [step for steps in found for step in steps]
+            elif self.judge != NO_JUDGE:
                 dialogues = [isolation.begin(ask, partial(_failed, "inference")) for ask in asked]
                 dialogues += [isolation.begin(ask, partial(_failed, "root")) for ask in rooted]
                 scores, fatal = self.converse(dialogues, "Judging steps", "judgements")
@@ -159,8 +173,9 @@ class ScoreFilter(JudgingFilter):
                 plan.chain,
                 tuple(next(results) for _ in plan.queries),
                 self.judge,
-                next(roots) if plan.has_root_question else None,
+                next(roots, None) if plan.has_root_question else None,
                 plan.evidence,
+                protocol=self.protocol,
             )
             for plan in planned
         ]
@@ -214,6 +229,10 @@ class Plan:
         chain = repair_chain(transformed.chain, clues, restates, n_images=n_images)
         evidence = evidence_for(doc, chosen)
         return cls(transformed, chain, tuple(plan_steps(chain, doc, evidence)), evidence)
+
+    def failed(self, reason: str) -> list[Judged]:
+        """The steps, without scores for this reason."""
+        return [_failed("chain", reason)] * len(self.queries)
 
     @property
     def has_root_question(self) -> bool:
@@ -289,6 +308,38 @@ def ask_about_step(query: StepQuery, doc: Doc, prompts: Prompts) -> Dialogue[Jud
     second = _asked("second", evidence, verdict, query.images)
     score = None if second.score is None else combine_answers(first.score, second.score)
     return Judged(score=score, questions=(first, second))
+
+
+def ask_about_chain(plan: Plan, doc: Doc) -> Dialogue[list[Judged]]:
+    """The conversation that scores all steps at once, for a process reward model.
+
+    The problem is the context, the textual clues, what is known of the images, and the statement.
+    """
+    fixed = [query if isinstance(query, FixedScore) else None for query in plan.queries]
+    verdict = Verdict(None)
+    numbers = tuple(range(len(doc["visual_clue"]))) if plan.evidence != "facts" else ()
+    if not all(fixed):
+        shown = _images(doc, numbers)
+        if shown is None:
+            return plan.failed(UNSEEN)
+        known = gold_facts(doc["reasoning"]) if plan.evidence != "image" else {}
+        facts = (
+            f"Image {number}: {'; '.join(said).strip()}" for number, said in sorted(known.items())
+        )
+        problem = (doc["context"], *doc["textual_clue"], *facts, doc["statement"])
+        verdict = yield JudgeRequest(
+            CHAIN,
+            (),
+            tuple(filter(None, problem)),
+            images=shown,
+            steps=tuple(step.conclusion.strip() for step in plan.chain.steps),
+        )
+    return [
+        Judged(score=known.score, note=known.reason)
+        if known
+        else _judged(_asked("chain", (), own, numbers))
+        for known, own in zip(fixed, step_verdicts(verdict, len(fixed)), strict=True)
+    ]
 
 
 def _images(doc: Doc, numbers: tuple[int, ...]) -> tuple[JudgeImage, ...] | None:

@@ -177,6 +177,46 @@ def only_tasks(names: Sequence[str]) -> Iterator[None]:
         _wanted.reset(token)
 
 
+def build_task(name: str, include_path: Path | None = None) -> Any:
+    """A task, built by lmms-eval as for a run.
+
+    Args:
+        name: of a task, or of one that RPTS wraps (``mmmu_val_rpts``); no group.
+        include_path: folder of further task files.
+    """
+    from lmms_eval.tasks import TaskManager, get_task_dict
+
+    with only_tasks([name]):
+        folder = str(include_path) if include_path else None
+        manager = TaskManager("ERROR", include_path=folder)
+        names = manager.match_tasks([name])
+        task = get_task_dict(names, manager).get(name) if names == [name] else None
+    if task is None or not hasattr(task, "task_docs"):
+        raise DataError(f"lmms-eval has no task {name!r}.{did_you_mean(name, manager.all_tasks)}")
+    return task
+
+
+def document_metrics(task: Any, request: Any, pipeline: str) -> dict[str, float]:
+    """The metrics of a document that are numbers, as lmms-eval computes them.
+
+    Args:
+        task: of ``build_task``.
+        request: the document's request, with the output of the pipeline's filters.
+        pipeline: name of the filter pipeline; those of a wrapped task's own metrics come first.
+    """
+    from lmms_eval.api.reasoning import parse_reasoning_tags_config
+    from lmms_eval.evaluator import _process_document_results
+
+    done = _process_document_results(
+        (request.doc_id, task.eval_docs_no_media[request.doc_id], [request]),
+        task=task,
+        filter_key=pipeline,
+        reasoning_tags=parse_reasoning_tags_config(task_value=task.config.reasoning_tags),
+        log_samples=False,
+    )
+    return {name: float(v) for name, v in done.metrics.items() if isinstance(v, int | float)}
+
+
 def wanted_tasks() -> tuple[str, ...] | None:
     """The tasks that are needed; None: all."""
     return _wanted.get()

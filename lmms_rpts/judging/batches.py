@@ -93,10 +93,15 @@ class BatchStore(AnswerCache):
         query = "SELECT id, batch FROM requests WHERE batch BETWEEN ? AND ? || 'g'"
         return self._all(query, token, token)
 
-    def move(self, names: Iterable[str], batch: str | None) -> None:
-        """Note that requests are in a batch; None: they are in none, and open without an answer."""
+    def begin(self, names: Iterable[str], batch: str) -> None:
+        """Note that requests are in a batch."""
         rows = [(batch, name) for name in names]
         self._change("UPDATE requests SET batch = ? WHERE id = ?", rows)
+
+    def end(self, token: str) -> None:
+        """Note the end of a batch; its requests without an answer are open."""
+        statement = "UPDATE requests SET batch = NULL WHERE batch BETWEEN ? AND ? || 'g'"
+        self._change(statement, [(token, token)])
 
     def take(self, lines: Iterable[bytes]) -> Counter[str]:
         """Store the lines of a file of results; returns their number by outcome.

@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from loguru import logger
 
 from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.types import JudgeRequest, Usage
 
 T = TypeVar("T")
@@ -64,6 +65,11 @@ _DAMAGE = sqlite3.DatabaseError
 # Files with an error that was reported: each stage of a run opens its file again.
 _warned: set[Path] = set()
 
+Failures = Mapping[str, tuple[str | None, str]]
+"""The last reply, if there was one, and the error of requests without a verdict, by key."""
+
+_shared: AnswerCache | None = None
+
 
 class CacheError(Exception):
     """Raised if the cache file cannot be used; the message gives the file and the reason."""
@@ -80,8 +86,9 @@ class AnswerCache:
     take to hand them to another thread.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, failures: Failures | None = None) -> None:
         self.path = folder / FILE
+        self.failures = failures or {}  # of the job whose replies are in the file
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
         self._unwritten: list[tuple[Any, ...]] = []
@@ -128,6 +135,9 @@ class AnswerCache:
     def release(self, key: str) -> None:
         """Note that this process no longer asks a question."""
         self._run(lambda file: file.execute(_RELEASE, (key,)))
+
+    def fail(self, key: str, reply: str | None, error: str) -> None:
+        """Note that a request has no verdict: only the workers of a job tell others."""
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
@@ -208,6 +218,32 @@ class AnswerCache:
             "used from now on: the replies in the old one will be requested again.",
             *(self.path, error, aside),
         )
+
+
+def open_cache(folder: Path) -> AnswerCache:
+    """The cache of this process: that of the job that it works for, else the file in ``folder``."""
+    if _shared is not None:
+        return _shared
+    report = load_settings().job
+    found = json.loads(report.read_text(encoding="utf-8")) if report else {}
+    return AnswerCache(folder, found.get("failures"))
+
+
+def share_cache(cache: AnswerCache) -> None:
+    """Make this process use the cache of a job."""
+    global _shared
+    _shared = cache
+
+
+def take_usage(report: Path) -> list[dict[str, Any]]:
+    """The usage of the workers of a job; of several runs that share its replies, the first one's.
+
+    Args:
+        report: the job's ``usage``, the ``failures`` of its requests, and its ``fault``.
+    """
+    found = json.loads(report.read_text(encoding="utf-8"))
+    report.write_text(json.dumps({**found, "usage": []}), encoding="utf-8")
+    return list(found["usage"])
 
 
 @contextlib.contextmanager

@@ -185,11 +185,16 @@ class JudgeClient:
                 if value is not None:
                     self._budget.found += 1
                     return Verdict(tries.known, value, cached=True, attempts=0)
+            if key in self._cache.failures:
+                text, error = self._cache.failures[key]
+                return Verdict(text, attempts=0, error=error)
             try:
                 verdict = await self._ask_judge(request, tries, urgency)
                 if verdict.error is None and verdict.text is not None:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
+                elif verdict.error is not None:
+                    self._cache.fail(key, verdict.text, verdict.error)
                 return verdict
             except _AskedElsewhereError:
                 pass

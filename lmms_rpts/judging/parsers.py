@@ -6,11 +6,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.judging.scoring import read_probabilities
-from lmms_rpts.judging.types import JudgeRequest, Reply
+from lmms_rpts.judging.types import JudgeRequest, Reply, Verdict
 
 # Part of cache keys; increase it whenever a reply may be parsed to a different score.
 PARSER_VERSION = "3"
@@ -39,6 +41,22 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
         return None, f"{wanted}: {type(failure).__name__}: {failure}"
     value = None if value == "" else value
     return value, wanted if value is None else None
+
+
+BEYOND = "the step lies beyond the context of the process reward model"
+
+
+def step_verdicts(verdict: Verdict, count: int) -> list[Verdict]:
+    """The verdict on each of ``count`` steps, from that on their chain: a JSON list of scores."""
+    scores: Any = None
+    with suppress(ValueError, RecursionError):
+        scores = json.loads(verdict.text or "")
+    scores = scores if isinstance(scores, list) and len(scores) == count else [None] * count
+    one = replace(verdict, text=None, value=None, error=verdict.error or BEYOND)
+    return [
+        replace(one, value=score, error=None) if isinstance(score, float) else one
+        for score in scores
+    ]
 
 
 def _cut_off(reply: Reply, most: int) -> str:

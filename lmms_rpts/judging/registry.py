@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmms_rpts.base.settings import Price, Settings, load_settings
-from lmms_rpts.judging.backends import hf, openai
+from lmms_rpts.judging.backends import hf, openai, prm
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.progress import NO_BOARD, Board
@@ -59,6 +59,8 @@ BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
     "openai-batch": openai.BATCH,
     "hf": hf.BACKEND,
+    "prm": prm.BACKEND,
+    "prm-server": prm.SERVER_BACKEND,
     "lexical": _free(
         usage="lexical",
         purpose="offline word overlap, for testing only; its scores are not comparable",
@@ -80,7 +82,8 @@ BACKENDS: dict[str, Backend] = {
 class ChosenJudge:
     """One judge that passed the checks: its ``backend`` and the part after the colon.
 
-    ``name``: as in caches and records; ``sees``: whether it has vision, as far as known.
+    ``name``: as in caches and records; ``sees``: whether it has vision, as far as known;
+    ``protocol``: the version of that of a process reward model; empty for a judge of single steps.
     """
 
     name: str
@@ -88,6 +91,7 @@ class ChosenJudge:
     model: str
     price: Price | None
     sees: bool
+    protocol: str = ""
 
     def open(self, settings: Settings) -> Member:
         """Open the judge as a member of an engine."""
@@ -152,9 +156,11 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         if missing := backend.check(model, settings):
             raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
         recorded, sees = recorded_name(name), backend.sees(model, settings)
-        chosen.append(ChosenJudge(recorded, backend, model, price, sees))
+        version = backend.protocol(model, settings) if backend.protocol else ""
+        chosen.append(ChosenJudge(recorded, backend, model, price, sees, version))
     names = [each.name for each in chosen]
-    local = [each.name for each in chosen if each.backend is BACKENDS["hf"]]
+    local = [each.name for each in chosen if each.backend.local]
+    chains = [each.name for each in chosen if each.protocol]
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
     unable = [
         each.name for each in chosen if not each.backend.probabilities and each.name != NO_JUDGE
@@ -164,6 +170,11 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         fault = f"{judge!r}: {NO_JUDGE!r} cannot be one of several judges"
     elif len(set(names)) < len(names):
         fault = f"{judge!r} names a judge twice; to repeat one, set LMMS_RPTS_JUDGE_SAMPLES"
+    elif chains and len(chosen) > 1:
+        fault = (
+            f"{judge!r}: a process reward model ({chains[0]}) scores a step given all earlier "
+            "steps, so it cannot be one of several judges: use it alone"
+        )
     elif len(local) > 1:
         fault = (
             f"{' and '.join(local)}: one process can hold one hf: judge only; serve the others "
@@ -208,10 +219,10 @@ def recorded_name(judge: str) -> str:
     return judge
 
 
-def prices_of(judge: str, settings: Settings) -> tuple[Price, ...]:
+def prices_of(judge: str | None, settings: Settings) -> tuple[Price, ...]:
     """The prices of the judges, with the discount of batches; empty if none is set."""
-    pairs, found = zip(cycle(settings.prices), backends_of(judge), strict=False), []
-    for price, backend in pairs:
+    found = []
+    for price, backend in zip(cycle(settings.prices), backends_of(judge or NO_JUDGE), strict=False):
         left = 1.0 - settings.batch_discount * bool(backend.same_as or settings.requests)
         found.append(Price(price.input * left, price.output * left))
     return tuple(found)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from itertools import chain as linked
 from itertools import islice, zip_longest
 from typing import Literal
@@ -34,7 +35,9 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import expected_output, guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
+from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.runs.validity import Interval, JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.stats.step_measures import THRESHOLD
@@ -74,7 +77,8 @@ class NothingScoredError(UserError):
 class StepQuestion:
     """One labelled step as a request to the judge.
 
-    ``chain`` and ``step`` are numbers from 0; ``shortened``: whether premises were left out.
+    ``chain`` and ``step`` are numbers from 0; ``shortened``: whether premises were left out;
+    ``place``: the number of the step among those of the request.
     """
 
     chain: int
@@ -82,6 +86,7 @@ class StepQuestion:
     premises: tuple[str, ...]
     shortened: bool
     request: JudgeRequest
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +113,14 @@ class PlannedSet:
         return not self.seen and any(chain.images for chain in self.chains)
 
     def ask(self, engine: JudgeEngine, questions: Sequence[StepQuestion]) -> list[Verdict]:
-        """The verdicts of a judge on the questions."""
-        return engine.run([each.request for each in questions], f"Judging {self.loaded.name}")
+        """The verdicts of a judge on the questions; the engine sends equal requests once."""
+        found = engine.run([each.request for each in questions], f"Judging {self.loaded.name}")
+        return [
+            step_verdicts(verdict, len(each.request.steps))[each.place]
+            if each.request.steps
+            else verdict
+            for each, verdict in zip(questions, found, strict=True)
+        ]
 
     def scores(self, verdicts: Sequence[Verdict]) -> tuple[tuple[float | None, ...], ...]:
         """The scores by chain and step; None: not asked, or no score."""
@@ -137,7 +148,7 @@ class Plan:
         """
         # Not by their keys, for which all images would have to be decoded.
         asked = {
-            (request.kind, str(request.messages), request.images): request
+            (str(request.messages), request.evidence, request.steps, request.images): request
             for each in self.sets
             for request in (question.request for question in each.questions)
         }
@@ -203,15 +214,17 @@ def plan_validation(
     Raises:
         UnseenError: the images cannot be shown.
     """
+    prompts = Prompts(settings.prompts, settings.scoring)
+    chains_at_once, version = bool(backends_of(judge)[0].protocol), prompts.version()
     if usable:
-        sees = all(each.sees for each in find_judges(judge, settings))
+        judges = find_judges(judge, settings)
+        sees, version = all(each.sees for each in judges), judges[0].protocol or version
     else:
         sees = all(each.writes for each in backends_of(judge))
     if not sees and images in ("shown", "both"):
         raise UnseenError(f"The judge {judge} has no vision: use --images hidden, or another judge")
     if judge.strip() == NO_JUDGE:
         raise JudgeConfigurationError(f"The judge {NO_JUDGE!r} judges nothing: choose another one")
-    prompts = Prompts(settings.prompts, settings.scoring)
     planned = []
     for each in sets:
         found = any(chain.files for chain in each.chains)
@@ -219,17 +232,19 @@ def plan_validation(
         usable_set = _with_images(each, images) if shows else each
         chains = tuple(draw(usable_set.chains, limit, seed))
         named = any(chain.premises is not None for chain in chains)
-        wanted = premises == "given" or each.layout.fixed_premises
+        wanted = (premises == "given" or each.layout.fixed_premises) and not chains_at_once
         which: Premises = "given" if wanted and named else "all"
         words = tuple(questions_of(chains, which, prompts))
-        blind = PlannedSet(usable_set, chains, which, words, words, seen=0)
+        build = partial(chain_questions if chains_at_once else questions_of, chains, which, prompts)
+        questions = tuple(build()) if chains_at_once else words
+        blind = PlannedSet(usable_set, chains, which, questions, words, seen=0)
         n_seen = sum(bool(chain.files) for chain in chains)
         if shows and n_seen:
-            shown = tuple(questions_of(chains, which, prompts, settings.image_size))
+            shown = tuple(build(settings.image_size))
             planned.append(replace(blind, questions=shown, seen=n_seen))
         if images == "both" or not (shows and n_seen):
             planned.append(blind)
-    return Plan(judge, tuple(planned), prompts.version(), limit, seed, settings)
+    return Plan(judge, tuple(planned), version, limit, seed, settings)
 
 
 def _with_images(found: LoadedSet, images: Images | None) -> LoadedSet:
@@ -280,6 +295,29 @@ def questions_of(
                 **({"facts": ()} if claims else given),
             )
             yield StepQuestion(number, step, kept, dropped > 0, request)
+
+
+def chain_questions(
+    chains: Sequence[LabelledChain], which: Premises, prompts: Prompts, longest: int = 0
+) -> Iterator[StepQuestion]:
+    """The questions to a process reward model, as of ``questions_of``: one request for each chain.
+
+    A step that is an alternative to one of the chain has a request of its own, with the steps
+    before it. The problem has what the data name as premises besides steps.
+    """
+    for number, chain in enumerate(chains):
+        images = _images(chain, longest) if longest else ()
+        given = linked.from_iterable(chain.premises or ())
+        known = dict.fromkeys((chain.context, *(text for text in given if text not in chain.steps)))
+        ask = partial(JudgeRequest, CHAIN, (), tuple(filter(None, known)), images=images)
+        whole = ask(steps=tuple(chain.steps[at] for at in chain.on_path))
+        places = {step: place for place, step in enumerate(chain.on_path)}
+        for step in chain.asked:
+            request, place = whole, places.get(step)
+            if place is None:
+                before = premises_of(chain, step, "all")
+                request, place = ask(steps=(*before, chain.steps[step])), len(before)
+            yield StepQuestion(number, step, request.steps[:place], False, request, place)
 
 
 def _images(chain: LabelledChain, longest: int) -> tuple[JudgeImage, ...]:

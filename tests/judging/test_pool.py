@@ -21,7 +21,7 @@ from tests.support.judge_server import DROPPED, Body, JudgeServer, ServerReply, 
 from tests.support.tables import table
 
 SAID = "Score: 1"
-CALLS = 150
+CALLS = 90
 AT_ONCE = 12
 LATENCY = 0.01
 
@@ -100,7 +100,7 @@ def test_calls_are_balanced() -> None:
         assert min(server.calls for server in servers) >= CALLS / 5
 
 
-HANGS = ServerReply(SAID, delay=1.0)
+HANGS = ServerReply(SAID, delay=4.0)
 
 
 @table(
@@ -122,11 +122,13 @@ def test_one_server_fails_and_works_again(
     messages.clear()
     answers = [Fallible(), Fallible(fault), Fallible()]
     with serving(*answers) as servers:
-        judge = judge_at(servers, timeout=0.3)
+        judge = judge_at(servers, timeout=1.5 if fault is HANGS else 20.0)
         with JudgeEngine([Member("m", judge)], concurrency=AT_ONCE, progress=False) as engine:
             asked = questions(2 * CALLS)
+            begun = time.monotonic()
             first = engine.run(asked[:CALLS])
-            assert 1 <= len(answers[1].failed) <= 20
+            took = time.monotonic() - begun
+            assert 1 <= len(answers[1].failed) <= AT_ONCE + 2 * took / pool.LONGEST_REST
             answers[1].fault = None
             time.sleep(0.1)
             second = engine.run(asked[CALLS:])
@@ -146,7 +148,7 @@ def test_a_server_with_few_slots_gets_few_calls(refusal: ServerReply, slots: int
         check_all_answered_once(verdicts, answers)
         assert servers[0].most_at_once >= AT_ONCE - slots - 1
         assert len(answers[1].answered) >= 3 * CALLS * slots / AT_ONCE / 2
-        assert len(answers[1].failed) <= 0.2 * len(answers[1].answered)
+        assert len(answers[1].failed) <= AT_ONCE + 0.1 * len(answers[1].answered)
 
 
 def test_a_server_that_asks_to_wait_is_left_alone_for_that_time() -> None:
@@ -236,7 +238,7 @@ def test_what_one_server_refuses_is_learnt_for_all() -> None:
     with serving(Fallible(), old) as servers:
         verdicts, _ = ask(judge_at(servers))
         assert values(verdicts) == [1.0] * CALLS
-        assert {form_of(body) for body in servers[0].requests[-20:]} == {"text"}
+        assert {form_of(body) for body in servers[0].requests[-10:]} == {"text"}
 
 
 # ---- the cache key

@@ -170,7 +170,7 @@ def test_only_scores_are_asked_for_in_the_mode() -> None:
     text, modes = Prompts(), [Prompts(None, "yes"), Prompts(None, "expected")]
     assert len({each.version() for each in (text, *modes)}) == 3
     for name, kind in request_kinds().items():
-        if name not in SCORED:
+        if name not in SCORED and kind.fields:  # a chain has no prompt
             requests = [
                 JudgeRequest(name, it.render(name, "en", **kind.fields)).key
                 for it in (text, *modes)

@@ -25,6 +25,7 @@ from tests.support.waiting import LONGEST, wait_until
 
 Body = dict[str, Any]
 PATH = "/v1/chat/completions"
+PATHS = (PATH, "/pooling")  # the second is that of vLLM for reward models
 
 
 @dataclass(frozen=True)
@@ -298,7 +299,7 @@ class JudgeServer:
         try:
             said = (
                 self.answer(body)
-                if path.endswith(PATH)
+                if path.endswith(PATHS)
                 else ServerReply("no such path", status=404)
             )
             reply = ServerReply(said) if isinstance(said, str) else said

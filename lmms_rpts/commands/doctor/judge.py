@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
@@ -13,6 +15,7 @@ from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
     Budget,
+    FatalJudgeError,
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
@@ -22,10 +25,14 @@ from lmms_rpts.judging import (
     find_judges,
     open_budget,
 )
+from lmms_rpts.judging.backends.batch import BatchServer
 from lmms_rpts.judging.backends.server import shown
+from lmms_rpts.judging.batches import BatchStore
 from lmms_rpts.judging.images import JudgeImage
+from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
+from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.tasks.data import Check, problem
 
 # An obviously valid inference, and an obviously invalid one.
@@ -95,15 +102,32 @@ def check_judges(
     checks = []
     for each in chosen:
         check = _unasked(each, settings, offline=offline, load=load)
+        if not check and each.backend.same_as:  # a batch would take hours
+            checks.append(_check_batches(each, settings))
+            each = replace(each, backend=BACKENDS[each.backend.same_as])
         checks += [check] if check else _ask_servers(each, settings, prompts, notify)
     return checks
+
+
+def _check_batches(chosen: ChosenJudge, settings: Settings) -> Check:
+    """Whether the server takes batches."""
+    name = f"judge {chosen.name}: batches"
+    server = BatchServer(settings, BatchStore(settings.cache or Path()))
+    try:
+        asyncio.run(server.check())
+    except FatalJudgeError as error:
+        return problem(
+            name, error, "write files of requests: lmms-rpts score --requests FILE.jsonl"
+        )
+    return Check(name, "ok", "the server has the endpoints for files and batches")
 
 
 def _ask_servers(
     chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
 ) -> list[Check]:
     """Ask the judge; if it has several servers, each of them."""
-    urls = settings.openai_urls if chosen.backend is BACKENDS["openai"] else ()
+    serving = chosen.name.partition(":")[0] in ("openai", "prm-server")
+    urls = settings.openai_urls if serving else ()
     checks = []
     for url in urls if len(urls) > 1 else ("",):
         alone = settings.model_copy(update={"openai_urls": (url,)}) if url else settings
@@ -145,7 +169,7 @@ def _unasked(chosen: ChosenJudge, settings: Settings, *, offline: bool, load: bo
         return Check(name, "ok", said)
     if offline:
         return Check(name, "not checked", "its settings are valid; not called (--offline)")
-    if backend is BACKENDS["hf"] and not load:
+    if backend.local and not load:
         said = "its settings are valid; use --load to load and call its model"
         return Check(name, "not checked", said)
     return None
@@ -163,7 +187,7 @@ def _ask(
     at: str = "",
 ) -> list[Check]:
     name, budget = f"judge {chosen.name}{at}", open_budget(settings)
-    limit = None if chosen.backend is BACKENDS["hf"] else settings.timeout
+    limit = None if chosen.backend.local else settings.timeout
     questions = [
         prompts.request("inference", "en", context=SITUATION, premises=PREMISES, conclusion=each)
         for each in (VALID, INVALID)
@@ -174,10 +198,17 @@ def _ask(
             prompts.request("image", "en", images=(image,), facts=(), conclusion=each)
             for each in (SEEN, UNSEEN)
         ]
+    if chosen.protocol:
+        questions = [
+            JudgeRequest(CHAIN, (), each.evidence, images=each.images, steps=(each.claim,))
+            for each in questions
+        ]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
     notify(f"Waiting for {len(questions)} replies of {chosen.name}{at}{most} ...")
     member, started = chosen.open(settings), time.monotonic()
     verdicts = _verdicts(member, questions, budget, limit)
+    if chosen.protocol:
+        verdicts = [step_verdicts(each, 1)[0] for each in verdicts]
     took = f"{time.monotonic() - started:.1f} s"
     # llama.cpp accepts any name and serves its only model.
     served = getattr(member.judge, "served_model", None)

@@ -81,7 +81,7 @@ class BatchTransport:
             done = self._waiting[name] = asyncio.get_running_loop().create_future()
             if not token:
                 self._gather(name, content)
-            elif token not in self._batches:  # of a process that was stopped
+            elif token not in self._batches or self._batches[token].done():  # of an earlier run
                 self._batches[token] = asyncio.ensure_future(self._finish(token))
             del content  # images are large, and answers take hours
             await done
@@ -124,8 +124,10 @@ class BatchTransport:
         names = names or [name for name, _ in self._store.members(token)]
         try:
             await self._server.finish(token, path, names)
-        except Exception as error:  # from several libraries
+        except FatalJudgeError as error:
             failure = error
+        except Exception as error:  # such as a page of HTML in place of a batch
+            failure = FatalJudgeError(f"the server's Batch API: {type(error).__name__}: {error}")
         for done in filter(None, map(self._waiting.get, names)):
             if not done.done():
                 done.set_exception(failure) if failure else done.set_result(None)
@@ -177,15 +179,20 @@ class BatchServer:
             wait: whether to wait for its end.
         """
         if path:
-            self._store.move(names, token)  # on disk before anything is sent
+            self._store.begin(names, token)  # on disk before anything is sent
         name = next((batch.partition(" ")[2] for _, batch in self._store.members(token)), "")
         if not name:
             name = await self._steadily(lambda again: self._sent(token, path, again), PATIENCE)
-            self._store.move(names, f"{token} {name}" if name else None)
         if not name:
+            self._store.end(token)
             return ""
-        with open_bar(self._shown and wait, desc=f"Batch {name}", unit=" requests") as bar:
-            batch = await self._ended(name, bar, wait)
+        self._store.begin(names, f"{token} {name}")
+        try:
+            batch = await self._ended(name, wait)
+        except FatalJudgeError as error:
+            if "(404)" in str(error):  # servers delete old batches
+                self._store.end(token)
+            raise
         status, counts = batch.status.lower(), batch.request_counts
         if status not in _OVER:
             done = f", {counts.completed:,} of {counts.total:,} answered" if counts else ""
@@ -193,7 +200,7 @@ class BatchServer:
         taken: Counter[str] = Counter()
         for file in filter(None, (batch.output_file_id, batch.error_file_id)):
             taken += await self._steadily(partial(self._results, file))
-        self._store.move(names, None)
+        self._store.end(token)
         if status == "failed":
             faults = batch.errors.data or [] if batch.errors else []
             reason = shown("; ".join(each.message or "" for each in faults[:3]), self._secrets)
@@ -204,19 +211,21 @@ class BatchServer:
         logger.info("Batch {}", said)
         return said
 
-    async def _ended(self, name: str, bar: Any, wait: bool) -> Any:
+    async def _ended(self, name: str, wait: bool) -> Any:
         """The batch at its end, or now."""
-        pause, on_terminal = FIRST_LOOK, getattr(bar, "mininterval", 30.0) < 1.0
-        while True:
-            batch = await self._steadily(lambda again: self._client.batches.retrieve(name))
-            if counts := batch.request_counts:
-                bar.total = counts.total
-                bar.set_postfix_str(f"{batch.status}, {counts.failed:,} failed", on_terminal)
-                bar.update(counts.completed + counts.failed - bar.n)
-            if not wait or batch.status.lower() in _OVER:
-                return batch
-            await asyncio.sleep(pause)
-            pause = min(LONGEST_LOOK, 1.3 * pause)
+        pause = FIRST_LOOK
+        with open_bar(self._shown and wait, desc=f"Batch {name}", unit=" requests") as bar:
+            on_terminal = getattr(bar, "mininterval", 30.0) < 1.0
+            while True:
+                batch = await self._steadily(lambda again: self._client.batches.retrieve(name))
+                if counts := batch.request_counts:
+                    bar.total = counts.total
+                    bar.set_postfix_str(f"{batch.status}, {counts.failed:,} failed", on_terminal)
+                    bar.update(counts.completed + counts.failed - bar.n)
+                if not wait or batch.status.lower() in _OVER:
+                    return batch
+                await asyncio.sleep(pause)
+                pause = min(LONGEST_LOOK, 1.3 * pause)
 
     async def _results(self, file: str, again: bool) -> Counter[str]:
         async with self._client.files.with_streaming_response.content(file) as response:

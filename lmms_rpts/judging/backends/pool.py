@@ -133,7 +133,7 @@ class _Member:
                 self.failures += 1
                 wait = min(LONGEST_REST, FIRST_REST * 2.0 ** min(self.failures - 1, 20))
             self._rests_until = self._failed + wait
-            if kind != "throttled" and self.failures == 2:
+            if kind != "throttled" and self.failures == (1 if kind == "timed out" else 2):
                 message = "A judge server is left out until it works again; others take its calls"
                 logger.warning("{}: {}: {}", message, self.server.url, failure)
 

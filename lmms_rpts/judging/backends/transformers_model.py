@@ -224,7 +224,7 @@ class ChatModel:
     def __init__(self, model: Any, chat: Chat) -> None:
         self.model, self.chat = model.eval(), chat
         self.ends = sorted(chat.end_of_turn() | _listed_ends(chat.tokenizer, model))
-        self.context = _context(model.config.get_text_config(), chat.tokenizer)
+        self.context = context_of(model.config.get_text_config(), chat.tokenizer)
 
     def generate(self, inputs: BatchFeature, **options: Any) -> list[list[int]]:
         """The new tokens of each row, up to and with the first token that ends an answer.
@@ -305,7 +305,7 @@ class ChatModel:
             for (_, prompt), line, seen in zip(asked, ids, mask, strict=True)
         ]
         first = min(start for start, _ in spans) - 1
-        logits = self._logits(inputs, ids.shape[1] - first)
+        logits = self.logits(inputs, range(first, ids.shape[1]))
         found = []
         for row, line, (start, end) in zip(logits, ids, spans, strict=True):
             answer = line[start:end].to(row.device)
@@ -330,23 +330,24 @@ class ChatModel:
         start = max(start, 1)
         return start, max(start, end)
 
-    def _logits(self, inputs: BatchFeature, count: int) -> Any:
-        """The logits of the last ``count`` positions: (rows, count, vocabulary)."""
+    def logits(self, inputs: BatchFeature, kept: Sequence[int]) -> Any:
+        """The logits at some positions: (rows, positions, vocabulary)."""
         import torch
 
         known = inspect.signature(self.model.forward).parameters
         options: dict[str, Any] = {"use_cache": False} if "use_cache" in known else {}
-        if "logits_to_keep" in known:
-            options["logits_to_keep"] = count  # logits of the images would fill the memory
         width = inputs["input_ids"].shape[1]
+        if "logits_to_keep" in known:  # logits of the images would fill the memory
+            last = width - kept[0]
+            options["logits_to_keep"] = last if last == len(kept) else torch.tensor(kept)
         with torch.inference_mode():
             found = self.model(**inputs.to(self.model.device, self.model.dtype), **options).logits
-        if found.shape[1] not in (count, width):
+        if found.shape[1] not in (len(kept), width):
             raise NotImplementedError(
                 f"there are no likelihoods for {self.model.config.model_type}: it has "
                 f"{found.shape[1]} positions for {width} tokens"
             )
-        return found[:, -count:]
+        return found if found.shape[1] == len(kept) else found[:, list(kept)]
 
 
 def load_chat(
@@ -412,13 +413,14 @@ def _media_tokens(processor: Any, tokenizer: Any) -> tuple[str, ...]:
 def _listed_ends(tokenizer: Any, model: Any) -> set[int]:
     """All tokens that end an answer according to the configs; some models have several."""
     ends: set[int] = set()
-    for place in (tokenizer, model.generation_config, model.config.get_text_config()):
+    generation = getattr(model, "generation_config", None)  # classifiers have none
+    for place in (tokenizer, generation, model.config.get_text_config()):
         listed = getattr(place, "eos_token_id", None)
         ends.update(listed if isinstance(listed, list) else [] if listed is None else [listed])
     return ends
 
 
-def _context(config: Any, tokenizer: Any) -> int:
+def context_of(config: Any, tokenizer: Any) -> int:
     endless = 10**9  # tokenizers without a limit report more than this
     for known in (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length):
         if known and 0 < known < endless:
