@@ -105,12 +105,21 @@ def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Ma
     )
 
 
+_ABOUT = (
+    "Typical: 30% of inferences are judged a second time. A document without gold reasoning "
+    "counts as one claim about each image and two conclusions. 95%: not exceeded in 19 of 20 "
+    "cases, by the spread between saved responses (--samples); without these, if all "
+    "inferences are judged twice and all replies are as long as their prompts allow. Cached "
+    "replies (LMMS_RPTS_CACHE) cost nothing. Reasoning judges use more output tokens. "
+    "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit."
+)
+
+
 def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
-    from lmms_rpts.judging import backends_of
     from lmms_rpts.judging.budget import shared_cost
     from lmms_rpts.judging.prompts import Prompts
-    from lmms_rpts.judging.registry import prices_of
+    from lmms_rpts.judging.registry import backends_of, prices_of
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
     table.add_column("task", no_wrap=True)
@@ -149,21 +158,11 @@ def _show(found: Found, settings: Settings) -> None:
             if need is not None:
                 usage, price = need.usage, shared_cost(need.usage, prices)
                 counts = (need.calls, usage.input_tokens, usage.output_tokens)
-                figures = [
-                    *(f"{each:,}" for each in counts),
-                    *([] if price is None else [cost(price)]),
-                ]
+                figures = [f"{each:,}" for each in counts]
+                figures += [] if price is None else [cost(price)]
                 table.add_row(title, name, *figures)
                 title = ""
         table.add_section()
     console = Console()
     console.print(table)
-    console.print(
-        "Typical: 30% of inferences are judged a second time. A document without gold reasoning "
-        "counts as one claim about each image and two conclusions. 95%: not exceeded in 19 of 20 "
-        "cases, by the spread between saved responses (--samples); without these, if all "
-        "inferences are judged twice and all replies are as long as their prompts allow. Cached "
-        "replies (LMMS_RPTS_CACHE) cost nothing. Reasoning judges use more output tokens. "
-        "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit.",
-        soft_wrap=not console.is_terminal,
-    )
+    console.print(_ABOUT, soft_wrap=not console.is_terminal)
