@@ -2,7 +2,7 @@
 
 Scores labelled steps of the package with the same model in each mode, without a cache, and prints
 requests a second, the ratio to text, tokens and the share of scored steps. By default with a model
-of a few thousand random parameters, whose replies in text are as long as they may be: then the
+of a few thousand random parameters, whose replies in text end by chance: then the
 figures say that it runs, and nothing about speed.
 
 Run: ``python -m benchmarks.scoring_modes --judge hf:Qwen/Qwen2.5-7B-Instruct --limit 200``
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=16, help="requests for each mode")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        judge = chosen.judge or f"hf:{build_tiny_lm(Path(folder), eagerness=0.0)}"
+        judge = chosen.judge or f"hf:{build_tiny_lm(Path(folder))}"
         measure(judge, chosen.limit)
 
 

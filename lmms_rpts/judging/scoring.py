@@ -73,5 +73,5 @@ def read_probabilities(text: str) -> tuple[float | None, float] | None:
     ]
     mass = math.fsum(share for _, share in found)
     value = math.fsum(value * share for value, share in found) / mass if mass else 0.0
-    mass = min(1.0, mass / max(1.0, total))
+    mass = round(min(1.0, mass / max(1.0, total)), 6)
     return (min(1.0, value) if mass >= LEAST_MASS else None), mass
