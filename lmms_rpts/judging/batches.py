@@ -204,7 +204,7 @@ def split(source: Path, first: Path, most: int) -> dict[Path, list[str]]:
         for line in lines:
             if files and (len(files[path]) >= most or size + len(line) > MOST_BYTES):
                 path, size = first.with_stem(f"{first.stem}-{len(files) + 1}"), 0
-            with path.open("ab") as out:
+            with path.open("ab" if path in files else "wb") as out:
                 out.write(line)
             size += len(line)
             files.setdefault(path, []).append(_ID.findall(line)[0].decode())
