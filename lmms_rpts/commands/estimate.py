@@ -117,12 +117,10 @@ def _show(found: Found, settings: Settings) -> None:
     table.add_column("responses")
     for name in ("calls", "input tokens", "output tokens", *(["cost"] if settings.prices else [])):
         table.add_column(name, justify="right", no_wrap=True)
-    # No request is sent, so no API key is needed.
-    backends = backends_of(settings.judge) if settings.judge else []
+    backends = backends_of(settings.judge) if settings.judge else []  # needs no API key
     judges = sum(each.kept for each in backends) if backends else 1
     chains = any(each.protocol for each in backends)
     mode = "rule" if chains else settings.transform or "auto"
-    prices = prices_of(settings.judge, settings)
     if not judges:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return
@@ -147,13 +145,11 @@ def _show(found: Found, settings: Settings) -> None:
         title = f"{task} ({needs.instances})"
         for name, need in rows.items():
             if need is not None:
-                usage, price = need.usage, shared_cost(need.usage, prices)
+                usage = need.usage
+                price = shared_cost(usage, prices_of(settings.judge, settings))
                 counts = (need.calls, usage.input_tokens, usage.output_tokens)
-                figures = [
-                    *(f"{each:,}" for each in counts),
-                    *([] if price is None else [cost(price)]),
-                ]
-                table.add_row(title, name, *figures)
+                costs = [] if price is None else [cost(price)]
+                table.add_row(title, name, *(f"{each:,}" for each in counts), *costs)
                 title = ""
         table.add_section()
     console = Console()
