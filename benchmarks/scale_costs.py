@@ -47,6 +47,11 @@ GPUS = {"Qwen3.5-9B": 29_822, "Qwen3-32B": 3_195}
 # tokens in and 64 out; measured by us (docs/judging.md).
 IN_PROCESS = 16.1
 
+# Processor seconds of this package, measured by us on two shared cores: for a call (benchmarks/
+# judge_clients), and for all else about a response: reading, scores, record, lmms-eval's samples
+# (benchmarks/offline_scoring, with the scores of the judge lexical).
+A_CALL, A_RESPONSE = 0.0009, 0.0112
+
 
 @dataclass(frozen=True)
 class Load:
@@ -101,7 +106,9 @@ def _documents(file: Path, language: str) -> list[Mapping[str, Any]]:
 
 
 def _hours(hours: float) -> str:
-    return f"{hours:,.1f} h" if hours < 48 else f"{hours / 24:,.1f} days"
+    if hours < 1:
+        return f"{60 * hours:,.0f} min"
+    return f"{hours:,.1f} h" if hours < 48 else f"{hours / 24:,.0f} days"
 
 
 def main() -> None:
@@ -145,13 +152,18 @@ def main() -> None:
     print(f"{free} | ${cost * BATCH:,.0f} | the rounds |")
     text = calls / IN_PROCESS / 3600
     print(f"| `hf:`, 7B, one H200, without images | {_hours(text)} | {text:,.0f} GPU hours | GPU |")
+    own = (calls * A_CALL + responses * A_RESPONSE) / 3600
     for gpus in (8, 64):
         for model, rate in GPUS.items():
             hours = tokens / rate / gpus / 3600
             print(
                 f"| {gpus} H100, vLLM, {model} | {_hours(hours)} | {hours * gpus:,.0f} GPU hours | "
-                f"{calls / hours / 3600:,.0f} calls a second |"
+                f"{'one process of ours' if own > hours else 'GPUs'} |"
             )
+    print(
+        f"\nThis package itself: {_hours(own)} on one processor, {calls * A_CALL / 60:,.0f} min of "
+        f"it for the calls; so one process makes at most {1 / A_CALL:,.0f} calls a second."
+    )
 
 
 if __name__ == "__main__":

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
 
 import typer
 
 from lmms_rpts.base.escaping import cost
-from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.commands.common import fail
 from lmms_rpts.judging import NO_JUDGE, FatalJudgeError, Usage, backends_of
 
@@ -21,12 +22,32 @@ _NEXT = (
 )
 
 
-def look_at_batches(judge: str | None) -> None:
-    """Store the results of the batches that have ended."""
+def visit_batches(judge: str | None, files: Mapping[Path, list[str]] | None = None) -> None:
+    """Send files, with the ids in each; without any, take the results of what was sent before."""
+    from lmms_rpts.judging.backends.batch import BatchServer
+    from lmms_rpts.judging.batches import BatchStore
+
     settings = load_settings(judge=judge)
     if not any(each.same_as for each in backends_of(settings.judge or NO_JUDGE)):
         fail("--no-wait sends batches: use --judge openai-batch:MODEL")
-    _visit(settings, {})
+    store = BatchStore(settings.cache or Path())
+    server = BatchServer(settings, store)
+    batches: dict[str, tuple[Path | None, list[str]]] = {
+        f"{server.prefix}{uuid4().hex}": each for each in (files or {}).items()
+    }
+    for name, batch in () if files else store.members(server.prefix):
+        batches.setdefault(batch.partition(" ")[0], (None, []))[1].append(name)
+
+    async def visit() -> None:
+        for token, (path, names) in batches.items():
+            said = await server.finish(token, path, names, wait=False)
+            typer.echo(f"Batch {said or 'that was not sent: its requests are open'}")
+        await server.aclose()
+
+    try:
+        asyncio.run(visit())
+    except FatalJudgeError as error:
+        fail(error)
 
 
 def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
@@ -69,7 +90,7 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
             old.unlink(missing_ok=True)  # of an earlier round
         files |= split(source, first, settings.batch_requests)
     if files and requests is None:
-        _visit(settings, files)
+        visit_batches(judge, files)
     elif files:
         for path, names in files.items():
             size = path.stat().st_size / 1e6
@@ -77,26 +98,3 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
         typer.echo(_NEXT)
     typer.echo(f"To go on:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}")
     return True
-
-
-def _visit(settings: Settings, files: dict[Path, list[str]]) -> None:
-    """Send files; without any, look at all batches that were sent before."""
-    from lmms_rpts.judging.backends.batch import BatchServer
-    from lmms_rpts.judging.batches import BatchStore
-
-    async def visit() -> None:
-        store = BatchStore(settings.cache or Path())
-        server = BatchServer(settings, store)
-        batches: dict[str, tuple[Path | None, list[str]]] = {
-            f"{server.prefix}{uuid4().hex}": each for each in files.items()
-        }
-        for name, batch in () if files else store.members(server.prefix):
-            batches.setdefault(batch.partition(" ")[0], (None, []))[1].append(name)
-        for token, (path, names) in batches.items():
-            try:
-                typer.echo(f"Batch {await server.finish(token, path, names, wait=False)}")
-            except FatalJudgeError as error:
-                fail(error)
-        await server.aclose()
-
-    asyncio.run(visit())

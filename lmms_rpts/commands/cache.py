@@ -138,7 +138,15 @@ def export(
 @app.command("import")
 @with_settings
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", exists=True, dir_okay=False)],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Results, as a batch API or vllm run-batch writes them (.jsonl).",
+            exists=True,
+            dir_okay=False,
+        ),
+    ],
     folder: Folder = None,
 ) -> None:
     """Take the results of batches (docs/batch.md), in any order, whole or not.

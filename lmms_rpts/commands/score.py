@@ -304,12 +304,12 @@ def _round(
 
     The open requests of all runs are written to ``requests``, or sent as batches.
     """
-    from lmms_rpts.commands.batch import ask_later, look_at_batches
+    from lmms_rpts.commands.batch import ask_later, visit_batches
 
     folder.mkdir()
     with options_given(requests=folder):
         if requests is None:
-            look_at_batches(judge)
+            visit_batches(judge)
         found = [(part, list(parts)) for part, parts in runs]
         for stopped in (each.stopped for _, parts in found for each in parts if each.stopped):
             typer.echo(f"Judging stopped: {stopped}", err=True)

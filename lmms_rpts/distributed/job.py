@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,8 +101,11 @@ def _cluster(address: str) -> Iterator[Any]:
         )
     options = {"include_dashboard": False} if address == LOCAL else {"address": address}
     try:
+        host, colon, port = address.rpartition(":")
+        if colon:  # Ray itself tries for minutes
+            socket.create_connection((host, int(port)), 10.0).close()
         ray.init(**options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise UserError(f"No Ray cluster at {address}: {error}") from None
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:

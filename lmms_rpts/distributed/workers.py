@@ -60,6 +60,7 @@ class Desk(AnswerCache):
 
     def store(self, key: str, *reply: Any) -> None:
         self._asking[self._worker].discard(key)
+        self._report["failures"].pop(key, None)
         super().store(key, *reply)
 
     def fail(self, key: str, reply: str | None, error: str) -> None:
@@ -67,7 +68,7 @@ class Desk(AnswerCache):
 
     def spent(self, usage: dict[str, Any]) -> None:
         """Note the usage of a worker since it started."""
-        self._usage[self._worker][-1] = usage
+        self._usage[self._worker][-1:] = [usage]
 
     def stop(self, fault: str) -> None:
         """Note why the job cannot go on."""

@@ -178,9 +178,6 @@ class JudgeClient:
         if self._cache is None:
             return await self._ask_judge(request, _Tries(), urgency)
         key = cache_key(self._identity, request)
-        if key in self._cache.failures:
-            text, error = self._cache.failures[key]
-            return Verdict(text, attempts=0, error=error)
         while True:
             tries = _Tries(key, self._cache.find(key))
             if tries.known is not None:
@@ -188,6 +185,9 @@ class JudgeClient:
                 if value is not None:
                     self._budget.found += 1
                     return Verdict(tries.known, value, cached=True, attempts=0)
+            if key in self._cache.failures:
+                text, error = self._cache.failures[key]
+                return Verdict(text, attempts=0, error=error)
             try:
                 verdict = await self._ask_judge(request, tries, urgency)
                 if verdict.error is None and verdict.text is not None:

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.base.settings import options_given
+from lmms_rpts.base.settings import load_settings, options_given
+from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.judging import Budget, Verdict, open_engine
 from lmms_rpts.judging.backends import batch
 from lmms_rpts.judging.batches import BatchStore, split
@@ -208,6 +209,22 @@ def test_a_budget_bounds_a_batch(start: Start, cache: Path) -> None:
     sent = len(ids(server, "file-0"))
     assert 0 < sent < 8
     assert [each.error is None for each in verdicts] == [True] * sent + [False] * (8 - sent)
+
+
+@pytest.mark.parametrize(
+    ("reply", "state"), [(None, "ok"), (ServerReply("no such path", 404), "problem")]
+)
+def test_doctor_says_whether_a_server_takes_batches(
+    start: Start, cache: Path, reply: ServerReply | None, state: str
+) -> None:
+    server = start(event=lambda name: reply)
+    found = check_judges(load_settings(judge="openai-batch:m"))
+    assert {each.name: each.state for each in found} == {
+        "judge openai:m: batches": state,
+        "judge openai:m": "ok",
+    }
+    assert server.calls == 2, "the questions are asked directly"
+    assert not server.batches
 
 
 # --- files -------------------------------------------------------------------------------------

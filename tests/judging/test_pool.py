@@ -148,7 +148,7 @@ def test_a_server_with_few_slots_gets_few_calls(refusal: ServerReply, slots: int
         check_all_answered_once(verdicts, answers)
         assert servers[0].most_at_once >= AT_ONCE - slots - 1
         assert len(answers[1].answered) >= 3 * CALLS * slots / AT_ONCE / 2
-        assert len(answers[1].failed) <= 0.2 * len(answers[1].answered)
+        assert len(answers[1].failed) <= AT_ONCE + 0.1 * len(answers[1].answered)
 
 
 def test_a_server_that_asks_to_wait_is_left_alone_for_that_time() -> None:
