@@ -225,10 +225,12 @@ def test_a_run_of_lmms_eval_and_its_comparison_with_another_kind_of_judge(
         found[name] = {key.partition(",")[0] for key in run.results["rpts_demo"]}
     assert found["steps"] - found["chains"] >= OF_THE_ROOT - {"rpts_guarded_thinking"}
     assert found["chains"] >= {"rpts", "accuracy", "judge_coverage"}
-    said = command("compare", "chains", "steps")
-    assert "scored given: all earlier steps in A; cited premises in B" in said
-    assert "prompt version: qwen-" in said
-    assert "prm:" not in said.partition("is for testing only")[0].rpartition("Warning")[2]
+    refused = " ".join(command("compare", "chains", "steps", code=1).split())
+    assert "scored given all earlier steps and cited premises, which are two measures" in refused
+    assert "rpts" in command("compare", "chains", "chains")
+    together = " ".join(command("summarize", "chains", "steps").split())
+    assert "scored given: all earlier steps in" in together
+    assert "; steps scored given all earlier steps)" in command("agreement", "chains", "steps")
     summary = command("summarize", "chains", "--all")
     assert "rpts_guarded" not in summary.partition("n: documents")[0]
     command("report", "chains", "-o", "r.html")
