@@ -190,7 +190,7 @@ class Prompts:
     def _in_mode(self, instructions: str, name: str) -> str:
         """Instructions with the scale and the form of reply of the mode, and its last question.
 
-        That question ends the user's message: with it, a small model put 47% of the probability on
+        That question ends the user's message: with it, a small model put 37% of the probability on
         the marks instead of 6% (SmolLM2-135M, ``yes``).
         """
         parts = _SCALED.fullmatch(instructions)
