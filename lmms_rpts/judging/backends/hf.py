@@ -228,7 +228,7 @@ class LoadedJudge(ChatModel):
         thinks = self._thinks and ask.request.scoring == "text"
         ask.limit = min(room, ask.request.most_tokens + (_THINKING if thinks else 0))
 
-    def replies(self, asks: Sequence[Ask]) -> list[Reply | Exception]:
+    def replies(self, asks: Sequence[Ask]) -> list[Reply]:
         """The replies to a batch; raises any error of the model."""
         inputs = self.chat.inputs([ask.prompt for ask in asks if ask.prompt])
         if asks[0].request.scoring == "text":
@@ -238,7 +238,7 @@ class LoadedJudge(ChatModel):
             for ask, top in zip(asks, self.next_tokens(inputs, TOP), strict=True)
         ]
 
-    def _generated(self, asks: Sequence[Ask], inputs: Any) -> list[Reply | Exception]:
+    def _generated(self, asks: Sequence[Ask], inputs: Any) -> list[Reply]:
         import torch
 
         width = inputs["input_ids"].shape[1]

@@ -344,9 +344,8 @@ def _probabilities(tokens: list[Mapping[str, Any]], text: str, scoring: ScoringM
     said = mark_of(strip_thinking(text), scoring)
     if len(tokens) > 1:
         tokens = [each for each in tokens if said and mark_of(_token(each), scoring) == said]
-    if not tokens:
-        return write_probabilities(scoring, text, ())
-    return write_probabilities(scoring, _token(tokens[-1]), _tops(tokens[-1]))
+    token, tops = (_token(tokens[-1]), _tops(tokens[-1])) if tokens else (text, [])
+    return write_probabilities(scoring, token, tops)
 
 
 def _tops(position: object) -> list[tuple[str, float]]:
