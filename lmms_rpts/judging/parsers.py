@@ -45,13 +45,11 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
     return value, wanted if value is None else None
 
 
-BEYOND = "the step lies beyond the context of the process reward model"
-
-
 def step_verdicts(verdict: Verdict, count: int) -> list[Verdict]:
     """The verdict on each of ``count`` steps, from that on their chain."""
     scores = _step_scores(str(verdict.value), count) or [None] * count
-    one = replace(verdict, text=None, value=None, error=verdict.error or BEYOND)
+    error = verdict.error or "the step lies beyond the context of the process reward model"
+    one = replace(verdict, text=None, value=None, error=error)
     return [one if score is None else replace(one, value=score, error=None) for score in scores]
 
 

@@ -173,9 +173,8 @@ class OpenAIJudge:
             self._tops = max(self._tops, TOPS.index(sent["top_logprobs"]) + 1)
             if self._tops < len(TOPS):
                 return form
-            raise FatalJudgeError(
-                f"{_NO_PROBABILITIES}. It reports ({fault.status}): {fault.message}"
-            )
+            said = f"{_NO_PROBABILITIES}. It reports ({fault.status}): {fault.message}"
+            raise FatalJudgeError(said)
         # Concurrent requests get the same complaint, so only what this one sent counts.
         adaptable = kind == "adaptable"
         if adaptable and "max_completion_tokens" in fault.message and "max_tokens" in sent:
@@ -316,9 +315,8 @@ def read_completion(content: bytes, scoring: ScoringMode = "text") -> Completion
 
 
 _NO_PROBABILITIES = (
-    "the judge's server gives no log-probabilities of tokens (logprobs, top_logprobs), which "
-    "LMMS_RPTS_SCORING=yes and expected need. Use a server and a model that give them (llama.cpp, "
-    "vLLM, SGLang, OpenAI's models without reasoning), or set LMMS_RPTS_SCORING=text"
+    "the judge's server gives no log-probabilities of tokens, which LMMS_RPTS_SCORING=yes and "
+    "expected need: use one that does (docs/judging.md), or set LMMS_RPTS_SCORING=text"
 )
 
 
@@ -355,8 +353,8 @@ def _tops(position: object) -> list[tuple[str, float]]:
     for each in listed[:TOP] if isinstance(listed, list) else ():
         logprob = each.get("logprob") if isinstance(each, Mapping) else None
         # Never NaN; -inf and -9999.0 stand for no probability.
-        if isinstance(logprob, float | int) and logprob is not True and not math.isnan(logprob):
-            found.append((_token(each), math.exp(min(0.0, logprob))))
+        if type(logprob) in (float, int) and logprob > -math.inf:
+            found.append((_token(each), math.exp(max(-1e4, min(0.0, logprob)))))
     return found
 
 

@@ -370,7 +370,7 @@ def _check(model: str, settings: Settings, served: bool = False) -> str | None:
             reason = f"step pooling has no scores of {protocol.name!r}: use prm:{model}"
             raise chats.UnusableError(reason)
 
-    return hf.check_hf(model.partition("@")[0], load, hint="")
+    return hf.check_hf(model.partition("@")[0], load)
 
 
 def _open(model: str, settings: Settings) -> hf.HFJudge:
