@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.base.escaping import storable
 from lmms_rpts.judging.backends.server import Answer, message_of
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.cache import AnswerCache, CacheError, T
@@ -25,9 +26,6 @@ from lmms_rpts.judging.types import JudgeRequest
 
 # Most bytes of a file, as of the OpenAI Batch API.
 MOST_BYTES = 200_000_000
-
-# Number of times that a request is sent, if its batches expire or the server fails.
-MOST_TRIES = 3
 
 # Statuses of a result that may be another one the next time; the status 0 is no answer at all.
 _PASSING = frozenset({0, 408, 409, 425, 429, *range(500, 600)})
@@ -37,6 +35,7 @@ _STEM = 47
 
 _LINE = b'{"custom_id": "%s", "method": "POST", "url": "/v1/chat/completions", "body": %s}\n'
 _ID = re.compile(rb'\{"custom_id": "([0-9a-f.]{64})", "method"')
+# It is sent three times at most, if its batches expire or the server fails.
 _OPEN = "status IS NULL AND tries < 3"
 
 
@@ -66,6 +65,17 @@ class BatchStore(AnswerCache):
         statement = f"INSERT INTO requests ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
         self._change(statement, [row])
         return name, True, ""
+
+    def id_of(self, key: str, content: bytes) -> str:
+        """The id of a request; empty if there is none."""
+        query = "SELECT id FROM requests WHERE key = ? AND body = ?"
+        found = self._all(query, key, hashlib.sha256(content).hexdigest())
+        return str(found[0][0]) if found else ""
+
+    def replies(self, judge: str) -> set[str]:
+        """The ids of the requests to a judge that have a reply."""
+        query = "SELECT id FROM requests WHERE judge = ? AND status < 300"
+        return {name for (name,) in self._all(query, judge)}
 
     def answer(self, name: str) -> Answer | None:
         """The answer to a request; an error if it was sent too often; None: it is open."""
@@ -142,7 +152,8 @@ def _taken(file: sqlite3.Connection, text: str) -> list[str]:
     """The outcomes of one line of results, after it was stored."""
     try:
         said = json.loads(text)
-        name, is_result = str(said["custom_id"]), "response" in said or "error" in said
+        name = storable(str(said["custom_id"]))
+        is_result = "response" in said or "error" in said
     except (ValueError, RecursionError, TypeError, LookupError):
         return ["damaged"]
     if not is_result:
@@ -193,7 +204,7 @@ def split(source: Path, first: Path, most: int) -> dict[Path, list[str]]:
         for line in lines:
             if files and (len(files[path]) >= most or size + len(line) > MOST_BYTES):
                 path, size = first.with_stem(f"{first.stem}-{len(files) + 1}"), 0
-            with path.open("ab") as out:
+            with path.open("ab" if path in files else "wb") as out:
                 out.write(line)
             size += len(line)
             files.setdefault(path, []).append(_ID.findall(line)[0].decode())

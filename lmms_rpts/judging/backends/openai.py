@@ -15,9 +15,10 @@ from typing import Any
 
 from lmms_rpts.base.masking import MASK, RUN, mask_images
 from lmms_rpts.base.settings import ScoringMode, Settings
-from lmms_rpts.judging.backends.batch import BatchTransport
+from lmms_rpts.judging.backends.batch import BatchTransport, ResultsFirst
 from lmms_rpts.judging.backends.pool import connect, endpoint
 from lmms_rpts.judging.backends.server import FORM, Fault, Transport, message_of, read_fault, shown
+from lmms_rpts.judging.cache import FILE
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
@@ -419,8 +420,12 @@ def _check_cache(settings: Settings) -> str | None:
 
 
 def _open(model: str, settings: Settings, batch: bool = False) -> OpenAIJudge:
-    batch = batch or settings.requests is not None
-    transport = BatchTransport(f"openai:{model}", settings) if batch else None
+    transport: Transport | None = None
+    if batch or settings.requests:
+        transport = BatchTransport(f"openai:{model}", settings)
+    elif settings.cache and (settings.cache / FILE).is_file():
+        server = connect("/chat/completions", settings)
+        transport = ResultsFirst(f"openai:{model}", settings.cache, server)
     return OpenAIJudge(model, settings, transport)
 
 
