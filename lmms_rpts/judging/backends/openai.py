@@ -354,7 +354,7 @@ def _tops(position: object) -> list[tuple[str, float]]:
     for each in listed[:TOP] if isinstance(listed, list) else ():
         logprob = each.get("logprob") if isinstance(each, Mapping) else None
         # Never NaN; -inf and -9999.0 stand for no probability.
-        if type(logprob) in (float, int) and logprob > -math.inf:
+        if isinstance(logprob, float | int) and type(logprob) is not bool and logprob > -math.inf:
             found.append((_token(each), math.exp(max(-1e4, min(0.0, logprob)))))
     return found
 
