@@ -45,25 +45,23 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
     return value, wanted if value is None else None
 
 
-BEYOND = "the step lies beyond the context of the process reward model"
-
-
 def step_verdicts(verdict: Verdict, count: int) -> list[Verdict]:
     """The verdict on each of ``count`` steps, from that on their chain."""
     scores = _step_scores(str(verdict.value), count) or [None] * count
-    one = replace(verdict, text=None, value=None, error=verdict.error or BEYOND)
+    error = verdict.error or "the step lies beyond the context of the process reward model"
+    one = replace(verdict, text=None, value=None, error=error)
     return [one if score is None else replace(one, value=score, error=None) for score in scores]
 
 
 def _step_scores(text: str, count: int) -> list[float | None] | None:
     """The scores in a reply about a chain, a JSON list; None if it is not one for each step."""
+    found: Any = None
     with suppress(ValueError, RecursionError):
         found = json.loads(text)
-        numbers = [each for each in found if each is not None] if isinstance(found, list) else [""]
-        usable = all(type(each) in (int, float) and 0 <= each <= 1 for each in numbers)
-        if usable and len(found) == count:
-            return [None if each is None else float(each) for each in found]
-    return None
+    if not isinstance(found, list) or len(found) != count:
+        return None
+    usable = all(each is None or (type(each) in (int, float) and 0 <= each <= 1) for each in found)
+    return [None if each is None else float(each) for each in found] if usable else None
 
 
 def _cut_off(reply: Reply, most: int) -> str:

@@ -281,6 +281,7 @@ SHI = [{"token": "æĺ¯", "logprob": HALF, "bytes": [230, 152, 175]}]
     (completion("Yes", position({**SURE, "yes": -math.inf, "YES": -9999.0})), 0.75),
     (completion("Yes", position({**SURE, "yes": math.nan, "YES": "-0.1", "no": None})), 0.75),
     (completion("Yes", position({**SURE, "no": True, "NO": [1]})), 0.75),
+    (completion("Yes", position({**SURE, "no": False, "NO": -(10**400)})), 0.75),
     (completion("Yes", position([*position(SURE)["top_logprobs"], "x", None, 5])), 0.75),
     # Rounding may give log-probabilities above 0.
     (completion("Yes", position({"Yes": 1e-7})), 1.0),
