@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from lmms_rpts.cli import app
 from tests.support.batch_server import BatchJudgeServer, by_vllm
 from tests.support.judge_server import ServerReply, by_prompt
 from tests.support.lmms import run
@@ -113,3 +115,26 @@ def test_batches_in_one_run(scoring: Scoring) -> None:
     ours, theirs = (json.loads(each.read_text())["usage"]["judges"] for each in (results, direct))
     assert ours["cost"] == pytest.approx(theirs["cost"] / 2)
     assert {**ours, "cost": 0} == {**theirs, "cost": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--judge lexical --requests r.jsonl", "OpenAI-compatible"),
+        ("--judge openai:m --requests .", "Is a directory"),
+        ("--judge openai:m --requests answers.jsonl", "not a file of requests"),
+        ("--judge openai:m --requests r.jsonl --no-wait", "leave out one"),
+        ("--judge openai:m --no-wait", "openai-batch:MODEL"),
+        ("--judge openai:m --requests answers.jsonl/r.jsonl", "Cannot write"),
+    ],
+)
+def test_a_round_that_cannot_be_written_or_sent_is_refused_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answers.jsonl").write_text("{}\n", encoding="utf-8")
+    samples = str(DEMO / "careful.jsonl")
+    done = CliRunner().invoke(app, ["score", samples, *arguments.split()], env=PRICE)
+    assert done.exit_code == 1
+    assert message in f"{done.output}{done.exception}"
+    assert (tmp_path / "answers.jsonl").read_text(encoding="utf-8") == "{}\n"

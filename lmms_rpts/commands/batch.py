@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Mapping
+from itertools import count, takewhile
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,8 +14,8 @@ import typer
 
 from lmms_rpts.base.escaping import cost
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.commands.common import fail
-from lmms_rpts.judging import NO_JUDGE, FatalJudgeError, Usage, backends_of
+from lmms_rpts.commands.common import check_outputs, fail
+from lmms_rpts.judging import BACKENDS, NO_JUDGE, FatalJudgeError, Usage, backends_of
 
 _NEXT = (
     "Have it answered by a batch API, or on your own GPUs by vllm run-batch -i FILE -o "
@@ -22,31 +23,44 @@ _NEXT = (
 )
 
 
+def check_round(judge: str | None, requests: Path | None) -> None:
+    """Fail if the judge takes no batches, or the file of requests cannot be written."""
+    found = backends_of(load_settings(judge=judge).judge or NO_JUDGE)
+    if requests is None:
+        if not any(each.same_as for each in found):
+            fail("--no-wait sends batches: use --judge openai-batch:MODEL")
+    elif not any(each.same_as or each is BACKENDS["openai"] for each in found):
+        fail("--requests is for OpenAI-compatible judges: use --judge openai:MODEL")
+    else:
+        check_outputs([requests])
+        _clear(requests, keep=True)
+
+
 def visit_batches(judge: str | None, files: Mapping[Path, list[str]] | None = None) -> None:
     """Send files, with the ids in each; without any, take the results of what was sent before."""
     from lmms_rpts.judging.backends.batch import BatchServer
     from lmms_rpts.judging.batches import BatchStore
+    from lmms_rpts.judging.cache import CacheError
 
     settings = load_settings(judge=judge)
-    if not any(each.same_as for each in backends_of(settings.judge or NO_JUDGE)):
-        fail("--no-wait sends batches: use --judge openai-batch:MODEL")
     store = BatchStore(settings.cache or Path())
     server = BatchServer(settings, store)
-    batches: dict[str, tuple[Path | None, list[str]]] = {
-        f"{server.prefix}{uuid4().hex}": each for each in (files or {}).items()
-    }
-    for name, batch in () if files else store.members(server.prefix):
-        batches.setdefault(batch.partition(" ")[0], (None, []))[1].append(name)
 
     async def visit() -> None:
+        batches: dict[str, tuple[Path | None, list[str]]] = {
+            f"{server.prefix}{uuid4().hex}": each for each in (files or {}).items()
+        }
+        for name, batch in () if files else store.members(server.prefix):
+            batches.setdefault(batch.partition(" ")[0], (None, []))[1].append(name)
         for token, (path, names) in batches.items():
             said = await server.finish(token, path, names, wait=False)
             typer.echo(f"Batch {said or 'that was not sent: its requests are open'}")
         await server.aclose()
+        store.close()
 
     try:
         asyncio.run(visit())
-    except FatalJudgeError as error:
+    except (FatalJudgeError, CacheError, OSError) as error:
         fail(error)
 
 
@@ -58,7 +72,7 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
         folder: has the requests of the round, which has its name.
         requests: the file to write; None: they are sent.
     """
-    from lmms_rpts.judging.batches import BatchStore, is_requests, split
+    from lmms_rpts.judging.batches import BatchStore, split
     from lmms_rpts.judging.budget import shared_cost
     from lmms_rpts.judging.registry import prices_of
 
@@ -84,10 +98,7 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
     for source in sources:
         first = requests or folder / f"{uuid4().hex}.jsonl"
         first = first.with_stem(f"{first.stem}-{source.stem}") if len(sources) > 1 else first
-        for old in (first, *first.parent.glob(f"{first.stem}-[0-9]*.jsonl")):
-            if old.exists() and not is_requests(old):
-                fail(f"{old} is not a file of requests: choose another name with --requests")
-            old.unlink(missing_ok=True)  # of an earlier round
+        _clear(first)
         files |= split(source, first, settings.batch_requests)
     if files and requests is None:
         visit_batches(judge, files)
@@ -98,3 +109,18 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
         typer.echo(_NEXT)
     typer.echo(f"To go on:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}")
     return True
+
+
+def _clear(first: Path, keep: bool = False) -> None:
+    """Delete the files of an earlier round, ``first`` and those after it; fail if one is another's.
+
+    ``keep``: whether only to look at them.
+    """
+    from lmms_rpts.judging.batches import is_requests
+
+    later = (first.with_stem(f"{first.stem}-{number}") for number in count(2))
+    for old in filter(Path.exists, (first, *takewhile(Path.exists, later))):
+        if not is_requests(old):
+            fail(f"{old} is not a file of requests: choose another name with --requests")
+        if not keep:
+            old.unlink()

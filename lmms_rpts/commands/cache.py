@@ -31,7 +31,8 @@ _GROUPS = """SELECT judge, kind, prompt_version, COUNT(*),
 _ALL = """SELECT judge, kind, prompt_version, request AS messages, reply, input_tokens,
     output_tokens, created, key FROM answers ORDER BY created, key"""
 _DELETE = "DELETE FROM answers WHERE :judge IS NULL OR judge = :judge"
-_DELETE_RESULTS = "DELETE FROM requests WHERE line IS NOT NULL AND judge IS IFNULL(:judge, judge)"
+_DELETE_RESULTS = """DELETE FROM requests WHERE line IS NOT NULL AND batch IS NULL
+    AND judge IS IFNULL(:judge, judge)"""
 # What to do about lines of results, by their outcome
 _OUTCOMES = {
     "answered": "answered",

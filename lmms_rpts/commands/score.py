@@ -129,6 +129,8 @@ def score(
         fail("--workers is for a job of Ray: add --ray")
     if ray and (requests or no_wait):
         fail("--ray asks the judge now: leave out --requests and --no-wait")
+    if requests and no_wait:
+        fail("--no-wait sends the requests, --requests writes them: leave out one of them")
     job = {"address": ray, "workers": workers} if ray else {}
     try:
         with _terminable():
@@ -305,8 +307,9 @@ def _round(
 
     The open requests of all runs are written to ``requests``, or sent as batches.
     """
-    from lmms_rpts.commands.batch import ask_later, visit_batches
+    from lmms_rpts.commands.batch import ask_later, check_round, visit_batches
 
+    check_round(judge, requests)
     folder.mkdir()
     with options_given(requests=folder):
         if requests is None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.base.escaping import storable
 from lmms_rpts.judging.backends.server import Answer, message_of
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.cache import AnswerCache, CacheError, T
@@ -25,9 +26,6 @@ from lmms_rpts.judging.types import JudgeRequest
 
 # Most bytes of a file, as of the OpenAI Batch API.
 MOST_BYTES = 200_000_000
-
-# Number of times that a request is sent, if its batches expire or the server fails.
-MOST_TRIES = 3
 
 # Statuses of a result that may be another one the next time; the status 0 is no answer at all.
 _PASSING = frozenset({0, 408, 409, 425, 429, *range(500, 600)})
@@ -37,6 +35,7 @@ _STEM = 47
 
 _LINE = b'{"custom_id": "%s", "method": "POST", "url": "/v1/chat/completions", "body": %s}\n'
 _ID = re.compile(rb'\{"custom_id": "([0-9a-f.]{64})", "method"')
+# It is sent three times at most, if its batches expire or the server fails.
 _OPEN = "status IS NULL AND tries < 3"
 
 
@@ -53,7 +52,7 @@ class BatchStore(AnswerCache):
         self, request: JudgeRequest, content: bytes, judge: str, run: str
     ) -> tuple[str, bool, str]:
         """The id of a request, whether it is new to this run, and our token of its batch."""
-        key, body = request.cached_as, hashlib.sha256(content).hexdigest()
+        key, body = asked_as(request, content)
         of_key = self._all("SELECT body, id, run, batch FROM requests WHERE key = ?", key)
         for other, name, before, batch in of_key:
             if other == body:
@@ -66,6 +65,11 @@ class BatchStore(AnswerCache):
         statement = f"INSERT INTO requests ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
         self._change(statement, [row])
         return name, True, ""
+
+    def replies(self, judge: str) -> dict[tuple[str, str], str]:
+        """The ids of the requests to a judge that have a reply, by key and digest of the body."""
+        query = "SELECT key, body, id FROM requests WHERE judge = ? AND status < 300"
+        return {(key, body): name for key, body, name in self._all(query, judge)}
 
     def answer(self, name: str) -> Answer | None:
         """The answer to a request; an error if it was sent too often; None: it is open."""
@@ -142,7 +146,8 @@ def _taken(file: sqlite3.Connection, text: str) -> list[str]:
     """The outcomes of one line of results, after it was stored."""
     try:
         said = json.loads(text)
-        name, is_result = str(said["custom_id"]), "response" in said or "error" in said
+        name = storable(str(said["custom_id"]))
+        is_result = "response" in said or "error" in said
     except (ValueError, RecursionError, TypeError, LookupError):
         return ["damaged"]
     if not is_result:
@@ -179,6 +184,11 @@ def _response(said: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
     return (status if isinstance(status, int) and 0 <= status < 600 else 0), body
 
 
+def asked_as(request: JudgeRequest, content: bytes) -> tuple[str, str]:
+    """What identifies a request here: its key in the cache, and the digest of its body."""
+    return request.cached_as, hashlib.sha256(content).hexdigest()
+
+
 def append(path: Path, name: str, content: bytes) -> None:
     """Add a request to a file without limits."""
     with path.open("ab") as out:
@@ -193,7 +203,7 @@ def split(source: Path, first: Path, most: int) -> dict[Path, list[str]]:
         for line in lines:
             if files and (len(files[path]) >= most or size + len(line) > MOST_BYTES):
                 path, size = first.with_stem(f"{first.stem}-{len(files) + 1}"), 0
-            with path.open("ab") as out:
+            with path.open("ab" if path in files else "wb") as out:
                 out.write(line)
             size += len(line)
             files.setdefault(path, []).append(_ID.findall(line)[0].decode())

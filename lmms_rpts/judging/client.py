@@ -175,9 +175,9 @@ class JudgeClient:
                 )
 
     async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
+        key = cache_key(self._identity, request) if self._cache or self._gathers else ""
         if self._cache is None:
-            return await self._ask_judge(request, _Tries(), urgency)
-        key = cache_key(self._identity, request)
+            return await self._ask_judge(request, _Tries(key), urgency)
         while True:
             tries = _Tries(key, self._cache.find(key))
             if tries.known is not None:

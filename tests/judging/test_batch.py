@@ -11,19 +11,23 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loguru import logger
+from typer.testing import CliRunner
 
 from lmms_rpts.base.settings import load_settings, options_given
+from lmms_rpts.commands.cache import app
 from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.judging import Budget, Verdict, open_engine
 from lmms_rpts.judging.backends import batch
 from lmms_rpts.judging.batches import BatchStore, split
 from tests.judging.questions import question
 from tests.support.batch_server import BatchJudgeServer, Fate, Line, answered, by_vllm, expired
-from tests.support.judge_server import Answer, Body, ServerReply, by_prompt
+from tests.support.judge_server import Answer, Body, ServerReply, by_prompt, one_token
 from tests.support.waiting import LONGEST
 
 QUESTIONS = [question(f"Question {at}?") for at in range(8)]
@@ -97,8 +101,9 @@ def test_replies_are_those_of_the_judge_itself(start: Start, cache: Path) -> Non
 
 
 def odd_lines(done: list[Line]) -> list[str]:
-    """A line twice, an unknown id, and damaged JSON."""
-    return [json.dumps(done[0]), '{"custom_id": "x", "response": {}}', "{nul]"]
+    """A line twice, unknown ids, and damaged JSON."""
+    unknown = ('{"custom_id": "x", "response": {}}', r'{"custom_id": "\ud800", "response": {}}')
+    return [json.dumps(done[0]), *unknown, "{nul]"]
 
 
 @pytest.mark.parametrize(
@@ -174,16 +179,73 @@ def test_a_refused_batch_is_an_error_and_sent_again_by_the_next_run(
 def test_a_call_whose_answer_is_lost_is_repeated(
     start: Start, cache: Path, call: str, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = [ServerReply(raw=b""), ServerReply("overloaded", 503)]
+    half = ServerReply(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{")
+    left = [ServerReply(raw=b""), ServerReply("overloaded", 503), half]
 
     def event(name: str) -> ServerReply | None:
         return left.pop() if name == call + lost and left else None
 
     server = start(event=event)
     assert scores(ask(cache)) == directly(cache)
-    assert len(left) < 2
+    assert len(left) < 3
     assert sorted(server.answered.values()) == [1] * 8
     assert len(server.batches) == 1
+
+
+def test_lines_of_results_end_at_line_breaks_only(start: Start, cache: Path) -> None:
+    server = start(lambda body: "Sound:\u2028as stated.\x85\nScore: 1")
+    assert scores(ask(cache)) == [1.0] * 8
+    assert len(server.batches) == 1
+
+
+def test_results_that_came_before_the_end_are_kept(start: Start, cache: Path) -> None:
+    """The run is ended between the first file of results and the second."""
+    contents, second, working = [0], threading.Event(), threading.Event()
+
+    def event(name: str) -> ServerReply | None:
+        contents[0] += name == "content"
+        if name != "content" or contents[0] == 1 or working.is_set():
+            return None
+        second.set()
+        return ServerReply("overloaded", 503)
+
+    server = start(event=event, fate=fates(Fate(answered=6)))
+    with open_engine("openai-batch:m", cache_dir=cache, progress=False) as engine:
+        end = threading.Thread(target=lambda: second.wait(LONGEST) and engine.close())
+        end.start()
+        with pytest.raises(RuntimeError, match="closed"):
+            engine.run(QUESTIONS)
+        end.join()
+    working.set()
+    assert scores(ask(cache)) == directly(cache)
+    assert sorted(server.answered.values()) == [1] * 8
+
+
+def test_a_full_disk_ends_the_run(
+    start: Start, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    start()
+    monkeypatch.setattr(batch, "split", full)
+    assert all("No space left" in str(each.error) for each in ask(cache))
+
+
+def test_no_key_is_logged(start: Start, cache: Path) -> None:
+    said: list[str] = []
+    sink = logger.add(said.append, level="INFO")
+    start(lambda body: ServerReply("Bad key sk-secret-0123456789", 400))
+    ask(cache)
+    logger.remove(sink)
+    assert "Bad key" in "".join(said)
+    assert "sk-secret" not in "".join(said)
+
+
+def test_without_a_cache_of_replies(start: Start, cache: Path) -> None:
+    start()
+    with open_engine("openai-batch:m", progress=False) as engine:
+        assert scores(engine.run(QUESTIONS)) == directly(cache)
 
 
 def test_files_keep_the_limits(start: Start, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +274,12 @@ def test_a_budget_bounds_a_batch(start: Start, cache: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "state"), [(None, "ok"), (ServerReply("no such path", 404), "problem")]
+    ("reply", "state"),
+    [
+        (None, "ok"),
+        (ServerReply("no such path", 404), "problem"),
+        (ServerReply(body="<html>", headers={"Content-Type": "text/html"}), "problem"),
+    ],
 )
 def test_doctor_says_whether_a_server_takes_batches(
     start: Start, cache: Path, reply: ServerReply | None, state: str
@@ -297,6 +364,49 @@ def test_a_file_of_requests_and_its_results(
     assert lines == []
     assert [each.value is not None for each in verdicts] == [line is not fourth for line in every]
     assert take(cache, results) == {"known": 4}
+
+
+def test_results_serve_the_ordinary_judge(start: Start, cache: Path, tmp_path: Path) -> None:
+    """Once each, and if they have a reply; the server is asked about the others."""
+    server = start()
+    _, (first, second, third, *rest) = in_round(cache, tmp_path / "1")
+    results = [answered(line, reply(line)) for line in rest]
+    results += [answered(first, reply(first, 400, "refused")), expired(second)]
+    results.append(answered(third, ServerReply(body={"choices": []})))
+    take(cache, results)
+    assert scores(ask(cache, "openai:m")) == directly(cache)
+    assert server.calls == 3 + 8
+    assert all(each.cached for each in ask(cache, "openai:m"))
+
+
+def test_results_for_batches_under_way_can_still_come(cache: Path, tmp_path: Path) -> None:
+    """``cache clear`` deletes no state of what was sent."""
+    _, lines = in_round(cache, tmp_path / "1")
+    take(cache, [expired(line) for line in lines])
+    with closing(BatchStore(cache)) as store:
+        store.begin([line["custom_id"] for line in lines[1:]], "token batch_0")
+    done = CliRunner().invoke(app, ["clear", "--yes", "--folder", str(cache)])
+    assert done.exit_code == 0, done.output
+    assert take(cache, [answered(line, reply(line)) for line in lines]) == {
+        "answered": 7,
+        "unknown": 1,
+    }
+
+
+def test_probabilities_by_files(cache: Path, tmp_path: Path) -> None:
+    asked = [question(f"q{at}", scoring="yes") for at in range(3)]
+    _, lines = in_round(cache, tmp_path / "1", asked)
+    assert {(line["body"]["max_tokens"], line["body"]["top_logprobs"]) for line in lines} == {
+        (1, 20)
+    }
+    sure, off = one_token({"Yes": 0.6, "No": 0.2}), one_token({"The": 0.9})
+    replies = [off if "q1" in str(line["body"]) else sure for line in lines]
+    results = [by_vllm(line, each) for line, each in zip(lines, replies, strict=True)]
+    assert take(cache, results[::-1]) == {"answered": 3}
+    verdicts, lines = in_round(cache, tmp_path / "2", asked)
+    assert scores(verdicts) == [pytest.approx(0.75), None, pytest.approx(0.75)]
+    assert "off format" in str(verdicts[1].error)
+    assert lines == []
 
 
 # --- kills -------------------------------------------------------------------------------------

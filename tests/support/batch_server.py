@@ -152,7 +152,9 @@ class BatchJudgeServer(JudgeServer):
             (done if result["response"]["status_code"] == 200 else failed).append(result)
             self.answered[line["custom_id"]] += 1
         batch.counts = {"total": len(lines), "completed": len(done), "failed": len(failed)}
-        texts = [json.dumps(each) for each in reversed(done)] + batch.fate.more(done)
+        # Servers write characters as they are; U+2028 does not end a line of JSON.
+        texts = [json.dumps(each, ensure_ascii=False) for each in reversed(done)]
+        texts += batch.fate.more(done)
         self.files[f"{batch.id}-out"] = "", "\n".join(texts).encode()
         self.files[f"{batch.id}-err"] = "", "\n".join(map(json.dumps, failed)).encode()
 

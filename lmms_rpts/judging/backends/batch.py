@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,8 +22,8 @@ from loguru import logger
 
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.backends.pool import OPENAI
-from lmms_rpts.judging.backends.server import Answer, Server, read_fault, shown
-from lmms_rpts.judging.batches import MOST_BYTES, BatchStore, append, split
+from lmms_rpts.judging.backends.server import Answer, Server, Transport, read_fault, shown
+from lmms_rpts.judging.batches import MOST_BYTES, BatchStore, append, asked_as, split
 from lmms_rpts.judging.cache import CacheError
 from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import (
@@ -82,7 +83,7 @@ class BatchTransport:
             if not token:
                 self._gather(name, content)
             elif token not in self._batches or self._batches[token].done():  # of an earlier run
-                self._batches[token] = asyncio.ensure_future(self._finish(token))
+                self._begin(token, None, [name for name, _ in self._store.members(token)])
             del content  # images are large, and answers take hours
             await done
             answer = self._store.answer(name)
@@ -96,11 +97,15 @@ class BatchTransport:
         """Close the connections; batches go on at the server."""
         if self._timer:
             self._timer.cancel()
+        self._own.cleanup()
         await self._server.aclose()
-        if not self._settings.requests and all(each.done() for each in self._waiting.values()):
+        # Results that came before an end by force or by an error are not in the cache yet.
+        ends = self._waiting.values()
+        if not self._settings.requests and all(
+            each.done() and not each.cancelled() and not each.exception() for each in ends
+        ):
             self._store.forget(self._run)
         self._store.close()
-        self._own.cleanup()
 
     def _gather(self, name: str, content: bytes) -> None:
         append(self._gathered, name, content)
@@ -111,26 +116,57 @@ class BatchTransport:
 
     def _send(self) -> None:
         first = self._gathered.with_name(f"{uuid4().hex}.jsonl")
-        for path, names in split(self._gathered, first, self._settings.batch_requests).items():
-            token = f"{self._server.prefix}{uuid4().hex}"
-            self._batches[token] = asyncio.ensure_future(self._finish(token, path, names))
-        self._gathered.unlink()
+        try:
+            files = split(self._gathered, first, self._settings.batch_requests)
+            self._gathered.unlink()
+        except OSError as error:
+            return self._wake([*self._waiting], FatalJudgeError(f"cannot send a batch: {error}"))
+        for path, names in files.items():
+            self._begin(f"{self._server.prefix}{uuid4().hex}", path, names)
 
-    async def _finish(
-        self, token: str, path: Path | None = None, names: Sequence[str] = ()
-    ) -> None:
-        """Bring a batch to its end, and wake up its requests."""
+    def _begin(self, token: str, path: Path | None, names: Sequence[str]) -> None:
+        self._batches[token] = asyncio.ensure_future(self._finish(token, path, names))
+
+    async def _finish(self, token: str, path: Path | None, names: Sequence[str]) -> None:
         failure = None
-        names = names or [name for name, _ in self._store.members(token)]
         try:
             await self._server.finish(token, path, names)
         except FatalJudgeError as error:
             failure = error
         except Exception as error:  # such as a page of HTML in place of a batch
             failure = FatalJudgeError(f"the server's Batch API: {type(error).__name__}: {error}")
+        self._wake(names, failure)
+
+    def _wake(self, names: Sequence[str], failure: Exception | None) -> None:
         for done in filter(None, map(self._waiting.get, names)):
             if not done.done():
                 done.set_exception(failure) if failure else done.set_result(None)
+
+
+class ResultsFirst:
+    """A `Transport` that uses results of batches which no run has used, and then another one.
+
+    Each result is used once: a reply that is worthless, as one that broke off, is asked for again.
+    """
+
+    def __init__(self, judge: str, folder: Path, then: Transport) -> None:
+        self._judge, self._store, self._then = judge, BatchStore(folder), then
+        self._left: dict[tuple[str, str], str] | None = None  # not read yet
+
+    async def post(self, request: JudgeRequest, content: bytes, limit: float) -> Answer:
+        with suppress(CacheError):  # it was reported, and ends no run
+            if self._left is None and request.cached_as:
+                self._left = {}
+                self._left = self._store.replies(self._judge)
+            name = self._left and self._left.pop(asked_as(request, content), None)
+            if name and (answer := self._store.answer(name)):
+                return answer
+        return await self._then.post(request, content, limit)
+
+    async def aclose(self) -> None:
+        """Close the connections and the file."""
+        self._store.close()
+        await self._then.aclose()
 
 
 class BatchServer:
@@ -161,8 +197,11 @@ class BatchServer:
 
     async def check(self) -> None:
         """Raise an error if the server has no such endpoints; costs nothing."""
-        await self._steadily(lambda again: self._client.files.list(limit=1), 0.0)
-        await self._steadily(lambda again: self._client.batches.list(limit=1), 0.0)
+        try:
+            await self._steadily(lambda again: self._client.files.list(limit=1), 0.0)
+            await self._steadily(lambda again: self._client.batches.list(limit=1), 0.0)
+        finally:
+            await self.aclose()
 
     async def finish(
         self, token: str, path: Path | None, names: Sequence[str], wait: bool = True
@@ -186,6 +225,8 @@ class BatchServer:
         if not name:
             self._store.end(token)
             return ""
+        if path:
+            path.unlink()  # with images, files are large
         self._store.begin(names, f"{token} {name}")
         try:
             batch = await self._ended(name, wait)
@@ -207,7 +248,7 @@ class BatchServer:
             reason = reason or "no reason is given"
             raise FatalJudgeError(f"the server refused the batch {name}: {reason}")
         outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in taken.items())
-        said = f"{name}: {status}; {outcomes or 'no results'}"
+        said = shown(f"{name}: {status}; {outcomes or 'no results'}", self._secrets)
         logger.info("Batch {}", said)
         return said
 
@@ -228,8 +269,13 @@ class BatchServer:
                 pause = min(LONGEST_LOOK, 1.3 * pause)
 
     async def _results(self, file: str, again: bool) -> Counter[str]:
-        async with self._client.files.with_streaming_response.content(file) as response:
-            return self._store.take([line.encode() async for line in response.iter_lines()])
+        # By way of a file: it may be large, and a line of its text does not end at U+2028.
+        with tempfile.TemporaryFile() as lines:
+            async with self._client.files.with_streaming_response.content(file) as response:
+                async for piece in response.iter_bytes():
+                    lines.write(piece)
+            lines.seek(0)
+            return self._store.take(lines)
 
     async def _sent(self, token: str, path: Path | None, again: bool) -> str:
         """The server's name of a batch, which is sent unless it is there; empty: it has no file.
@@ -276,9 +322,14 @@ class BatchServer:
                 kind = fault.kind()
                 # All requests of a batch have the others: no request is refused alone.
                 failure = fault.error(kind if kind in ("throttled", "transient") else "fatal")
-            except openai.APIConnectionError as error:
-                reason = shown(str(error.__cause__ or error), self._secrets)
-                failure = TransientError(f"no answer from {self._url}: {reason}")
+            except (CacheError, OSError):
+                raise
+            except Exception as error:  # also of the libraries below openai, in the middle of files
+                kinds = {kind.__name__ for kind in type(error).__mro__}
+                reason = shown(f"{type(error).__name__}: {error.__cause__ or error}", self._secrets)
+                failure = FatalJudgeError(f"the server's Batch API: {reason}")
+                if kinds & {"APIConnectionError", "TransportError"}:
+                    failure = TransientError(f"no answer from {self._url}: {reason}")
             if not isinstance(failure, TransientError) or time.monotonic() - started > patience:
                 raise FatalJudgeError(str(failure)) from None
             await asyncio.sleep(max(pause, min(failure.retry_after or 0.0, LONGEST_LOOK)))

@@ -15,9 +15,10 @@ from typing import Any
 
 from lmms_rpts.base.masking import MASK, RUN, mask_images
 from lmms_rpts.base.settings import ScoringMode, Settings
-from lmms_rpts.judging.backends.batch import BatchTransport
+from lmms_rpts.judging.backends.batch import BatchTransport, ResultsFirst
 from lmms_rpts.judging.backends.pool import connect, endpoint
 from lmms_rpts.judging.backends.server import FORM, Fault, Transport, message_of, read_fault, shown
+from lmms_rpts.judging.cache import FILE
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
@@ -173,9 +174,8 @@ class OpenAIJudge:
             self._tops = max(self._tops, TOPS.index(sent["top_logprobs"]) + 1)
             if self._tops < len(TOPS):
                 return form
-            raise FatalJudgeError(
-                f"{_NO_PROBABILITIES}. It reports ({fault.status}): {fault.message}"
-            )
+            said = f"{_NO_PROBABILITIES}. It reports ({fault.status}): {fault.message}"
+            raise FatalJudgeError(said)
         # Concurrent requests get the same complaint, so only what this one sent counts.
         adaptable = kind == "adaptable"
         if adaptable and "max_completion_tokens" in fault.message and "max_tokens" in sent:
@@ -316,9 +316,8 @@ def read_completion(content: bytes, scoring: ScoringMode = "text") -> Completion
 
 
 _NO_PROBABILITIES = (
-    "the judge's server gives no log-probabilities of tokens (logprobs, top_logprobs), which "
-    "LMMS_RPTS_SCORING=yes and expected need. Use a server and a model that give them (llama.cpp, "
-    "vLLM, SGLang, OpenAI's models without reasoning), or set LMMS_RPTS_SCORING=text"
+    "the judge's server gives no log-probabilities of tokens, which LMMS_RPTS_SCORING=yes and "
+    "expected need: use one that does (docs/judging.md), or set LMMS_RPTS_SCORING=text"
 )
 
 
@@ -344,9 +343,8 @@ def _probabilities(tokens: list[Mapping[str, Any]], text: str, scoring: ScoringM
     said = mark_of(strip_thinking(text), scoring)
     if len(tokens) > 1:
         tokens = [each for each in tokens if said and mark_of(_token(each), scoring) == said]
-    if not tokens:
-        return write_probabilities(scoring, text, ())
-    return write_probabilities(scoring, _token(tokens[-1]), _tops(tokens[-1]))
+    token, tops = (_token(tokens[-1]), _tops(tokens[-1])) if tokens else (text, [])
+    return write_probabilities(scoring, token, tops)
 
 
 def _tops(position: object) -> list[tuple[str, float]]:
@@ -356,8 +354,8 @@ def _tops(position: object) -> list[tuple[str, float]]:
     for each in listed[:TOP] if isinstance(listed, list) else ():
         logprob = each.get("logprob") if isinstance(each, Mapping) else None
         # Never NaN; -inf and -9999.0 stand for no probability.
-        if isinstance(logprob, float | int) and logprob is not True and not math.isnan(logprob):
-            found.append((_token(each), math.exp(min(0.0, logprob))))
+        if isinstance(logprob, float | int) and type(logprob) is not bool and logprob > -math.inf:
+            found.append((_token(each), math.exp(max(-1e4, min(0.0, logprob)))))
     return found
 
 
@@ -422,8 +420,12 @@ def _check_cache(settings: Settings) -> str | None:
 
 
 def _open(model: str, settings: Settings, batch: bool = False) -> OpenAIJudge:
-    batch = batch or settings.requests is not None
-    transport = BatchTransport(f"openai:{model}", settings) if batch else None
+    transport: Transport | None = None
+    if batch or settings.requests:
+        transport = BatchTransport(f"openai:{model}", settings)
+    elif settings.cache and (settings.cache / FILE).is_file():
+        server = connect("/chat/completions", settings)
+        transport = ResultsFirst(f"openai:{model}", settings.cache, server)
     return OpenAIJudge(model, settings, transport)
 
 
