@@ -28,13 +28,14 @@ class Desk(AnswerCache):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._far: set[str] = set()
+        self._workers: set[str] = set()
         self._usage: dict[str, dict[str, Any]] = {}
         self._report: dict[str, Any] = {"failures": {}, "fault": None}
 
     def join(self, worker: str) -> None:
-        """Note that a worker elsewhere starts, perhaps again: what it was asking is not asked."""
-        self._far.add(worker)
+        """Note that a worker starts, perhaps again: what it was asking is not being asked."""
+        self._workers.add(worker)
+        self._disconnect()  # opening the file releases questions of dead processes here
         self.run(lambda file: file.execute(RELEASE_ALL, (worker,)))
 
     def note(self, worker: str, usage: dict[str, Any], failures: Mapping[str, Any]) -> None:
@@ -50,7 +51,7 @@ class Desk(AnswerCache):
 
     def end(self) -> dict[str, Any]:
         """The report of the job; ``fault``: why it stopped."""
-        for worker in self._far:
+        for worker in self._workers:
             self.join(worker)
         self.close()
         return {**self._report, "usage": [*self._usage.values()]}
@@ -62,7 +63,6 @@ class _FarCache(AnswerCache):
     def __init__(self, worker: Worker, name: str) -> None:
         super().__init__(Path())
         self._worker, self.host = worker, name
-        worker.tell("join", name)
 
     def _run(self, work: Callable[[Any], Any], writes: bool = True) -> Any:
         return self._worker.tell("run", work, writes)
@@ -87,9 +87,11 @@ class Worker:
             os.chdir(self._folder)
         here = ray.get_runtime_context()
         self._name = here.get_worker_id()
+        # Ray starts an actor whose process died again, under its old name, perhaps elsewhere.
+        actor = here.get_actor_id() or self._name
+        self.tell("join", actor)
         if here.get_node_id() != self._node:  # else it uses the file itself, which is faster
-            # Ray starts an actor whose process died again, under its old name.
-            share_cache(_FarCache(self, here.get_actor_id() or self._name))
+            share_cache(_FarCache(self, actor))
             if self._grades is not None:  # in the folder of Ray's session
                 path = Path(here.get_temp_dir(), here.get_session_name(), f"{self._name}.json")
                 path.write_text(self._grades, encoding="utf-8")
