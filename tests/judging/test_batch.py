@@ -413,7 +413,8 @@ def test_nothing_is_sent_or_counted_twice_after_20_kills(
     """Kills a process at each call to the server, before and after its effect; then the next."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["openai.resources.files", "openai.resources.batches", __name__])
-    left, started, kills = [0], threading.Event(), 0
+    left, kills = [0], 0
+    started, ended = threading.Event(), threading.Event()
     children: list[Any] = []
 
     def event(name: str) -> None:
@@ -421,7 +422,7 @@ def test_nothing_is_sent_or_counted_twice_after_20_kills(
         if left[0] == -1 and children:
             assert started.wait(LONGEST)
             children[-1].kill()
-            children[-1].join(LONGEST)
+            assert ended.wait(LONGEST)  # only one thread can read its exit code
 
     server = start(event=event)
     variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LMMS_RPTS_CACHE", "NO_PROXY")
@@ -431,11 +432,14 @@ def test_nothing_is_sent_or_counted_twice_after_20_kills(
     for number, plan in enumerate(plans):
         for left[0] in plan:
             started.clear()
+            ended.clear()
             child = context.Process(target=in_process, args=(cache, environment, f"{number}"))
             children.append(child)
             child.start()
             started.set()
             child.join(LONGEST)
+            ended.set()
+            server.settle()  # the call of the killed one has ended, too
             kills += child.exitcode == -signal.SIGKILL
         children.clear()
         assert None not in scores(ask(cache, asked=named(f"{number}")))
