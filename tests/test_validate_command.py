@@ -808,7 +808,14 @@ def test_ways_of_scoring_are_compared_on_the_same_steps(
 
     data = write_rows(tmp_path / "gsm8k.json", make_rows(20))
     server, out = served(answer), tmp_path / "modes"
-    modes = ("--judge", "openai:m", "--data", f"ours={data}", "--scoring", "text,yes,expected")
+    modes = (
+        "--judge",
+        "openai:m",
+        "--data",
+        f"ours={data}",
+        "--scoring",
+        "text, yes,yes ,expected",
+    )
     files = [item for end in (".csv", ".json", ".md") for item in ("-o", out.with_suffix(end))]
     done = command(*modes, *files)
     assert done.exit_code == 0, done.output
@@ -838,7 +845,11 @@ def test_ways_of_scoring_are_compared_on_the_same_steps(
     assert brier["text"] == pytest.approx(wrong / steps)
     assert "| expected" in out.with_suffix(".md").read_text("utf-8")
     said = json.loads(out.with_suffix(".json").read_text("utf-8"))
-    assert [each.get("scoring", "text") for each in said["validities"]] == modes[-1].split(",")
+    assert [each.get("scoring", "text") for each in said["validities"]] == [
+        "text",
+        "yes",
+        "expected",
+    ]
 
     assert f"text {steps}, yes" in command(*modes).output
     assert server.calls == 3 * steps + off, "what is off format is asked for again, once"

@@ -204,10 +204,10 @@ def validate(
 
 def _ways(judge: str | None, scoring: str | None, pages: Sequence[Path]) -> list[Settings]:
     """The settings for each way of scoring."""
-    names = dict.fromkeys(scoring.split(",") if scoring else [load_settings().scoring])
+    names = dict.fromkeys((scoring or load_settings().scoring).replace(" ", "").split(","))
     if pages and len(names) > 1:
         fail(f"{pages[0]} is the page of one way of scoring: give one to --scoring")
-    modes = [parse_choice("--scoring", each.strip(), get_args(ScoringMode)) for each in names]
+    modes = (parse_choice("--scoring", each, get_args(ScoringMode)) for each in names)
     return [load_settings(judge=judge, scoring=each) for each in modes]
 
 

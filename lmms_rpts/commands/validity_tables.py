@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import (
@@ -106,10 +105,6 @@ _MODES_NOTE = (
     "Difference: in AUC to the first row, over the steps scored in both ways. Brier score, ECE: "
     "lower is better. [95% intervals] over questions."
 )
-_CACHED = (
-    "Replies from the cache, which cost neither tokens nor time in this run "
-    "(LMMS_RPTS_CACHE=off measures them again)"
-)
 
 
 def modes_output(found: Sequence[Validation]) -> Output:
@@ -118,22 +113,19 @@ def modes_output(found: Sequence[Validation]) -> Output:
 
     validities = [each.validity for each in found]
     blocks: list[Block] = [Line(f"Judge {validities[0].judge}: ways of scoring")]
-    blocks += [
-        Line(f"{one.validity.scoring}: judging stopped early: {one.stopped}", "Warning")
-        for one in found
-        if one.stopped
-    ]
+    for one in found:
+        if one.stopped:
+            said = f"{one.validity.scoring}: judging stopped early: {one.stopped}"
+            blocks.append(Line(said, "Warning"))
     for sets in zip(*(each.sets for each in validities), strict=True):
-        first, modes = sets[0], [each.scoring for each in validities]
-        rows = [_mode(*each, first) for each in zip(modes, sets, strict=True)]
-        blocks += [Line(shorten(first.title, _TITLE), "title"), Line(terms.counted(first))]
+        modes = {by.scoring: each for by, each in zip(validities, sets, strict=True)}
+        rows = [_mode(*each, sets[0]) for each in modes.items()]
+        blocks += [Line(shorten(sets[0].title, _TITLE), "title"), Line(terms.counted(sets[0]))]
         blocks.append(Sheet("", _MODES, 1, [rows]))
-        cached = [
-            f"{mode} {each.usage.found:,}"
-            for mode, each in zip(modes, sets, strict=True)
-            if each.usage and each.usage.found
-        ]
-        blocks += [Line(f"{_CACHED}: {', '.join(cached)}.")] * bool(cached)
+        found_there = {name: each.usage.found for name, each in modes.items() if each.usage}
+        if cached := ", ".join(f"{name} {n:,}" for name, n in found_there.items() if n):
+            said = "From the cache, so without tokens and seconds (LMMS_RPTS_CACHE=off asks again)"
+            blocks.append(Line(f"{said}: {cached}."))
     return Output(
         [*blocks, Line(_MODES_NOTE)],
         lambda: pd.concat(
@@ -151,13 +143,11 @@ def _mode(mode: str, found: ValidatedSet, first: ValidatedSet) -> list[str]:
     compared = compare_sets(first, found) if found is not first else None
     difference = compared.found.differences.get("auc") if compared else None
     usage = found.usage or Usage(calls=0, input_tokens=0, output_tokens=0, found=0)
-    value_of = partial(terms.value_of, found.metrics)
-    unscored = value_of("unscored")
+    unscored, *errors = (terms.value_of(found.metrics, it) for it in ("unscored", "brier", "ece"))
     return [
         *(mode, figure(None if unscored is None else 1 - unscored, ".0%")),
         *(interval(found.metrics.get("auc"), ".2f"), interval(difference, "+.2f")),
-        *(figure(value_of(name)) for name in ("brier", "ece")),
-        *(f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"),
+        *(*map(figure, errors), f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"),
         *(cost(usage.cost), figure(usage.seconds, ",.1f")),
     ]
 

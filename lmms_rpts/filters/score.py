@@ -323,9 +323,7 @@ def ask_about_chain(plan: Plan, doc: Doc) -> Dialogue[list[Judged]]:
         if shown is None:
             return plan.failed(UNSEEN)
         known = gold_facts(doc["reasoning"]) if plan.evidence != "image" else {}
-        facts = (
-            f"Image {number}: {'; '.join(said).strip()}" for number, said in sorted(known.items())
-        )
+        facts = (f"Image {at}: {'; '.join(said).strip()}" for at, said in sorted(known.items()))
         problem = (doc["context"], *doc["textual_clue"], *facts, doc["statement"])
         verdict = yield JudgeRequest(
             CHAIN,

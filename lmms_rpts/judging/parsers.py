@@ -30,6 +30,8 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
         return score, said if score is None else None
     parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     text = reply.text
+    if request.steps:
+        return (text, None) if _step_scores(text, len(request.steps)) else (None, wanted)
     if kind.words:
         # A reply in the requested schema; else the whole reply is parsed.
         found = _json_object(text) or {}
@@ -43,20 +45,23 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
     return value, wanted if value is None else None
 
 
-BEYOND = "the step lies beyond the context of the process reward model"
-
-
 def step_verdicts(verdict: Verdict, count: int) -> list[Verdict]:
-    """The verdict on each of ``count`` steps, from that on their chain: a JSON list of scores."""
-    scores: Any = None
+    """The verdict on each of ``count`` steps, from that on their chain."""
+    scores = _step_scores(str(verdict.value), count) or [None] * count
+    error = verdict.error or "the step lies beyond the context of the process reward model"
+    one = replace(verdict, text=None, value=None, error=error)
+    return [one if score is None else replace(one, value=score, error=None) for score in scores]
+
+
+def _step_scores(text: str, count: int) -> list[float | None] | None:
+    """The scores in a reply about a chain, a JSON list; None if it is not one for each step."""
+    found: Any = None
     with suppress(ValueError, RecursionError):
-        scores = json.loads(verdict.text or "")
-    scores = scores if isinstance(scores, list) and len(scores) == count else [None] * count
-    one = replace(verdict, text=None, value=None, error=verdict.error or BEYOND)
-    return [
-        replace(one, value=score, error=None) if isinstance(score, float) else one
-        for score in scores
-    ]
+        found = json.loads(text)
+    if not isinstance(found, list) or len(found) != count:
+        return None
+    usable = all(each is None or (type(each) in (int, float) and 0 <= each <= 1) for each in found)
+    return [None if each is None else float(each) for each in found] if usable else None
 
 
 def _cut_off(reply: Reply, most: int) -> str:

@@ -193,8 +193,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
     elif settings.scoring != "text" and unable:
         fault = (
             f"LMMS_RPTS_SCORING={settings.scoring} needs the probabilities of tokens, which the "
-            f"judge {unable[0]!r} does not give: set it to text, or choose openai:MODEL (a server "
-            "with log-probabilities) or hf:NAME_OR_PATH"
+            f"judge {unable[0]!r} does not give: set it to text, or choose openai:MODEL or hf:MODEL"
         )
     elif settings.temperature > 0 and fixed:
         fault = (

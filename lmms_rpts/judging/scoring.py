@@ -38,12 +38,7 @@ def mark_of(token: str, scoring: str) -> str | None:
 
 
 def write_probabilities(scoring: ScoringMode, token: str, top: Iterable[tuple[str, float]]) -> str:
-    """A reply: canonical JSON of the probabilities at one token; unusable ones are left out.
-
-    Args:
-        token: the judge's token; empty if it wrote no mark.
-        top: the most probable tokens there, with their probabilities.
-    """
+    """A reply: JSON of the judge's token and of the most probable ones with their probabilities."""
     # Significant digits, not decimals: 1 - 1e-9 and 1 must give different scores.
     kept = [
         [each[:_LONGEST_TOKEN], float(f"{share:.6g}")] for each, share in top if 0 < share < 1.01
@@ -53,24 +48,20 @@ def write_probabilities(scoring: ScoringMode, token: str, top: Iterable[tuple[st
 
 
 def read_probabilities(text: str) -> tuple[float | None, float] | None:
-    """The score in such a reply, and the probability of all marks together.
+    """The score in such a reply, None off format, and the probability of all marks together.
 
-    The score is None if that is under ``LEAST_MASS``. None for any other text.
+    None for any other text.
     """
     try:
         said = json.loads(text[:_LONGEST_TEXT])
-        marks, top = MARKS[said["scoring"]], said["top"]
+        scoring, marks = said["scoring"], MARKS[said["scoring"]]
         # A token that is listed twice counts once.
-        shares = {(str(token), float(share)) for token, share in top}
+        shares = {(str(token), float(share)) for token, share in said["top"]}
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None
-    usable = [(token, share) for token, share in shares if 0 < share < math.inf]
+    usable = [(mark_of(token, scoring), share) for token, share in shares if 0 < share < math.inf]
     total = math.fsum(share for _, share in usable)
-    found = [
-        (marks[mark], share)
-        for token, share in usable
-        if (mark := mark_of(token, said["scoring"])) is not None
-    ]
+    found = [(marks[mark], share) for mark, share in usable if mark]
     mass = math.fsum(share for _, share in found)
     value = math.fsum(value * share for value, share in found) / mass if mass else 0.0
     mass = round(min(1.0, mass / max(1.0, total)), 6)

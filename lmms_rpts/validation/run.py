@@ -302,8 +302,8 @@ def chain_questions(
 ) -> Iterator[StepQuestion]:
     """The questions to a process reward model, as of ``questions_of``: one request for each chain.
 
-    A step that is an alternative to one of the chain has a request of its own, with the steps
-    before it. The problem has what the data name as premises besides steps.
+    An alternative to a step has a request of its own, with the steps before it. Premises besides
+    steps belong to the problem.
     """
     for number, chain in enumerate(chains):
         images = _images(chain, longest) if longest else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import lmms_rpts
 from lmms_rpts.analysis.estimate import estimate_need
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.cli import app
+from lmms_rpts.commands.doctor.examination import plan
 from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.metrics import OF_THE_ROOT
@@ -22,7 +24,6 @@ from lmms_rpts.filters.responses import TransformedResponse
 from lmms_rpts.filters.score import Plan, ScoreFilter, ask_about_chain
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import BACKENDS, Backend, JudgeRequest, Reply, Verdict
-from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step
 from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
@@ -122,26 +123,45 @@ def test_a_step_beyond_the_context_leaves_its_response_unscored(scripted: Script
 
 @table(
     "reply, reason",
-    ("[0.5]", "beyond the context"),  # not one score for each step
-    ("no JSON", "beyond the context"),
-    ("{}", "beyond the context"),
-    (json.dumps([0.5, 0.5, True]), "beyond the context"),
+    ("[0.5]", "cannot be parsed as one score for each step"),
+    ("no JSON", "cannot be parsed"),
+    ("{}", "cannot be parsed"),
+    ("[0.5, 0.5, true]", "cannot be parsed"),
+    ("[0.5, 0.5, 1.5]", "cannot be parsed"),
+    ("[0.5, 0.5, NaN]", "cannot be parsed"),
+    ("[0.5, null, null]", "beyond the context"),
+    ("[1, 0, 0.5]", None),
 )
 def test_a_damaged_reply_is_never_a_score(
-    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, reply: str, reason: str
+    scripted: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    reply: str,
+    reason: str | None,
 ) -> None:
+    """Nor is it kept: the next run asks again."""
+
     async def ask(request: JudgeRequest) -> Reply:
         return Reply(reply)
 
     monkeypatch.setattr(scripted, "ask", ask)
+    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / reply.encode().hex()))
+    scripted.requests.clear()
     (record,) = records(ROOT_FREE)
-    assert (record.outcome, record.rpts) == ("unscored", None)
+    if reason is None:
+        assert [step.score for step in record.steps] == [1.0, 0.0, 0.5]
+    else:
+        assert (record.outcome, record.rpts) == ("unscored", None)
+        assert reason in str(record.reason)
+    monkeypatch.setattr(scripted, "ask", partial(Scripted.ask, scripted))
+    records(ROOT_FREE)
+    assert bool(scripted.requests) == ("cannot" in str(reason))
 
 
 def test_planning_and_judging_10_000_steps_is_linear() -> None:
     doc = make_doc()
 
-    def plan(size: int) -> Plan:
+    def planned(size: int) -> Plan:
         steps = (Step((Clue("conclusion", max(0, at - 1)),), f"so {at}") for at in range(size))
         read = Transform(read_by="rule", style="arrow", source="response")
         answer = Answer(value="agree", correct=True)
@@ -152,11 +172,11 @@ def test_planning_and_judging_10_000_steps_is_linear() -> None:
         dialogue = ask_about_chain(plan, doc)
         request = next(dialogue)
         with pytest.raises(StopIteration) as end:
-            dialogue.send(Verdict(json.dumps([0.5] * len(request.steps))))
+            dialogue.send(Verdict(None, json.dumps([0.5] * len(request.steps))))
         assert len(end.value.value) == len(plan.queries)
 
-    assert_linear(judge, plan, size=1250)
-    assert_linear(plan, lambda size: size, size=1250)
+    assert_linear(judge, planned, size=1250)
+    assert_linear(planned, lambda size: size, size=1250)
 
 
 def test_the_estimate_counts_one_call_per_response() -> None:
@@ -205,10 +225,12 @@ def test_a_run_of_lmms_eval_and_its_comparison_with_another_kind_of_judge(
         found[name] = {key.partition(",")[0] for key in run.results["rpts_demo"]}
     assert found["steps"] - found["chains"] >= OF_THE_ROOT - {"rpts_guarded_thinking"}
     assert found["chains"] >= {"rpts", "accuracy", "judge_coverage"}
-    said = command("compare", "chains", "steps")
-    assert "scored given: all earlier steps in A; cited premises in B" in said
-    assert "prompt version: qwen-" in said
-    assert "prm:" not in said.partition("is for testing only")[0].rpartition("Warning")[2]
+    refused = " ".join(command("compare", "chains", "steps", code=1).split())
+    assert "scored given all earlier steps and cited premises, which are two measures" in refused
+    assert "rpts" in command("compare", "chains", "chains")
+    together = " ".join(command("summarize", "chains", "steps").split())
+    assert "scored given: all earlier steps in" in together
+    assert "; steps scored given all earlier steps)" in command("agreement", "chains", "steps")
     summary = command("summarize", "chains", "--all")
     assert "rpts_guarded" not in summary.partition("n: documents")[0]
     command("report", "chains", "-o", "r.html")
@@ -218,7 +240,10 @@ def test_a_run_of_lmms_eval_and_its_comparison_with_another_kind_of_judge(
     assert "score the run with a judge of steps first" in " ".join(refused.split())
 
 
-def test_validate_asks_once_per_chain(command: Callable[..., str], prm: Path) -> None:
+def test_validate_asks_once_per_chain(
+    command: Callable[..., str], prm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the figures in its file are those of this judge, as doctor says."""
     said = command("validate", "--judge", f"prm:{prm}", "--limit", "6", "-o", "v.json")
     found = json.loads(Path("v.json").read_text())
     (own,) = found["sets"]
@@ -232,6 +257,10 @@ def test_validate_asks_once_per_chain(command: Callable[..., str], prm: Path) ->
     assert own["metrics"]["unscored"]["value"] == 0
     again = command("validate", "--judge", f"prm:{prm}", "--limit", "6")
     assert "Usage: 0 calls" in again or "6 cached" in again
+    monkeypatch.setenv("LMMS_RPTS_VALIDITY", "v.json")
+    (stage,) = (each for each in plan(offline=True) if each.name == "validity")
+    (check,) = stage.perform()
+    assert (check.state, "validated on" in check.said) == ("ok", True), check.said
 
 
 def test_each_labelled_step_gets_its_own_score(
@@ -247,8 +276,6 @@ def test_each_labelled_step_gets_its_own_score(
             if label is not None
         ]
     assert len(scripted.requests) == 6
-    short = step_verdicts(Verdict("[0.5]"), 3)
-    assert [(each.value, bool(each.error)) for each in short] == [(None, True)] * 3
 
 
 def test_doctor_asks_about_a_valid_and_an_invalid_step(prm: Path) -> None:

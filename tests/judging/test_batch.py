@@ -27,7 +27,7 @@ from lmms_rpts.judging.backends import batch
 from lmms_rpts.judging.batches import BatchStore, split
 from tests.judging.questions import question
 from tests.support.batch_server import BatchJudgeServer, Fate, Line, answered, by_vllm, expired
-from tests.support.judge_server import Answer, Body, ServerReply, by_prompt
+from tests.support.judge_server import Answer, Body, ServerReply, by_prompt, one_token
 from tests.support.waiting import LONGEST
 
 QUESTIONS = [question(f"Question {at}?") for at in range(8)]
@@ -391,6 +391,22 @@ def test_results_for_batches_under_way_can_still_come(cache: Path, tmp_path: Pat
         "answered": 7,
         "unknown": 1,
     }
+
+
+def test_probabilities_by_files(cache: Path, tmp_path: Path) -> None:
+    asked = [question(f"q{at}", scoring="yes") for at in range(3)]
+    _, lines = in_round(cache, tmp_path / "1", asked)
+    assert {(line["body"]["max_tokens"], line["body"]["top_logprobs"]) for line in lines} == {
+        (1, 20)
+    }
+    sure, off = one_token({"Yes": 0.6, "No": 0.2}), one_token({"The": 0.9})
+    replies = [off if "q1" in str(line["body"]) else sure for line in lines]
+    results = [by_vllm(line, each) for line, each in zip(lines, replies, strict=True)]
+    assert take(cache, results[::-1]) == {"answered": 3}
+    verdicts, lines = in_round(cache, tmp_path / "2", asked)
+    assert scores(verdicts) == [pytest.approx(0.75), None, pytest.approx(0.75)]
+    assert "off format" in str(verdicts[1].error)
+    assert lines == []
 
 
 # --- kills -------------------------------------------------------------------------------------

@@ -141,10 +141,22 @@ def test_requests_for_text_have_the_keys_of_before() -> None:
 
 KINDS = [(kind, language) for kind in sorted(SCORED) for language in ("en", "zh")]
 FORMS = {
-    ("yes", "en"): ("\nYes - ", "\nNo - ", "Yes or No.", "Yes or No?"),
-    ("yes", "zh"): ("\n是：", "\n否：", "是或否。", "是还是否？"),
-    ("expected", "en"): ("\n9 - ", "\n4 or 5 - ", "\n0 - ", "0 to 9 and nothing else.", "0 to 9?"),
-    ("expected", "zh"): ("\n9：", "\n4或5：", "\n0：", "0到9之间的一个数字", "0到9中的哪个数字？"),
+    ("yes", "en"): ("\nYes - ", "\nNo - ", "Yes or No.", "\n\nYour judgement: Yes or No?"),
+    ("yes", "zh"): ("\n是：", "\n否：", "是或否。", "\n\n你的判断：是还是否？"),
+    ("expected", "en"): (
+        "\n9 - ",
+        "\n4 or 5 - ",
+        "\n0 - ",
+        "0 to 9 and nothing else.",
+        "Your rating: which",
+    ),
+    ("expected", "zh"): (
+        "\n9：",
+        "\n4或5：",
+        "\n0：",
+        "0到9之间的一个数字",
+        "你的评分：0到9中的哪个数字？",
+    ),
 }
 OF_TEXT = ("0 to 1", "0到1", "0.5", "Score:", "分数：", "reason", "理由", "None", "{{")
 
@@ -192,7 +204,7 @@ def test_own_prompts_keep_their_words_or_are_refused(tmp_path: Path) -> None:
     assert system["content"].splitlines()[:4] == [
         *("Look.", "Decide between two answers:", "Yes - yes!", "No - no!")
     ]
-    assert user["content"] == "<<<a>>><<<b>>>\n\nYes or No?"
+    assert user["content"] == "<<<a>>><<<b>>>\n\nYour judgement: Yes or No?"
     (tmp_path / "en" / "image.jinja").write_text(MINE.replace("0.5", "Half") + BELOW)
     Prompts(tmp_path)
     with pytest.raises(
@@ -269,6 +281,7 @@ SHI = [{"token": "æĺ¯", "logprob": HALF, "bytes": [230, 152, 175]}]
     (completion("Yes", position({**SURE, "yes": -math.inf, "YES": -9999.0})), 0.75),
     (completion("Yes", position({**SURE, "yes": math.nan, "YES": "-0.1", "no": None})), 0.75),
     (completion("Yes", position({**SURE, "no": True, "NO": [1]})), 0.75),
+    (completion("Yes", position({**SURE, "no": False, "NO": -(10**400)})), 0.75),
     (completion("Yes", position([*position(SURE)["top_logprobs"], "x", None, 5])), 0.75),
     # Rounding may give log-probabilities above 0.
     (completion("Yes", position({"Yes": 1e-7})), 1.0),

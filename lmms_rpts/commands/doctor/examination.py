@@ -37,7 +37,7 @@ from lmms_rpts.base.settings import (
     load_settings,
 )
 from lmms_rpts.commands.doctor.judge import check_judges
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges, recorded_name
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import Judging, ValidityError, read_validity_file, set_title
 from lmms_rpts.tasks.benchmark import (
@@ -159,14 +159,15 @@ def _check_validity() -> list[Check]:
     if not settings.judge or settings.judge == NO_JUDGE:
         return []
     try:
-        find_judges(settings.judge, settings)
-        prompts = Prompts(settings.prompts, settings.scoring)
+        version = find_judges(settings.judge, settings)[0].protocol
+        version = version or Prompts(settings.prompts, settings.scoring).version()
     except JudgeConfigurationError:
         return []  # the check of the judge reports that
     judging = Judging(
-        settings.judge, prompts.version(), settings.judge_samples, settings.jury, settings.scoring
+        *(recorded_name(settings.judge), version, settings.judge_samples),
+        *(settings.jury, settings.scoring),
     )
-    command = _VALIDATE.format(judging.judge)
+    command = _VALIDATE.format(settings.judge)
     if settings.validity is None:
         said = f"the judge was not validated; to measure it on labelled steps: {command}"
         return [Check(name, "not checked", f"{said} (docs/validation.md)")]

@@ -228,7 +228,7 @@ class LoadedJudge(ChatModel):
         thinks = self._thinks and ask.request.scoring == "text"
         ask.limit = min(room, ask.request.most_tokens + (_THINKING if thinks else 0))
 
-    def replies(self, asks: Sequence[Ask]) -> list[Reply | Exception]:
+    def replies(self, asks: Sequence[Ask]) -> list[Reply]:
         """The replies to a batch; raises any error of the model."""
         inputs = self.chat.inputs([ask.prompt for ask in asks if ask.prompt])
         if asks[0].request.scoring == "text":
@@ -238,7 +238,7 @@ class LoadedJudge(ChatModel):
             for ask, top in zip(asks, self.next_tokens(inputs, TOP), strict=True)
         ]
 
-    def _generated(self, asks: Sequence[Ask], inputs: Any) -> list[Reply | Exception]:
+    def _generated(self, asks: Sequence[Ask], inputs: Any) -> list[Reply]:
         import torch
 
         width = inputs["input_ids"].shape[1]
@@ -350,18 +350,11 @@ def _load(name: str, device: str | None, load: Loader) -> LoadedJudge:
     )
 
 
-def check_hf(
-    name: str,
-    chat: Callable[[str], object] | None = None,
-    hint: str = ": choose an instruction-tuned model",
-) -> str | None:
+def check_hf(name: str, chat: Callable[[str], object] | None = None) -> str | None:
     """Why ``name`` cannot be a judge, and what to do; None if it can.
 
-    Loads the config, the tokenizer and the processor, no weights.
-
-    Args:
-        chat: loads them, and raises UnusableError; None: as for a chat model.
-        hint: what to do if it raises.
+    Loads the config, the tokenizer and the processor, no weights: by ``chat``, which raises
+    UnusableError; None: as for a chat model.
     """
     name = name.strip()
     if not name:
@@ -371,7 +364,7 @@ def check_hf(
     try:
         (chat or _chat)(name)
     except UnusableError as error:
-        return f"{error}{hint}"
+        return str(error) if chat else f"{error}: choose an instruction-tuned model"
     except Exception as error:  # any error of a broken file or of the network
         hint = "check the name, the connection to the Hub and your access to the model"
         if "trust_remote_code" in str(error):

@@ -174,9 +174,8 @@ class OpenAIJudge:
             self._tops = max(self._tops, TOPS.index(sent["top_logprobs"]) + 1)
             if self._tops < len(TOPS):
                 return form
-            raise FatalJudgeError(
-                f"{_NO_PROBABILITIES}. It reports ({fault.status}): {fault.message}"
-            )
+            said = f"{_NO_PROBABILITIES}. It reports ({fault.status}): {fault.message}"
+            raise FatalJudgeError(said)
         # Concurrent requests get the same complaint, so only what this one sent counts.
         adaptable = kind == "adaptable"
         if adaptable and "max_completion_tokens" in fault.message and "max_tokens" in sent:
@@ -317,9 +316,8 @@ def read_completion(content: bytes, scoring: ScoringMode = "text") -> Completion
 
 
 _NO_PROBABILITIES = (
-    "the judge's server gives no log-probabilities of tokens (logprobs, top_logprobs), which "
-    "LMMS_RPTS_SCORING=yes and expected need. Use a server and a model that give them (llama.cpp, "
-    "vLLM, SGLang, OpenAI's models without reasoning), or set LMMS_RPTS_SCORING=text"
+    "the judge's server gives no log-probabilities of tokens, which LMMS_RPTS_SCORING=yes and "
+    "expected need: use one that does (docs/judging.md), or set LMMS_RPTS_SCORING=text"
 )
 
 
@@ -345,9 +343,8 @@ def _probabilities(tokens: list[Mapping[str, Any]], text: str, scoring: ScoringM
     said = mark_of(strip_thinking(text), scoring)
     if len(tokens) > 1:
         tokens = [each for each in tokens if said and mark_of(_token(each), scoring) == said]
-    if not tokens:
-        return write_probabilities(scoring, text, ())
-    return write_probabilities(scoring, _token(tokens[-1]), _tops(tokens[-1]))
+    token, tops = (_token(tokens[-1]), _tops(tokens[-1])) if tokens else (text, [])
+    return write_probabilities(scoring, token, tops)
 
 
 def _tops(position: object) -> list[tuple[str, float]]:
@@ -357,8 +354,8 @@ def _tops(position: object) -> list[tuple[str, float]]:
     for each in listed[:TOP] if isinstance(listed, list) else ():
         logprob = each.get("logprob") if isinstance(each, Mapping) else None
         # Never NaN; -inf and -9999.0 stand for no probability.
-        if isinstance(logprob, float | int) and logprob is not True and not math.isnan(logprob):
-            found.append((_token(each), math.exp(min(0.0, logprob))))
+        if isinstance(logprob, float | int) and type(logprob) is not bool and logprob > -math.inf:
+            found.append((_token(each), math.exp(max(-1e4, min(0.0, logprob)))))
     return found
 
 

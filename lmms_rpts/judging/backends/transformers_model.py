@@ -95,10 +95,7 @@ class Chat:
             self._takes_system = self._shows(*map(self._message, chat))
 
     def prompt(self, turns: Sequence[Turn], **options: bool) -> Prompt:
-        """The prompt up to where the model's answer begins, or goes on.
-
-        ``options`` are variables of the chat template.
-        """
+        """The prompt up to the model's answer; ``options`` are variables of the chat template."""
         images = (part for turn in turns for part in turn.parts if not isinstance(part, str))
         neutral = [replace(turn, parts=tuple(map(self.neutral, turn.parts))) for turn in turns]
         return Prompt(self._render(neutral, **options), tuple(images))
@@ -249,10 +246,9 @@ class ChatModel:
         return rows
 
     def next_tokens(self, inputs: BatchFeature, count: int) -> list[list[tuple[str, float]]]:
-        """The most probable next tokens of each row, in order, with their probabilities.
+        """The ``count`` most probable next tokens of each row, in order, with probabilities.
 
-        One forward pass, by ``generate``, which knows the positions of all kinds of models.
-        ``inputs`` are padded on the left; ``count``: tokens of each row.
+        By ``generate``, which knows the positions of all kinds of models, padded on the left.
         """
         import torch
 
@@ -266,11 +262,9 @@ class ChatModel:
             )
         shares = torch.softmax(output.logits[0].float(), dim=-1)
         found = shares.topk(min(count, shares.shape[-1]))
+        rows = zip(found.indices.tolist(), found.values.tolist(), strict=True)
         decode = self.chat.tokenizer.decode
-        return [
-            [(decode([token]), share) for token, share in zip(ids, row, strict=True)]
-            for ids, row in zip(found.indices.tolist(), found.values.tolist(), strict=True)
-        ]
+        return [list(zip(map(decode, ids), shares, strict=True)) for ids, shares in rows]
 
     def likelihoods(
         self, asked: Sequence[tuple[Prompt, Sequence[int]]]

@@ -142,7 +142,7 @@ class Prompts:
         if self.scoring == "text" or kind not in SCORED:
             return version
         modes = sorted(_SCORING_AT.glob(f"*/{self.scoring}.jinja"))
-        texts = "\0".join([version, *(each.read_text(encoding="utf-8") for each in modes)])
+        texts = "\0".join([version, *(each.read_text("utf-8") for each in modes)])
         return hashlib.sha256(texts.encode()).hexdigest()[:8]
 
     def request(
@@ -190,20 +190,18 @@ class Prompts:
     def _in_mode(self, instructions: str, name: str) -> str:
         """Instructions with the scale and the form of reply of the mode, and its last question.
 
-        That question ends the user's message: with it, a small model put 47% of the probability on
+        That question ends the user's message: with it, a small model put 37% of the probability on
         the marks instead of 6% (SmolLM2-135M, ``yes``).
         """
         parts = _SCALED.fullmatch(instructions)
         if parts is None:
             raise JudgeConfigurationError(
                 f"The prompt {name} (setting prompts) does not fit LMMS_RPTS_SCORING="
-                f"{self.scoring}, which replaces its scale and its last two lines: as in the "
-                "built-in prompt, three lines must begin with 1, 0.5 and 0, and the last line must "
-                "be the form of a score. Change the prompt, or set LMMS_RPTS_SCORING=text"
+                f"{self.scoring}: as in the built-in prompt, three lines must begin with 1, 0.5, "
+                "0, and the last line must be the form of a score; or set LMMS_RPTS_SCORING=text"
             )
         path = _SCORING_AT / name.partition("/")[0] / f"{self.scoring}.jinja"
-        template = self._environment.from_string(path.read_text(encoding="utf-8"))
-        return template.render(parts.groupdict())
+        return self._environment.from_string(path.read_text("utf-8")).render(parts.groupdict())
 
     def reminder(self, name: str, language: str) -> str:
         """The reminder for a judge whose reply to the prompt ``name`` could not be parsed."""
