@@ -85,13 +85,17 @@ def directly(cache: Path) -> list[Any]:
     return scores(ask(cache.with_name("other"), "openai:m"))
 
 
-def test_replies_are_those_of_the_judge_itself(start: Start, cache: Path) -> None:
+def test_replies_are_those_of_the_judge_itself(
+    start: Start, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_PRICE", "10/10")
     server = start()
     budget = Budget()
     by_batch = ask(cache, budget=budget)
     assert len(server.batches) == 1
     assert sorted(server.answered.values()) == [1] * 8
     assert (budget.calls, budget.usage.tokens) == (8, 8 * 15)
+    assert budget.cost == pytest.approx(8 * 15 * 10 / 1e6 / 2), "half the price"
     again = ask(cache, "openai:m")
     assert scores(by_batch) == scores(again) == directly(cache)
     assert all(each.cached for each in again)
