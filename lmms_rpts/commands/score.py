@@ -252,7 +252,8 @@ def _score(
     settings = load_settings(judge=judge)
     chosen = settings.judge  # None: the task's own
     if chosen:
-        find_judges(chosen, settings)
+        if any(each.backend.same_as for each in find_judges(chosen, settings)) and job:
+            fail(f"--ray asks the judge now, and {chosen} answers in hours: use openai:MODEL")
     elif rescoring.needs_judge:
         raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
     model = safe_name(name or guess_name(rescoring.files))
@@ -276,9 +277,9 @@ def _score(
     with options_given(judge=chosen, correct=correct, grades=grades):
         environment = environment_without()
         if job:
-            named = {"responses": str(merged), "grades": grades, "judge": chosen or ""}
-            named["include_path"] = str(include_path.absolute()) if include_path else None
-            environment = _run_job({**job, **named}, folder / "job.json", verbose, judge)
+            given = {**job, "responses": str(merged), "report": str(folder / "job.json")}
+            given["include_path"] = str(include_path.absolute()) if include_path else None
+            environment = _run_job(given, verbose, judge)
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
         more = [*part.arguments(), *include]
@@ -321,21 +322,20 @@ def _round(
     return iter(found)
 
 
-def _run_job(
-    job: Mapping[str, Any], report: Path, verbose: bool, judge: str | None
-) -> dict[str, str]:
+def _run_job(job: Mapping[str, Any], verbose: bool, judge: str | None) -> dict[str, str]:
     """Ask the judge in a job of Ray; returns the environment in which its replies are used."""
+    report = Path(job["report"])
     log = None if verbose else report.with_suffix(".log")
-    command = [sys.executable, "-m", JOB, json.dumps({**job, "report": str(report)})]
     typer.echo("The job of Ray is starting; --verbose shows its log", err=True)
+    command = [sys.executable, "-m", JOB, json.dumps(job)]
     code = run(command, {"RAY_USAGE_STATS_ENABLED": "0", **environment_without()}, log)
-    found = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
-    if fault := found.get("fault"):
+    if not report.is_file():
+        said = _reason(read_log(log) if log else "")
+        raise EvaluationError(f"The job of Ray failed (status {code}){said}")
+    found = json.loads(report.read_text(encoding="utf-8"))
+    if fault := found["fault"]:
         begun = "usage" in found
         fail(f"{fault.rstrip('.')}. {_what_is_kept(judge)}" if begun else fault)
-    if not found:
-        said = read_log(log) if log else ""
-        raise EvaluationError(f"The job of Ray failed (status {code}){_reason(said)}")
     with options_given(job=report):
         return environment_without()
 

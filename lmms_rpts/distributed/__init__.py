@@ -4,6 +4,6 @@ Nothing of Ray is imported before a function needs it.
 """
 
 from lmms_rpts.distributed.scorer import Scorer
-from lmms_rpts.distributed.workers import Worker, open_desk, prepare_worker
+from lmms_rpts.distributed.workers import Worker, prepare_worker
 
-__all__ = ["Scorer", "Worker", "open_desk", "prepare_worker"]
+__all__ = ["Scorer", "Worker", "prepare_worker"]

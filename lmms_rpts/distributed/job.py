@@ -1,6 +1,7 @@
 """The job of ``lmms-rpts score --ray``: ``python -m lmms_rpts.distributed.job ARGUMENTS``.
 
-ARGUMENTS are those of `run_job` as JSON. It is a process of its own: Ray writes much to its log.
+ARGUMENTS are those of `run_job` as JSON, and the file of its ``report``. It is a process of its
+own: Ray writes much to its log.
 """
 
 from __future__ import annotations
@@ -17,58 +18,45 @@ from typing import Any
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.base.terminal import log_to
-from lmms_rpts.distributed.scorer import Batch, Scorer
-from lmms_rpts.distributed.workers import open_desk, prepare_worker
-from lmms_rpts.host.evaluate import LOG
+from lmms_rpts.distributed.scorer import Scorer
+from lmms_rpts.distributed.workers import prepare_worker
+from lmms_rpts.host.evaluate import INTERRUPTED, LOG
+from lmms_rpts.judging import NO_JUDGE, backends_of
 from lmms_rpts.judging.progress import open_bar
 
 # Concurrent calls for which another worker is worth the ten seconds in which it starts
 _CALLS = 8
-# Responses that a worker scores at a time: enough for its concurrency, little to do again
-_BATCH = 16
+# Responses that a worker scores at a time: at the end of each batch, few calls are in progress
+_BATCH = 64
 LOCAL = "local"
 
 
-class _Judging(Scorer):
-    """Scores responses for the replies alone, which are in the cache then."""
-
-    def __call__(self, batch: Batch) -> dict[str, Any]:
-        super().__call__(batch)
-        return {"doc_id": batch["doc_id"]}
-
-
 def run_job(
-    responses: str,
-    address: str,
-    judge: str,
-    workers: int | None = None,
-    grades: str | None = None,
-    include_path: str | None = None,
+    responses: str, address: str, workers: int | None, include_path: str | None
 ) -> dict[str, Any]:
-    """Ask a judge all questions about some responses, and return the report of the desk.
+    """Ask the judge of the settings all questions about some responses; returns `Desk.end`.
 
     Args:
         responses: file of ``write_responses``.
         address: of a Ray cluster, ``auto``, or ``local``: one on this machine for this job.
-        judge: the judge or judges.
         workers: their number; None: as many as concurrency and machines suggest.
-        grades: file with the grades of the responses.
         include_path: folder of further task files.
     """
     lines = Path(responses).read_text(encoding="utf-8").splitlines()
     rows = [{**json.loads(line), "token_counts": None} for line in lines]
+    settings = load_settings()
     with _cluster(address) as ray:
         found = ray.cluster_resources()
-        gpus = int(found.get("GPU", 0)) if "hf:" in judge else 0
-        cpus = int(found.get("CPU", 1))
-        workers = workers or gpus or min(cpus, max(1, load_settings().concurrency // _CALLS))
-        desk = open_desk()
-        files = {"grades": Path(grades).read_text(encoding="utf-8")} if grades else {}
-        worker = prepare_worker(workers, desk, **files)
+        local = any(each.local for each in backends_of(settings.judge or NO_JUDGE))
+        gpus = int(found.get("GPU", 0)) if local else 0
+        cpus = found.get("CPU", 1.0)
+        workers = workers or gpus or min(int(cpus), settings.concurrency // _CALLS)
+        workers = max(1, min(workers, settings.concurrency))  # each makes a call at a time
+        worker = prepare_worker(workers)
         batch = min(_BATCH, math.ceil(len(rows) / workers))
         judged = ray.data.from_items(rows, override_num_blocks=math.ceil(len(rows) / batch))
         judged = judged.map_batches(
-            _Judging,
+            Scorer,
             batch_size=None,
             compute=ray.data.ActorPoolStrategy(size=workers),
             # Workers wait for judges most of the time; Ray's own tasks need processors as well.
@@ -78,12 +66,12 @@ def run_job(
         )
         try:
             with open_bar(True, total=len(rows), desc="Scoring on Ray", unit=" responses") as bar:
-                for done in judged.iter_batches(batch_size=None):
-                    bar.update(len(done["doc_id"]))
+                for done in judged.iter_batches(batch_size=None, batch_format="pyarrow"):
+                    bar.update(len(done))
         except Exception as error:  # the text of a traceback, whatever the error of a worker was
             last = "".join(str(error).strip().splitlines()[-1:])
-            ray.get(desk.stop.remote(f"The job of Ray failed: {last}"))
-        return dict(ray.get(desk.end.remote()))
+            worker.tell("stop", f"The job of Ray failed: {last}")
+        return dict(worker.tell("end"))
 
 
 @contextmanager
@@ -125,6 +113,8 @@ def main() -> None:
         found = run_job(**arguments)
     except UserError as error:
         found = {"fault": str(error)}
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     report.write_text(json.dumps(found), encoding="utf-8")
 
 

@@ -11,7 +11,8 @@ from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.distributed.workers import Worker
 from lmms_rpts.filters.budget import reset_spending, usage_so_far
-from lmms_rpts.host.task_index import SUFFIX, build_task, document_metrics
+from lmms_rpts.host.documents import load_task
+from lmms_rpts.host.task_index import SUFFIX, document_metrics
 from lmms_rpts.runs.samples import holds_record, unwrapped
 from lmms_rpts.tasks.data import DataError
 
@@ -37,7 +38,9 @@ class Scorer:
     """
 
     def __init__(self, worker: Worker | None = None, include_path: str | None = None) -> None:
-        self._link = worker.enter() if worker else None
+        self._worker = worker
+        if worker:
+            worker.enter()
         self._include_path = Path(include_path) if include_path else None
         self._tasks: dict[str, _Task] = {}
         reset_spending()
@@ -47,9 +50,9 @@ class Scorer:
         try:
             return self._score(batch)
         except Exception as error:
-            if self._link:  # Ray passes on the traceback of an error, not the error
+            if self._worker:  # Ray passes on the traceback of an error, not the error
                 kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-                self._link.stop(f"{kind}{error}")
+                self._worker.tell("stop", f"{kind}{error}")
             raise
 
     def _score(self, batch: Batch) -> dict[str, Any]:
@@ -70,8 +73,8 @@ class Scorer:
         usage = usage_so_far()
         if usage["stopped"]:
             raise UserError(f"Judging stopped: {usage['stopped']}")
-        if self._link:
-            self._link.spent(usage)
+        if self._worker:
+            self._worker.note(usage)
         return {**metrics, **batch, "record": records}
 
 
@@ -79,7 +82,7 @@ class _Task:
     """A task of lmms-eval with its documents."""
 
     def __init__(self, name: str, include_path: Path | None) -> None:
-        self.name, self._task = name, build_task(name, include_path)
+        self.name, self._task = name, load_task(name, include_path, scored=True)
         self._docs = self._task.eval_docs_no_media
         ids = self._docs["id"] if "id" in getattr(self._docs, "column_names", ()) else ()
         self._numbers = {str(own_id): number for number, own_id in enumerate(ids)}
@@ -87,21 +90,18 @@ class _Task:
     def score(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, dict[str, float]]]:
         """The record, or a list of records, and the numeric metrics of each row."""
         instances = [self._instance(row) for row in rows]
+        metrics: list[dict[str, float]] = [{} for _ in rows]
         for ensemble in self._task._filters:
             ensemble.apply(instances, self._task.task_docs)
-        scored: list[tuple[Any, dict[str, float]]] = [(None, {})] * len(rows)
-        for pipeline in [each.name for each in self._task._filters]:
-            metrics = [document_metrics(self._task, each, pipeline) for each in instances]
-            records = [each.filtered_resps[pipeline] for each in instances]
-            scored = [
-                (record, {**before, **found})
-                for (_, before), record, found in zip(scored, records, metrics, strict=True)
-            ]
-        if not holds_record({"filtered_resps": scored[0][0]}):
+        for ensemble in self._task._filters:  # the task's own come first: they grade the answers
+            for each, found in zip(instances, metrics, strict=True):
+                found |= document_metrics(self._task, each, ensemble.name)
+        records = [each.filtered_resps[ensemble.name] for each in instances]
+        if not holds_record({"filtered_resps": records[0]}):
             raise DataError(f"{self.name} is not scored by RPTS: use {self.name}{SUFFIX}")
         return [
-            (unwrapped(record) if isinstance(row["response"], list) else record, metrics)
-            for row, (record, metrics) in zip(rows, scored, strict=True)
+            (unwrapped(record) if isinstance(row["response"], list) else record, found)
+            for row, record, found in zip(rows, records, metrics, strict=True)
         ]
 
     def _instance(self, row: Mapping[str, Any]) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from loguru import logger
 
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging import Budget, open_budget
-from lmms_rpts.judging.cache import take_usage
 from lmms_rpts.judging.progress import Board
 
 _budget = Budget()
@@ -57,9 +57,11 @@ def close_accounts() -> dict[str, Any] | None:
     if settings.rank:
         return None
     total, *others = usage_so_far(), *_board(settings).read()
-    if settings.job:  # whose replies this process finds
+    if settings.job:  # this process finds its replies; of several runs, the first counts its calls
         total["found"] = 0
-        others += take_usage(settings.job)
+        report = json.loads(settings.job.read_text(encoding="utf-8"))
+        others += report.pop("usage", [])
+        settings.job.write_text(json.dumps(report), encoding="utf-8")
     for other in others:
         for name in ("guessed", "stopped"):
             total[name] = total[name] or other.pop(name)

@@ -90,8 +90,10 @@ def _asking(message: Mapping[str, Any]) -> dict[str, Any]:
     return {**message, "content": [*content, {"type": "text", "text": _STEPS[language_of(said)]}]}
 
 
-def load_task(name: str, include_path: Path | None = None) -> Any:
+def load_task(name: str, include_path: Path | None = None, scored: bool = False) -> Any:
     """A task of lmms-eval without the filters of RPTS; for ``NAME_rpts`` the task NAME.
+
+    ``scored``: with its filters, as in a run, and as ``NAME_rpts``.
 
     Raises:
         DataError: if the task is unknown or cannot be loaded.
@@ -99,9 +101,9 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     import lmms_eval.models  # noqa: F401 - it loads the plugin
     from lmms_eval.tasks import TaskManager
 
-    from lmms_rpts.host.task_index import only_tasks
+    from lmms_rpts.host.task_index import add_wrapped, only_tasks
 
-    asked = split_name(name)
+    asked = None if scored else split_name(name)
     base = asked.base if asked else name
     folder = None if include_path is None else str(include_path)
     # Building the index of all of lmms-eval's tasks takes ten seconds.
@@ -110,12 +112,16 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
     try:
         with only_tasks([base]):
             manager = TaskManager(include_path=folder, include_defaults=elsewhere)
+        add_wrapped(manager, [base])
         if base not in manager.task_index:
             hint = did_you_mean(base, manager.all_tasks, name.removeprefix(base))
             hint += "" if folder else " Use --include_path FOLDER for your own tasks"
             raise DataError(f"Unknown task {base!r} of lmms-eval.{hint}")
-        # A task whose filters need a judge cannot be built.
-        return manager.load_task_or_group([{"task": base, "filter_list": None}])[base]
+        if (kind := manager.task_index[base]["type"]) in ("group", "tag"):
+            raise DataError(f"{base!r} is a {kind} of lmms-eval, not a task: name its tasks")
+        # Without a judge, a task whose filters need one cannot be built.
+        asked_for = base if scored else {"task": base, "filter_list": None}
+        return manager.load_task_or_group([asked_for])[base]
     except UserError:
         raise
     except Exception as error:  # another package's task, its data set, or the network

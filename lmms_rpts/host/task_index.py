@@ -177,30 +177,11 @@ def only_tasks(names: Sequence[str]) -> Iterator[None]:
         _wanted.reset(token)
 
 
-def build_task(name: str, include_path: Path | None = None) -> Any:
-    """A task, built by lmms-eval as for a run.
-
-    Args:
-        name: of a task, or of one that RPTS wraps (``mmmu_val_rpts``); no group.
-        include_path: folder of further task files.
-    """
-    from lmms_eval.tasks import TaskManager, get_task_dict
-
-    with only_tasks([name]):
-        folder = str(include_path) if include_path else None
-        manager = TaskManager("ERROR", include_path=folder)
-        names = manager.match_tasks([name])
-        task = get_task_dict(names, manager).get(name) if names == [name] else None
-    if task is None or not hasattr(task, "task_docs"):
-        raise DataError(f"lmms-eval has no task {name!r}.{did_you_mean(name, manager.all_tasks)}")
-    return task
-
-
 def document_metrics(task: Any, request: Any, pipeline: str) -> dict[str, float]:
     """The metrics of a document that are numbers, as lmms-eval computes them.
 
     Args:
-        task: of ``build_task``.
+        task: of ``load_task``.
         request: the document's request, with the output of the pipeline's filters.
         pipeline: name of the filter pipeline; those of a wrapped task's own metrics come first.
     """

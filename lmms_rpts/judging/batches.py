@@ -52,7 +52,7 @@ class BatchStore(AnswerCache):
         self, request: JudgeRequest, content: bytes, judge: str, run: str
     ) -> tuple[str, bool, str]:
         """The id of a request, whether it is new to this run, and our token of its batch."""
-        key, body = request.cached_as, hashlib.sha256(content).hexdigest()
+        key, body = asked_as(request, content)
         of_key = self._all("SELECT body, id, run, batch FROM requests WHERE key = ?", key)
         for other, name, before, batch in of_key:
             if other == body:
@@ -66,16 +66,10 @@ class BatchStore(AnswerCache):
         self._change(statement, [row])
         return name, True, ""
 
-    def id_of(self, key: str, content: bytes) -> str:
-        """The id of a request; empty if there is none."""
-        query = "SELECT id FROM requests WHERE key = ? AND body = ?"
-        found = self._all(query, key, hashlib.sha256(content).hexdigest())
-        return str(found[0][0]) if found else ""
-
-    def replies(self, judge: str) -> set[str]:
-        """The ids of the requests to a judge that have a reply."""
-        query = "SELECT id FROM requests WHERE judge = ? AND status < 300"
-        return {name for (name,) in self._all(query, judge)}
+    def replies(self, judge: str) -> dict[tuple[str, str], str]:
+        """The ids of the requests to a judge that have a reply, by key and digest of the body."""
+        query = "SELECT key, body, id FROM requests WHERE judge = ? AND status < 300"
+        return {(key, body): name for key, body, name in self._all(query, judge)}
 
     def answer(self, name: str) -> Answer | None:
         """The answer to a request; an error if it was sent too often; None: it is open."""
@@ -188,6 +182,11 @@ def _response(said: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
         body = error if isinstance(error, Mapping) and "error" in error else {"error": error}
         status = status if status != 200 else 0
     return (status if isinstance(status, int) and 0 <= status < 600 else 0), body
+
+
+def asked_as(request: JudgeRequest, content: bytes) -> tuple[str, str]:
+    """What identifies a request here: its key in the cache, and the digest of its body."""
+    return request.cached_as, hashlib.sha256(content).hexdigest()
 
 
 def append(path: Path, name: str, content: bytes) -> None:

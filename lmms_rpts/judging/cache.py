@@ -65,8 +65,8 @@ _DAMAGE = sqlite3.DatabaseError
 # Files with an error that was reported: each stage of a run opens its file again.
 _warned: set[Path] = set()
 
-Failures = Mapping[str, tuple[str | None, str]]
-"""The last reply, if there was one, and the error of requests without a verdict, by key."""
+failed: dict[str, tuple[str | None, str]] = {}
+"""Requests of this process without a verdict, by key: the last reply, if any, and the error."""
 
 _shared: AnswerCache | None = None
 
@@ -86,9 +86,9 @@ class AnswerCache:
     take to hand them to another thread.
     """
 
-    def __init__(self, folder: Path, failures: Failures | None = None) -> None:
+    def __init__(self, folder: Path, failures: Mapping[str, Any] | None = None) -> None:
         self.path = folder / FILE
-        self.failures = failures or {}  # of the job whose replies are in the file
+        self.failures = failures or {}  # as `failed`, of the job whose replies are in the file
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
         self._unwritten: list[tuple[Any, ...]] = []
@@ -135,9 +135,6 @@ class AnswerCache:
     def release(self, key: str) -> None:
         """Note that this process no longer asks a question."""
         self._run(lambda file: file.execute(_RELEASE, (key,)))
-
-    def fail(self, key: str, reply: str | None, error: str) -> None:
-        """Note that a request has no verdict: only the workers of a job tell others."""
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
@@ -221,29 +218,16 @@ class AnswerCache:
 
 
 def open_cache(folder: Path) -> AnswerCache:
-    """The cache of this process: that of the job that it works for, else the file in ``folder``."""
-    if _shared is not None:
-        return _shared
+    """The cache of this process: the shared one, else the file in ``folder``."""
     report = load_settings().job
     found = json.loads(report.read_text(encoding="utf-8")) if report else {}
-    return AnswerCache(folder, found.get("failures"))
+    return _shared or AnswerCache(folder, found.get("failures"))
 
 
 def share_cache(cache: AnswerCache) -> None:
-    """Make this process use the cache of a job."""
+    """Make this process use another cache than its file."""
     global _shared
     _shared = cache
-
-
-def take_usage(report: Path) -> list[dict[str, Any]]:
-    """The usage of the workers of a job; of several runs that share its replies, the first one's.
-
-    Args:
-        report: the job's ``usage``, the ``failures`` of its requests, and its ``fault``.
-    """
-    found = json.loads(report.read_text(encoding="utf-8"))
-    report.write_text(json.dumps({**found, "usage": []}), encoding="utf-8")
-    return list(found["usage"])
 
 
 @contextlib.contextmanager

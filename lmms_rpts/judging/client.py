@@ -20,7 +20,7 @@ from loguru import logger
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
-from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.cache import AnswerCache, failed
 from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
@@ -194,7 +194,7 @@ class JudgeClient:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
                 elif verdict.error is not None:
-                    self._cache.fail(key, verdict.text, verdict.error)
+                    failed[key] = verdict.text, verdict.error
                 return verdict
             except _AskedElsewhereError:
                 pass

@@ -21,7 +21,7 @@ PIPELINE = """
 import sys
 import ray
 from ray.data.checkpoint import CheckpointConfig
-from lmms_rpts.distributed import Scorer, open_desk, prepare_worker
+from lmms_rpts.distributed import Scorer, prepare_worker
 
 responses, folder = sys.argv[1:]
 ray.init(num_cpus=4, include_dashboard=False)
@@ -33,7 +33,7 @@ scored = rows.map_batches(
     batch_size=2,
     num_cpus=0.5,
     compute=ray.data.ActorPoolStrategy(size=1),
-    fn_constructor_kwargs={"worker": prepare_worker(1, open_desk())},
+    fn_constructor_kwargs={"worker": prepare_worker(1)},
 )
 scored.write_parquet(folder + "/scored")
 """

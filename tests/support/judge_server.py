@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -223,7 +223,6 @@ class JudgeServer:
             end.
         latency: seconds that each reply takes.
         port: 0: any free one.
-        models: the names that it lists.
 
     Attributes:
         url: base URL, ending in ``/v1``.
@@ -235,14 +234,8 @@ class JudgeServer:
 
     handler: type[Handler]
 
-    def __init__(
-        self,
-        answer: Answer | None = None,
-        latency: float = 0.0,
-        port: int = 0,
-        models: Sequence[str] = (),
-    ) -> None:
-        self.answer, self.latency, self.models = answer or by_prompt(), latency, models
+    def __init__(self, answer: Answer | None = None, latency: float = 0.0, port: int = 0) -> None:
+        self.answer, self.latency = answer or by_prompt(), latency
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
@@ -339,11 +332,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.judge.connected(-1)
 
     def do_GET(self) -> None:
-        """The list of models; for other paths, answers once no other connection is open."""
-        if self.path.endswith("/models"):
-            listed = {"data": [{"id": name} for name in self.server.judge.models]}
-            self._send(ServerReply(), json.dumps(listed).encode())
-            return
+        """Answers once no other connection is open."""
         wait_until(lambda: self.server.judge.connections == 1)
         self._send(ServerReply(), b"")
 

@@ -26,7 +26,6 @@ from lmms_rpts.judging import (
     open_budget,
 )
 from lmms_rpts.judging.backends.batch import BatchServer
-from lmms_rpts.judging.backends.server import shown
 from lmms_rpts.judging.batches import BatchStore
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.parsers import step_verdicts
@@ -114,9 +113,7 @@ def _check_batches(chosen: ChosenJudge, settings: Settings) -> Check:
     try:
         asyncio.run(server.check())
     except FatalJudgeError as error:
-        return problem(
-            name, error, "write files of requests: lmms-rpts score --requests FILE.jsonl"
-        )
+        return problem(name, error, "write files: lmms-rpts score --requests FILE.jsonl")
     return Check(name, "ok", "the server has the endpoints for files and batches")
 
 
@@ -125,29 +122,13 @@ def _ask_servers(
 ) -> list[Check]:
     """Ask the judge; if it has several servers, each of them."""
     serving = chosen.name.partition(":")[0] in ("openai", "prm-server")
-    urls = settings.openai_urls if serving else ()
+    if not serving or len(settings.openai_urls) < 2:
+        return _ask(chosen, settings, prompts, notify)
     checks = []
-    for url in urls if len(urls) > 1 else ("",):
-        alone = settings.model_copy(update={"openai_urls": (url,)}) if url else settings
-        check, *seen = _ask(chosen, alone, prompts, notify, at=f" at {url}" if url else "")
-        models = _models(url, settings) if url and check.state == "problem" else ""
-        check = replace(check, said=f"{check.said}; it serves: {models}") if models else check
-        checks += [check, *seen]
+    for url in settings.openai_urls:
+        alone = settings.model_copy(update={"openai_urls": (url,)})
+        checks += _ask(chosen, alone, prompts, notify, at=f" at {url}")
     return checks
-
-
-def _models(url: str, settings: Settings) -> str:
-    """The names of the models that a server lists; empty if it lists none."""
-    from openai import DefaultHttpxClient
-
-    key = {"Authorization": f"Bearer {settings.openai_key or 'none'}"}
-    try:
-        with DefaultHttpxClient(follow_redirects=False, timeout=5.0) as client:
-            answer = client.get(f"{url}/models", headers={**key, **settings.openai_headers})
-        names = ", ".join(str(model["id"]) for model in answer.json()["data"])
-    except Exception:  # from several libraries; the list is optional
-        return ""
-    return shown(names, " ".join([*key.values(), *settings.openai_headers.values()]))
 
 
 def _unasked(chosen: ChosenJudge, settings: Settings, *, offline: bool, load: bool) -> Check | None:

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from loguru import logger
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.backends.pool import OPENAI
 from lmms_rpts.judging.backends.server import Answer, Server, Transport, read_fault, shown
-from lmms_rpts.judging.batches import MOST_BYTES, BatchStore, append, split
+from lmms_rpts.judging.batches import MOST_BYTES, BatchStore, append, asked_as, split
 from lmms_rpts.judging.cache import CacheError
 from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import (
@@ -150,19 +151,16 @@ class ResultsFirst:
 
     def __init__(self, judge: str, folder: Path, then: Transport) -> None:
         self._judge, self._store, self._then = judge, BatchStore(folder), then
-        self._left: set[str] | None = None  # ids; not read yet
+        self._left: dict[tuple[str, str], str] | None = None  # not read yet
 
     async def post(self, request: JudgeRequest, content: bytes, limit: float) -> Answer:
-        if request.cached_as:
-            try:
-                if self._left is None:
-                    self._left = self._store.replies(self._judge)
-                name = self._left and self._store.id_of(request.cached_as, content)
-                if name in self._left and (answer := self._store.answer(name)):
-                    self._left.remove(name)
-                    return answer
-            except CacheError:  # it was reported, and ends no run
-                self._left = set()
+        with suppress(CacheError):  # it was reported, and ends no run
+            if self._left is None and request.cached_as:
+                self._left = {}
+                self._left = self._store.replies(self._judge)
+            name = self._left and self._left.pop(asked_as(request, content), None)
+            if name and (answer := self._store.answer(name)):
+                return answer
         return await self._then.post(request, content, limit)
 
     async def aclose(self) -> None:

@@ -17,9 +17,6 @@ OPENAI = "https://api.openai.com/v1"
 # Seconds for which a server that failed is left out; twice as long after each further failure.
 FIRST_REST, LONGEST_REST = 0.25, 60.0
 
-# The N-th answer after a refusal lets a server have N times this many calls more: 1 after 28.
-GROWTH = 1 / 400
-
 
 def connect(path: str, settings: Settings) -> Server | Pool:
     """The way to ``path`` (``/chat/completions``) at the server or servers of the settings."""
@@ -36,10 +33,9 @@ def endpoint(settings: Settings) -> dict[str, str]:
 class Pool:
     """A `Transport` over several servers that serve the same model.
 
-    A call goes to the server with the fewest calls in progress. A server that fails is left out
-    for a while; then one call tries it. One that throttles calls without a Retry-After, or is late,
-    gets fewer at a time. A failed call goes on at another server that works and has room; if there
-    is none, it counts as failed: the limit on concurrent calls follows all servers together.
+    A call goes to the server with the fewest calls in progress. A server that fails or throttles is
+    left out for a while; then one call tries it. A failed call goes on at another server that
+    works; if there is none, it counts as failed.
     """
 
     def __init__(self, servers: Sequence[Server]) -> None:
@@ -52,7 +48,7 @@ class Pool:
             member = min(left, key=_Member.rank)
             left.remove(member)
             outcome, failure = await member.call(request, content, limit)
-            left = [each for each in left if each.rank() < (0.0, True)]
+            left = [each for each in left if each.rank()[0] == 0.0]
             if isinstance(failure, TransientError) and failure.kind == "timed out":
                 # Only if others answer: the call may take long everywhere.
                 left = [each for each in left if each.answered >= begun]
@@ -77,15 +73,14 @@ class _Member:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.answered, self.failures = -math.inf, 0
-        self._active, self._room = 0, math.inf  # calls in progress, and how many it takes
-        self._answers = 0  # since it refused a call
+        self._active = 0  # calls in progress
         self._called = self._failed = -math.inf  # when it did so last
         self._rests_until = -math.inf  # infinite while a call tries whether it works again
 
-    def rank(self) -> tuple[float, bool, int, float]:
-        """Its place in the order of choice; below ``(0.0, True)`` if it works and has room."""
+    def rank(self) -> tuple[float, int, float]:
+        """Its place in the order of choice; the first number is 0 if it works."""
         rest = self._rests_until if self._rests_until > _now() else 0.0
-        return rest, self._active + 1 > self._room, self._active, self._called
+        return rest, self._active, self._called
 
     async def call(
         self, request: JudgeRequest, content: bytes, limit: float
@@ -112,28 +107,24 @@ class _Member:
         if isinstance(failure, TransientError | FatalJudgeError):
             self._learn(failure, begun)
             return outcome, failure
-        self.answered, self._answers = _now(), self._answers + 1
-        self._room += GROWTH * self._answers
+        self.answered = _now()
         if begun >= self._failed:  # an earlier call does not end the pause that was asked for
             self.failures, self._rests_until = 0, -math.inf
         return outcome, None
 
     def _learn(self, failure: TransientError | FatalJudgeError, begun: float) -> None:
-        wait = getattr(failure, "retry_after", None)
-        kind = getattr(failure, "kind", "fatal")
-        if kind == "throttled" and wait is None and self._active:
-            self._room, self._answers = min(self._room, self._active), 0
-        elif kind == "timed out" and self.answered >= begun:
-            self._room, self._answers = max(1, min(self._room, self._active // 2)), 0
-        elif begun >= self._failed:  # calls that began before it fail for the same reason
-            self._failed, self._room = _now(), math.inf  # what it takes after that is unknown
-            if wait is None:
-                self.failures += 1
-                wait = min(LONGEST_REST, FIRST_REST * 2.0 ** min(self.failures - 1, 20))
-            self._rests_until = self._failed + wait
-            if kind != "throttled" and self.failures == (1 if kind == "timed out" else 2):
-                said = f"{self.server.url}: {failure}"
-                logger.warning("A judge server is left out until it works again: {}", said)
+        kind = failure.kind if isinstance(failure, TransientError) else "fatal"
+        # Calls that began before a failure fail for the same reason; one may take long by chance.
+        if begun < self._failed or (kind == "timed out" and self.answered >= begun):
+            return
+        self._failed, wait = _now(), getattr(failure, "retry_after", None)
+        if wait is None:
+            self.failures += 1
+            wait = min(LONGEST_REST, FIRST_REST * 2.0 ** min(self.failures - 1, 20))
+        self._rests_until = self._failed + wait
+        if kind != "throttled" and self.failures == (1 if kind == "timed out" else 2):
+            said = f"{self.server.url}: {failure}"
+            logger.warning("A judge server is left out until it works again: {}", said)
 
 
 def _now() -> float:
