@@ -105,18 +105,6 @@ def test_batches_without_waiting(scoring: Scoring) -> None:
     assert {*scoring.server.answered.values()} == {1}
 
 
-def test_batches_in_one_run(scoring: Scoring) -> None:
-    code, said = scoring.score("waiting", "--judge", "openai-batch:m")
-    assert code == 0, said
-    assert "Batch batch_" in said
-    assert scoring.records("waiting") == scoring.records("direct")
-    (results,) = (scoring.folder / "waiting").glob("*_results.json")
-    (direct,) = (scoring.folder / "direct").glob("*_results.json")
-    ours, theirs = (json.loads(each.read_text())["usage"]["judges"] for each in (results, direct))
-    assert ours["cost"] == pytest.approx(theirs["cost"] / 2)
-    assert {**ours, "cost": 0} == {**theirs, "cost": 0}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -83,16 +83,13 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
         store.forget(folder.name)
         typer.echo("No request is open.")
         return False
-    prices = prices_of(settings.judge, settings)
-    for sent, said in enumerate(("This round", "In batches at the server already")):
-        if own := [row[1:] for row in rows if row[0] == sent]:
-            stages, numbers, read, written = zip(*own, strict=True)
-            price = shared_cost(Usage(sum(read), sum(written)), prices)
-            typer.echo(
-                f"{said}: {', '.join(map('{} {:,}'.format, stages, numbers))}; about "
-                f"{sum(read):,} tokens in, {sum(written):,} out"
-                + ("" if price is None else f"; cost {cost(price)} at the price of batches")
-            )
+    stages, numbers, read, written = zip(*rows, strict=True)
+    price = shared_cost(Usage(sum(read), sum(written)), prices_of(settings.judge, settings))
+    typer.echo(
+        f"This round: {', '.join(map('{} {:,}'.format, stages, numbers))}; about {sum(read):,} "
+        f"tokens in, {sum(written):,} out"
+        + ("" if price is None else f"; cost {cost(price)} at the price of batches")
+    )
     files: dict[Path, list[str]] = {}
     sources = sorted(folder.glob("*.jsonl"))
     for source in sources:

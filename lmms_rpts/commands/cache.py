@@ -168,10 +168,9 @@ def import_(
         typer.echo(f"{path}:")
         for outcome, meaning in _OUTCOMES.items():
             own = [each for each in counts.most_common() if each[0].partition(": ")[0] == outcome]
-            if own:
-                example = visible(own[0][0].partition(": ")[2])
-                example = example and f"; most often: {example}"
-                typer.echo(f"{sum(count for _, count in own):>9,} {meaning}{example}")
+            for example in [visible(name.partition(": ")[2]) for name, _ in own[:1]]:
+                said = f"{meaning}; most often: {example}" if example else meaning
+                typer.echo(f"{sum(count for _, count in own):>9,} {said}")
     raise typer.Exit(useless)
 
 

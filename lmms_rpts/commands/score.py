@@ -196,10 +196,8 @@ def _what_is_kept(judge: str | None) -> str:
         return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
     if paid and settings.cache and (settings.cache / FILE).is_file():
         batch = any(each.backend.same_as for each in chosen)
-        sent = " Batches that were sent go on at the server, and are taken up." * batch
-        return (
-            f"Judge replies are cached in {settings.cache}.{sent} To request only the rest, {again}"
-        )
+        kept = f"{settings.cache}{'; batches go on at the server, and are taken up' * batch}"
+        return f"Judge replies are cached in {kept}. To request only the rest, {again}"
     return f"To start again, {again}"
 
 

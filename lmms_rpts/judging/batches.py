@@ -20,7 +20,7 @@ from typing import Any
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.judging.backends.server import Answer, message_of
-from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
+from lmms_rpts.judging.budget import expected_output, guess_input_tokens
 from lmms_rpts.judging.cache import AnswerCache, CacheError, T
 from lmms_rpts.judging.types import JudgeRequest
 
@@ -37,6 +37,7 @@ _LINE = b'{"custom_id": "%s", "method": "POST", "url": "/v1/chat/completions", "
 _ID = re.compile(rb'\{"custom_id": "([0-9a-f.]{64})", "method"')
 # It is sent three times at most, if its batches expire or the server fails.
 _OPEN = "status IS NULL AND tries < 3"
+_WITHIN = "batch BETWEEN ?1 AND ?1 || 'g'"  # tokens have the digits 0 to f
 
 
 class BatchStore(AnswerCache):
@@ -59,7 +60,7 @@ class BatchStore(AnswerCache):
                 self._change("UPDATE requests SET run = ? WHERE id = ?", [(run, name)])
                 return name, run != before, (batch or "").partition(" ")[0]
         name = f"{key[:_STEM]}.{body[:16]}" if of_key else key
-        tokens = guess_input_tokens(request), min(EXPECTED_OUTPUT, request.most_tokens)
+        tokens = guess_input_tokens(request), expected_output(request)
         row = (name, key, body, judge, request.stage, *tokens, run)
         columns = "id, key, body, judge, stage, input, output, run"
         statement = f"INSERT INTO requests ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
@@ -79,11 +80,11 @@ class BatchStore(AnswerCache):
             return Answer(status or 424, json.dumps(_response(json.loads(line))[1]).encode())
         return None
 
-    def open_requests(self, run: str) -> list[tuple[bool, str, int, int, int]]:
-        """Open requests of a run: whether in a batch, stage, number, tokens in and out."""
+    def open_requests(self, run: str) -> list[tuple[str, int, int, int]]:
+        """Open requests of a run: stage, number, tokens in and out."""
         query = (
-            "SELECT batch IS NOT NULL, stage, COUNT(*), SUM(input), SUM(output) FROM requests "  # noqa: S608
-            f"WHERE run = ? AND {_OPEN} GROUP BY 1, 2 ORDER BY 1, MIN(rowid)"
+            "SELECT stage, COUNT(*), SUM(input), SUM(output) FROM requests "  # noqa: S608
+            f"WHERE run = ? AND {_OPEN} GROUP BY stage ORDER BY MIN(rowid)"
         )
         return self._all(query, run)
 
@@ -94,8 +95,7 @@ class BatchStore(AnswerCache):
 
     def members(self, token: str) -> list[tuple[str, str]]:
         """The id and the batch of each request in a batch, or in all whose tokens begin so."""
-        query = "SELECT id, batch FROM requests WHERE batch BETWEEN ? AND ? || 'g'"
-        return self._all(query, token, token)
+        return self._all(f"SELECT id, batch FROM requests WHERE {_WITHIN}", token)  # noqa: S608
 
     def begin(self, names: Iterable[str], batch: str) -> None:
         """Note that requests are in a batch."""
@@ -104,8 +104,7 @@ class BatchStore(AnswerCache):
 
     def end(self, token: str) -> None:
         """Note the end of a batch; its requests without an answer are open."""
-        statement = "UPDATE requests SET batch = NULL WHERE batch BETWEEN ? AND ? || 'g'"
-        self._change(statement, [(token, token)])
+        self._change(f"UPDATE requests SET batch = NULL WHERE {_WITHIN}", [(token,)])  # noqa: S608
 
     def take(self, lines: Iterable[bytes]) -> Counter[str]:
         """Store the lines of a file of results; returns their number by outcome.
@@ -155,8 +154,8 @@ def _taken(file: sqlite3.Connection, text: str) -> list[str]:
     query = "SELECT judge, status, line FROM requests WHERE id = ?"
     judge, known, before = file.execute(query, (name,)).fetchone() or (None, None, None)
     if judge is None:  # it is deleted once its reply is cached
-        query = "SELECT 1 FROM answers WHERE key BETWEEN ? AND ? || 'g'"
-        used = len(name) > _STEM and file.execute(query, (name[:_STEM],) * 2).fetchone()
+        query = "SELECT 1 FROM answers WHERE key BETWEEN ?1 AND ?1 || 'g'"
+        used = len(name) > _STEM and file.execute(query, (name[:_STEM],)).fetchone()
         return ["known" if used else "unknown"]
     if known is not None or before == text:
         return ["known"]

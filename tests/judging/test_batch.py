@@ -85,13 +85,17 @@ def directly(cache: Path) -> list[Any]:
     return scores(ask(cache.with_name("other"), "openai:m"))
 
 
-def test_replies_are_those_of_the_judge_itself(start: Start, cache: Path) -> None:
+def test_replies_are_those_of_the_judge_itself(
+    start: Start, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_PRICE", "10/10")
     server = start()
     budget = Budget()
     by_batch = ask(cache, budget=budget)
     assert len(server.batches) == 1
     assert sorted(server.answered.values()) == [1] * 8
     assert (budget.calls, budget.usage.tokens) == (8, 8 * 15)
+    assert budget.cost == pytest.approx(8 * 15 * 10 / 1e6 / 2), "half the price"
     again = ask(cache, "openai:m")
     assert scores(by_batch) == scores(again) == directly(cache)
     assert all(each.cached for each in again)
@@ -429,7 +433,8 @@ def test_nothing_is_sent_or_counted_twice_after_20_kills(
     """Kills a process at each call to the server, before and after its effect; then the next."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["openai.resources.files", "openai.resources.batches", __name__])
-    left, started, kills = [0], threading.Event(), 0
+    left, kills = [0], 0
+    started, ended = threading.Event(), threading.Event()
     children: list[Any] = []
 
     def event(name: str) -> None:
@@ -437,7 +442,7 @@ def test_nothing_is_sent_or_counted_twice_after_20_kills(
         if left[0] == -1 and children:
             assert started.wait(LONGEST)
             children[-1].kill()
-            children[-1].join(LONGEST)
+            assert ended.wait(LONGEST)  # only one thread can read its exit code
 
     server = start(event=event)
     variables = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LMMS_RPTS_CACHE", "NO_PROXY")
@@ -447,11 +452,14 @@ def test_nothing_is_sent_or_counted_twice_after_20_kills(
     for number, plan in enumerate(plans):
         for left[0] in plan:
             started.clear()
+            ended.clear()
             child = context.Process(target=in_process, args=(cache, environment, f"{number}"))
             children.append(child)
             child.start()
             started.set()
             child.join(LONGEST)
+            ended.set()
+            server.settle()  # the call of the killed one has ended, too
             kills += child.exitcode == -signal.SIGKILL
         children.clear()
         assert None not in scores(ask(cache, asked=named(f"{number}")))

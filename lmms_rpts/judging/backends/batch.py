@@ -158,7 +158,7 @@ class ResultsFirst:
             if self._left is None and request.cached_as:
                 self._left = {}
                 self._left = self._store.replies(self._judge)
-            name = self._left and self._left.pop(asked_as(request, content), None)
+            name = self._left.pop(asked_as(request, content), "") if self._left else ""
             if name and (answer := self._store.answer(name)):
                 return answer
         return await self._then.post(request, content, limit)
@@ -198,7 +198,6 @@ class BatchServer:
     async def check(self) -> None:
         """Raise an error if the server has no such endpoints; costs nothing."""
         try:
-            await self._steadily(lambda again: self._client.files.list(limit=1), 0.0)
             await self._steadily(lambda again: self._client.batches.list(limit=1), 0.0)
         finally:
             await self.aclose()
@@ -206,16 +205,11 @@ class BatchServer:
     async def finish(
         self, token: str, path: Path | None, names: Sequence[str], wait: bool = True
     ) -> str:
-        """Send a batch unless it was sent, wait for its end and store its results.
+        """Send a batch unless it was sent, wait for its end if that is wanted, store its results.
 
         Returns its name and state; empty if it was never sent, so that its requests are open. A
-        FatalJudgeError tells that the server refused it, or does not answer.
-
-        Args:
-            token: our name of the batch.
-            path: its file; None: it was sent before, or a process was killed on the way.
-            names: the ids of its requests.
-            wait: whether to wait for its end.
+        FatalJudgeError tells that the server refused it, or does not answer. ``path``: its file;
+        None: it was sent before, or a process was killed on the way.
         """
         if path:
             self._store.begin(names, token)  # on disk before anything is sent
