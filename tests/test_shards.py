@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
+from tests.support.foreign_task import write_foreign_task
 from tests.support.instances import write_folder
 from tests.support.lmms import Run, run
 
@@ -89,6 +90,15 @@ def test_tasks_of_different_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("7", "7"),
         ("14", "7"),
     ]
+
+
+def test_a_wrapped_task_needs_no_judge(tmp_path: Path) -> None:
+    task = write_foreign_task(tmp_path)
+    given = ("--tasks", "colours_rpts", "--include_path", task.include_path, "--model", "m")
+    lines = shards(*given, "--of", "2")
+    assert len(lines) == 2
+    assert all("--tasks colours_rpts" in line for line in lines)
+    assert all("--predict_only" not in line for line in lines)
 
 
 def test_an_array_job_runs_the_part_of_its_number(tmp_path: Path) -> None:

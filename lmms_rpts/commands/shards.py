@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import IncludePath, fail, fail_to_write
+from lmms_rpts.commands.common import IncludePath, fail, write_file
 
 
 def shards(
@@ -36,10 +37,17 @@ def shards(
     one that fails is run again alone. Then `lmms-rpts score` judges all responses together. Parts
     are equal ranges of the largest task; a smaller task is in the first ones.
     """
-    names = [each.strip() for each in tasks.split(",") if each.strip()]
-    sizes = {name: _sizes(name, include_path) for name in names}
+    from lmms_rpts.tasks.benchmark import answered_tasks
+
+    sizes = {each: _sizes(each, include_path) for each in re.split(r"[\s,]+", tasks) if each}
     counts = {task: count for found in sizes.values() for task, count in found.items()}
+    if not counts or not all(counts.values()):
+        fail(f"No documents: {', '.join(task for task, count in counts.items() if not count)}")
     size = math.ceil(max(counts.values()) / of)
+    same = ["--model", model, *(["--model_args", model_args] if model_args else [])]
+    same += [*(["--include_path", str(include_path)] if include_path else []), "--log_samples"]
+    # Only a full run computes another task's own metrics, which say what is right.
+    same += ["--predict_only"] if counts.keys() <= answered_tasks().keys() else []
     commands = []
     for number, start in enumerate(range(0, max(counts.values()), size)):
         chosen = [
@@ -48,24 +56,16 @@ def shards(
             for task, count in found.items()
             if count > start
         ]
-        arguments = ["--model", model, *(["--model_args", model_args] if model_args else [])]
-        arguments += ["--tasks", ",".join(dict.fromkeys(chosen))]
-        arguments += ["--include_path", str(include_path)] if include_path else []
-        arguments += ["--offset", str(start), "--limit", str(size), "--log_samples"]
-        # Only a full run computes another task's own metrics, which say what is right.
-        arguments += ["--predict_only"] if _grades_later(counts) else []
-        arguments += ["--output_path", str(output / f"{number:03}"), *(more or [])]
-        commands.append(f"LMMS_RPTS_JUDGE=none {shlex.join(['lmms-eval', *arguments])}")
+        own = ["--tasks", ",".join(dict.fromkeys(chosen)), "--offset", str(start)]
+        own += ["--limit", str(size), "--output_path", str(output / f"{number:03}")]
+        line = shlex.join(["lmms-eval", *same, *own, *(more or [])])
+        commands.append(f"LMMS_RPTS_JUDGE=none {line}")
     if slurm is None:
         typer.echo("\n".join(commands))
     else:
         cases = "\n".join(f"{at}) {command} ;;" for at, command in enumerate(commands))
         array = f"#SBATCH --array=0-{len(commands) - 1}\n"
-        script = f'#!/bin/bash\n{array}case "$SLURM_ARRAY_TASK_ID" in\n{cases}\nesac\n'
-        try:
-            slurm.write_text(script, encoding="utf-8")
-        except OSError as error:
-            fail_to_write(slurm, error)
+        write_file(slurm, f'#!/bin/bash\n{array}case "$SLURM_ARRAY_TASK_ID" in\n{cases}\nesac\n')
         typer.echo(f"To start them: sbatch --gpus=1 {shlex.quote(str(slurm))}", err=True)
     after = shlex.join(["lmms-rpts", "score", str(output), "-o", f"{output}-scored"])
     typer.echo(f"{len(commands)} parts of at most {size} documents. After them: {after}", err=True)
@@ -73,19 +73,9 @@ def shards(
 
 def _sizes(name: str, include_path: Path | None) -> dict[str, int]:
     """The number of documents of a task, or of each task of a group."""
-    from lmms_rpts.host.task_index import build_task
+    from lmms_rpts.host.documents import load_task
     from lmms_rpts.tasks.benchmark import answered_tasks, read_documents
 
     if name in answered_tasks():
         return {task: len(documents) for task, documents in read_documents(name).items()}
-    found = {name: len(build_task(name, include_path).eval_docs_no_media)}
-    if not found[name]:
-        fail(f"The task {name!r} has no documents")
-    return found
-
-
-def _grades_later(tasks: dict[str, int]) -> bool:
-    """Whether the answers to all tasks are graded when the responses are scored."""
-    from lmms_rpts.tasks.benchmark import answered_tasks
-
-    return tasks.keys() <= answered_tasks().keys()
+    return {name: len(load_task(name, include_path).eval_docs_no_media)}

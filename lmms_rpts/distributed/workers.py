@@ -17,7 +17,7 @@ from lmms_rpts.base.settings import (
     options_given,
     set_variables,
 )
-from lmms_rpts.judging.cache import AnswerCache, failed, share_cache
+from lmms_rpts.judging.cache import RELEASE_ALL, AnswerCache, failed, share_cache
 from lmms_rpts.tasks.benchmark import settings_tables
 
 
@@ -28,8 +28,14 @@ class Desk(AnswerCache):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
+        self._far: set[str] = set()
         self._usage: dict[str, dict[str, Any]] = {}
         self._report: dict[str, Any] = {"failures": {}, "fault": None}
+
+    def join(self, worker: str) -> None:
+        """Note that a worker elsewhere starts, perhaps again: what it was asking is not asked."""
+        self._far.add(worker)
+        self.run(lambda file: file.execute(RELEASE_ALL, (worker,)))
 
     def note(self, worker: str, usage: dict[str, Any], failures: Mapping[str, Any]) -> None:
         """Note the usage of a worker so far, with only the new calls in its log."""
@@ -44,6 +50,8 @@ class Desk(AnswerCache):
 
     def end(self) -> dict[str, Any]:
         """The report of the job; ``fault``: why it stopped."""
+        for worker in self._far:
+            self.join(worker)
         self.close()
         return {**self._report, "usage": [*self._usage.values()]}
 
@@ -51,9 +59,10 @@ class Desk(AnswerCache):
 class _FarCache(AnswerCache):
     """The cache of a job in a worker on another machine: the desk works on the file."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, name: str) -> None:
         super().__init__(Path())
-        self._worker = worker
+        self._worker, self.host = worker, name
+        worker.tell("join", name)
 
     def _run(self, work: Callable[[Any], Any], writes: bool = True) -> Any:
         return self._worker.tell("run", work, writes)
@@ -79,7 +88,8 @@ class Worker:
         here = ray.get_runtime_context()
         self._name = here.get_worker_id()
         if here.get_node_id() != self._node:  # else it uses the file itself, which is faster
-            share_cache(_FarCache(self))
+            # Ray starts an actor whose process died again, under its old name.
+            share_cache(_FarCache(self, here.get_actor_id() or self._name))
             if self._grades is not None:  # in the folder of Ray's session
                 path = Path(here.get_temp_dir(), here.get_session_name(), f"{self._name}.json")
                 path.write_text(self._grades, encoding="utf-8")

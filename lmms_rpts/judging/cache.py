@@ -55,6 +55,7 @@ _RESERVE = """INSERT INTO asking VALUES (:key, :until, :host, :process) ON CONFL
     SET until = excluded.until, host = excluded.host, process = excluded.process
     WHERE :again OR until < :now"""
 _RELEASE = "DELETE FROM asking WHERE key = ?"
+RELEASE_ALL = "DELETE FROM asking WHERE host = ?"
 # What came by batch is not needed once its reply is cached; see ``batches.py``.
 _USED = "DELETE FROM requests WHERE key = ?"
 # The files of a database in WAL mode, the main one last: beside an old -wal a new one is damaged
@@ -87,7 +88,7 @@ class AnswerCache:
     """
 
     def __init__(self, folder: Path, failures: Mapping[str, Any] | None = None) -> None:
-        self.path = folder / FILE
+        self.path, self.host = folder / FILE, gethostname()
         self.failures = failures or {}  # as `failed`, of the job whose replies are in the file
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
@@ -123,7 +124,7 @@ class AnswerCache:
         """
         now = time.time()
         given: dict[str, Any] = {"key": key, "now": now, "until": now + PENDING_FOR, "again": again}
-        given |= {"host": gethostname(), "process": os.getpid()}
+        given |= {"host": self.host, "process": os.getpid()}
         return self._run(lambda file: file.execute(_RESERVE, given).rowcount) != 0
 
     def is_pending(self, key: str) -> bool:

@@ -93,8 +93,9 @@ def name_missing_parts(files: Iterable[Path], there: Mapping[str, Set[int]]) -> 
             stop = min(start + int(size), total)
             if numbers.isdisjoint(range(start, stop)):
                 logger.warning(
-                    "A part is missing: no responses to documents {} to {} of {} of {}. Run the "
-                    "command with --offset {} --limit {}, and read all parts again",
+                    "A part is missing: no responses to documents {} to {} of {} of {}. Repeat the "
+                    "lmms-eval command of another part with --offset {} --limit {} and a new "
+                    "--output_path, then read all parts again",
                     *(start, stop - 1, total, task, start, int(size)),
                 )
 

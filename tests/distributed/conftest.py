@@ -9,10 +9,15 @@ import pytest
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[str]:
-    """The address of a cluster, whose processes are children of this one."""
+    """The address of a cluster of two nodes, whose processes are children of this one."""
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'lmms-rpts[ray]'")
-    options = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
-    ray.init(num_cpus=4, object_store_memory=100 * 2**20, **options)
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": 2, "object_store_memory": 100 * 2**20, "include_dashboard": False}
+    nodes = Cluster(initialize_head=True, head_node_args=node)
+    nodes.add_node(**node)
+    ray.init(nodes.address, log_to_driver=False, configure_logging=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
-    yield ray.get_runtime_context().gcs_address
+    yield nodes.address
     ray.shutdown()
+    nodes.shutdown()

@@ -338,7 +338,7 @@ class PRMServerJudge:
 # ---- the choice of a model and its protocol
 
 
-def _chosen(model: str, settings: Settings) -> _Reader:
+def _chosen(model: str, settings: Settings, served: bool = False) -> _Reader:
     """The model with its protocol: that after ``@``, else that of its family."""
     name, _, wanted = model.strip().partition("@")
     place = "" if wanted else f"{hf.config_of(name).architectures} {hf.model_path(name)[-60:]}"
@@ -355,6 +355,8 @@ def _chosen(model: str, settings: Settings) -> _Reader:
         good, _, bad = settings.prm_labels.partition("/")
         head: Any = "words" if good else "labels"
         each = replace(each, mark=settings.prm_mark, good=good, bad=bad, head=head)
+    if served and not each.served:
+        raise chats.UnusableError(f"step pooling has no scores of {each.name!r}: use prm:{model}")
     return _reader(name, each)
 
 
@@ -363,14 +365,7 @@ def _check(model: str, settings: Settings, served: bool = False) -> str | None:
         return "add a model, such as Qwen/Qwen2.5-Math-PRM-7B, or a folder"
     if served and not settings.openai_urls:
         return "set OPENAI_BASE_URL to the address of your server (vllm serve)"
-
-    def load(name: str) -> None:
-        protocol = _chosen(model, settings).protocol
-        if served and not protocol.served:
-            reason = f"step pooling has no scores of {protocol.name!r}: use prm:{model}"
-            raise chats.UnusableError(reason)
-
-    return hf.check_hf(model.partition("@")[0], load)
+    return hf.check_hf(model.partition("@")[0], lambda name: _chosen(model, settings, served))
 
 
 def _open(model: str, settings: Settings) -> hf.HFJudge:
