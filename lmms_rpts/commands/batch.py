@@ -65,12 +65,9 @@ def visit_batches(judge: str | None, files: Mapping[Path, list[str]] | None = No
 
 
 def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
-    """Write or send the open requests of a round, and say what they are; False: there are none.
+    """Write or send (``requests`` is None) the open requests in ``folder``; False: there are none.
 
-    Args:
-        judge: the judge; None: that of the settings.
-        folder: has the requests of the round, which has its name.
-        requests: the file to write; None: they are sent.
+    The round has the name of the folder.
     """
     from lmms_rpts.judging.batches import BatchStore, split
     from lmms_rpts.judging.budget import shared_cost

@@ -83,7 +83,8 @@ class BatchTransport:
             if not token:
                 self._gather(name, content)
             elif token not in self._batches or self._batches[token].done():  # of an earlier run
-                self._begin(token, None, [name for name, _ in self._store.members(token)])
+                names = [name for name, _ in self._store.members(token)]
+                self._batches[token] = asyncio.ensure_future(self._finish(token, None, names))
             del content  # images are large, and answers take hours
             await done
             answer = self._store.answer(name)
@@ -101,9 +102,8 @@ class BatchTransport:
         await self._server.aclose()
         # Results that came before an end by force or by an error are not in the cache yet.
         ends = self._waiting.values()
-        if not self._settings.requests and all(
-            each.done() and not each.cancelled() and not each.exception() for each in ends
-        ):
+        whole = all(each.done() and not each.cancelled() and not each.exception() for each in ends)
+        if whole and not self._settings.requests:
             self._store.forget(self._run)
         self._store.close()
 
@@ -122,10 +122,8 @@ class BatchTransport:
         except OSError as error:
             return self._wake([*self._waiting], FatalJudgeError(f"cannot send a batch: {error}"))
         for path, names in files.items():
-            self._begin(f"{self._server.prefix}{uuid4().hex}", path, names)
-
-    def _begin(self, token: str, path: Path | None, names: Sequence[str]) -> None:
-        self._batches[token] = asyncio.ensure_future(self._finish(token, path, names))
+            token = f"{self._server.prefix}{uuid4().hex}"
+            self._batches[token] = asyncio.ensure_future(self._finish(token, path, names))
 
     async def _finish(self, token: str, path: Path | None, names: Sequence[str]) -> None:
         failure = None
@@ -172,8 +170,7 @@ class ResultsFirst:
 class BatchServer:
     """The Files and Batches endpoints of a server; ``store`` has the state of its batches.
 
-    Attributes:
-        prefix: beginning of our tokens of all batches at this server.
+    ``prefix``: beginning of our tokens of all batches at this server.
     """
 
     def __init__(self, settings: Settings, store: BatchStore) -> None:
