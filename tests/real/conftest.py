@@ -1,4 +1,4 @@
-"""One cluster of Ray for all tests of this folder."""
+"""One cluster of Ray for all tests."""
 
 from __future__ import annotations
 
