@@ -839,6 +839,9 @@ def test_ways_of_scoring_are_compared_on_the_same_steps(
     frame = pd.read_csv(out.with_suffix(".csv"))
     judge = frame[(frame["source"] == "judge") & (frame["metric"] == "brier")]
     brier = dict(zip(judge["scoring"], judge["value"], strict=True))
+    by_words = frame[(frame["source"] == "lexical") & (frame["metric"] == "auc")]
+    assert by_words["value"].notna().all(), "word overlap is no probability of a token"
+    assert by_words["value"].nunique() == 1
     wrong = sum(row["label"] >= 0 for row in make_rows(20))
     expected = ((steps - wrong) * (1 / 9) ** 2 + wrong * (3 / 9) ** 2) / steps
     assert brier["expected"] == pytest.approx(expected)

@@ -36,6 +36,12 @@ def check_round(judge: str | None, requests: Path | None) -> None:
         _clear(requests, keep=True)
 
 
+_ADDRESS = (
+    "If a server of yours will judge as well, set its OPENAI_BASE_URL from the first round on, or "
+    "LMMS_RPTS_SAME_MODEL=1: the address is part of the key of a reply (docs/batch.md)."
+)
+
+
 def visit_batches(judge: str | None, files: Mapping[Path, list[str]] | None = None) -> None:
     """Send files, with the ids in each; without any, take the results of what was sent before."""
     from lmms_rpts.judging.backends.batch import BatchServer
@@ -97,6 +103,8 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
     if files and requests is None:
         visit_batches(judge, files)
     elif files:
+        if not (settings.openai_urls or settings.same_model):
+            typer.echo(_ADDRESS)
         for path, names in files.items():
             size = path.stat().st_size / 1e6
             typer.echo(f"Written: {path} ({len(names):,} requests, {size:,.1f} MB)")

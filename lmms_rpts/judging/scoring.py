@@ -29,6 +29,8 @@ MARKS: Mapping[str, Mapping[str, float]] = {
 # " Yes", "▁Yes" and "ĠYes" (raw tokens of SentencePiece and byte-level BPE), "Yes.", "**Yes**"
 _AROUND = " \t\r\n▁Ġ\"'`*.。"
 _LONGEST_TOKEN, _LONGEST_TEXT = 40, 100_000
+# Tokens that people are shown
+_SHOWN = 10
 
 
 def mark_of(token: str, scoring: str) -> str | None:
@@ -66,3 +68,14 @@ def read_probabilities(text: str) -> tuple[float | None, float] | None:
     value = math.fsum(value * share for value, share in found) / mass if mass else 0.0
     mass = round(min(1.0, mass / max(1.0, total)), 6)
     return (min(1.0, value) if mass >= LEAST_MASS else None), mass
+
+
+def in_words(reply: str) -> str:
+    """A judge's reply for people: of probabilities the most probable tokens, else the reply."""
+    found = read_probabilities(reply)
+    if found is None:
+        return reply
+    top = [(str(token), float(share)) for token, share in json.loads(reply)["top"]]
+    top = sorted((each for each in top if math.isfinite(each[1])), key=lambda each: -each[1])
+    listed = ", ".join(f"{share:.1%} {token!r}" for token, share in top[:_SHOWN])
+    return f"Probabilities of the next token: {listed or 'none'}. On the marks: {found[1]:.1%}."

@@ -38,6 +38,7 @@ from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import CHAIN
+from lmms_rpts.judging.scoring import in_words
 from lmms_rpts.runs.validity import Interval, JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.stats.step_measures import THRESHOLD
@@ -234,9 +235,10 @@ def plan_validation(
         named = any(chain.premises is not None for chain in chains)
         wanted = (premises == "given" or each.layout.fixed_premises) and not chains_at_once
         which: Premises = "given" if wanted and named else "all"
-        words = tuple(questions_of(chains, which, prompts))
+        # Word overlap is no probability of a token, nor a score of a chain.
+        words = tuple(questions_of(chains, which, Prompts(settings.prompts)))
         build = partial(chain_questions if chains_at_once else questions_of, chains, which, prompts)
-        questions = tuple(build()) if chains_at_once else words
+        questions = tuple(build())
         blind = PlannedSet(usable_set, chains, which, questions, words, seen=0)
         n_seen = sum(bool(chain.files) for chain in chains)
         if shows and n_seen:
@@ -468,8 +470,11 @@ def _worst(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Iterator[Miss]:
         score, chain = _score(verdict), planned.chains[question.chain]
         if score is None or (score >= THRESHOLD) == (chain.labels[question.step] is True):
             continue
-        replies = [f"{each.judge}: {each.text or each.error}" for each in verdict.opinions]
-        reply = "\n\n".join(replies) if replies else verdict.text
+        replies = [
+            f"{each.judge}: {in_words(each.text) if each.text else each.error}"
+            for each in verdict.opinions
+        ]
+        reply = "\n\n".join(replies) if replies else verdict.text and in_words(verdict.text)
         misses.append(Miss(chain, question.step, score, question.premises, reply))
     misses.sort(key=lambda miss: -abs(miss.score - miss.sound))
     kinds = ([miss for miss in misses if miss.sound is sound] for sound in (False, True))

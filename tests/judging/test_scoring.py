@@ -28,7 +28,7 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.budget import guess_usage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
-from lmms_rpts.judging.scoring import LEAST_MASS, read_probabilities, write_probabilities
+from lmms_rpts.judging.scoring import LEAST_MASS, in_words, read_probabilities, write_probabilities
 from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, openai_judge, question
 from tests.support.judge_server import Body, ServerReply
@@ -93,6 +93,14 @@ def asked_once(request: JudgeRequest, reply: str) -> tuple[list[Verdict], Any]:
     judge = ScriptedJudge(lambda text, call: reply)
     with JudgeEngine(judge, progress=False) as engine:
         return engine.run([request]), judge
+
+
+def test_people_read_probabilities_in_words() -> None:
+    reply = said("expected", {"8": 0.5, "7": 0.25, "The": 0.2, "<b>": math.nan})
+    assert in_words(reply) == (
+        "Probabilities of the next token: 50.0% '8', 25.0% '7', 20.0% 'The'. On the marks: 75.0%."
+    )
+    assert in_words("Score: 0.9") == "Score: 0.9"
 
 
 @table(
