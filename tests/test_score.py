@@ -541,11 +541,15 @@ def test_judging_that_stops_ends_with_status_1_and_saves_what_was_judged(
         env = {"RPTS_PATH": str(data), "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
         arguments = ["score", str(responses), "--judge", "openai:m", "-o", str(tmp_path / "out")]
         done = run([COMMAND, *arguments], env=env | {"LMMS_RPTS_CONCURRENCY": "1"})
+        saved = read_run(tmp_path / "out").responses
+        calls = itertools.count(-1000)
+        again = run([COMMAND, *arguments], env=env)
     assert done.returncode == 1
     assert "Judging stopped: the judge's server reports (401): no" in done.stdout
-    saved = read_run(tmp_path / "out").responses
-    outcomes = {each.outcome for each in saved}
-    assert outcomes == {"scored", "unscored"}
+    assert {each.outcome for each in saved} == {"scored", "unscored"}
+    assert again.returncode == 0, again.stdout
+    assert "whose judging had stopped" in again.stdout, "it would be a round of its own"
+    assert {each.outcome for each in read_run(tmp_path / "out").responses} == {"scored"}
 
 
 def processes_with(value: str) -> list[str]:

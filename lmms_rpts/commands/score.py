@@ -382,10 +382,33 @@ def _keep(written: Written, output: Path) -> Written:
         return Path(shutil.move(file, output / file.name.replace(stem, new, 1)))
 
     try:
+        if written.stopped is None:
+            _remove_stopped(written, output)
         samples = {task: moved(file) for task, file in written.samples.items()}
         return replace(written, results=moved(written.results), samples=samples)
     except OSError as error:
         fail_to_write(output, error)
+
+
+def _remove_stopped(written: Written, output: Path) -> None:
+    """Remove the same run whose judging had stopped: it would count as another round."""
+    from lmms_rpts.runs.reading import read_results, results_beside
+
+    def extent(results: Mapping[str, Any]) -> list[Any]:
+        config = results.get("config") or {}
+        return [results.get("model_name"), results.get("n-samples"), config.get("offset")]
+
+    new = extent(read_results(next(iter(written.samples.values()))))
+    old = {}
+    for samples in output.glob("*_samples_*.jsonl"):
+        results = read_results(samples)
+        judges = (results.get("usage") or {}).get("judges") or {}
+        if judges.get("stopped") and extent(results) == new:
+            old[samples] = results_beside(samples)
+    for file in (*old, *dict.fromkeys(old.values())):
+        file.unlink()
+    for file in dict.fromkeys(old.values()):
+        typer.echo(f"Removed: {file}, whose judging had stopped")
 
 
 # --- lmms-eval as a subprocess
