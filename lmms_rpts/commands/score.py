@@ -372,6 +372,8 @@ def _keep(written: Written, output: Path) -> Written:
     """Move a run's files; change the date in their names if it is taken by another run."""
     import shutil
 
+    from lmms_rpts.runs.samples import RunError
+
     stem = written.results.name.removesuffix("_results.json")
     new, number = stem, 1
     while any(output.glob(f"{new}_*")):
@@ -382,10 +384,12 @@ def _keep(written: Written, output: Path) -> Written:
         return Path(shutil.move(file, output / file.name.replace(stem, new, 1)))
 
     try:
-        if written.stopped is None:
-            _remove_stopped(written, output)
         samples = {task: moved(file) for task, file in written.samples.items()}
-        return replace(written, results=moved(written.results), samples=samples)
+        kept = replace(written, results=moved(written.results), samples=samples)
+        if kept.stopped is None:
+            with suppress(RunError):  # of another run in the folder, which is not ours to judge
+                _remove_stopped(kept, output)
+        return kept
     except OSError as error:
         fail_to_write(output, error)
 
@@ -396,7 +400,10 @@ def _remove_stopped(written: Written, output: Path) -> None:
 
     def extent(results: Mapping[str, Any]) -> list[Any]:
         config = results.get("config") or {}
-        return [results.get("model_name"), results.get("n-samples"), config.get("offset")]
+        ours = config.get("lmms_rpts") or {}  # a run may go on with another time limit
+        measured = [ours.get(name) for name in ("judge", "scoring", "evidence", "source")]
+        found = results.get("model_name"), results.get("n-samples"), config.get("offset")
+        return [*found, *measured]
 
     new = extent(read_results(next(iter(written.samples.values()))))
     old = {}
