@@ -103,8 +103,9 @@ def instance_of(
     fields = {
         name: _recorded(doc.get(names.get(name, field.alias or name)), field.annotation)
         for name, field in kind.model_fields.items()
-        if name not in known and not field.exclude
+        if name not in known and not field.exclude and name != "perturbed"
     }
+    known = {"perturbed": doc.get("perturbed"), **known}
     return kind.model_validate({**fields, **known}, by_name=True)
 
 

@@ -292,7 +292,7 @@ class RptsInstance(Asked):
     def id(self) -> str:
         """The id in the data as text; else the document's number in the data."""
         if self.own_id is None:
-            return str(self.doc_id)
+            return str(self.key[1])
         return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
 
     @property

@@ -16,6 +16,7 @@ from lmms_rpts.base.schema import (
     Flag,
     ForeignError,
     Model,
+    Several,
     Share,
     Text,
     Whole,
@@ -41,6 +42,34 @@ def is_none(value: object) -> bool:
     return value is None
 
 
+def _unset(default: Any, description: str) -> Any:
+    """A field that is omitted if it has its default."""
+    return Field(
+        default=default, description=description, exclude_if=lambda value: value == default
+    )
+
+
+class Perturbed(Model):
+    """One draw of a document: what differs from the document in the data, see ``perturb``.
+
+    Omitted fields are as in the data. Orders have, for each place as shown, the number in the data.
+    """
+
+    sample: Whole = Field(description="number of the document in the data")
+    draw: Whole = Field(description="number of the draw; 0: nothing differs")
+    wording: Whole = _unset(0, "number of the wording of the instruction")
+    order: Several[Whole] = _unset((), "order of the options")
+    marks: Text = _unset("", "style of the marks of options")
+    images: Several[Whole] = _unset((), "order of the images")
+    clues: Several[Whole] = _unset((), "order of the textual clues")
+    negated: Flag = _unset(False, "whether the statement is negated")
+    seed: Whole = _unset(0, "number of the repetition of the same prompt")
+
+
+FACTORS = tuple(name for name in Perturbed.model_fields if name not in ("sample", "draw"))
+"""What can be varied."""
+
+
 class Asked(Model):
     """The question: a document of a task, with ``task`` and ``doc_id`` from the samples.
 
@@ -49,16 +78,21 @@ class Asked(Model):
 
     task: Text = Field(default="", exclude=True)
     doc_id: Whole = Field(default=0, exclude=True)
+    perturbed: Perturbed | None = Field(
+        default=None,
+        description="how the document was perturbed; omitted if the task was not expanded",
+        exclude_if=is_none,
+    )
 
     @property
     def key(self) -> tuple[str, int]:
-        """Task and document number, which identify the document within a run."""
-        return (self.task, self.doc_id)
+        """Task and document number in the data: all draws of a document are answers to it."""
+        return (self.task, self.doc_id if self.perturbed is None else self.perturbed.sample)
 
     @property
     def cluster(self) -> tuple[str, str]:
         """What documents that are not independent share, such as a document and its translation."""
-        return (self.task, str(self.doc_id))
+        return (self.task, str(self.key[1]))
 
 
 class JudgeGrade(Model):

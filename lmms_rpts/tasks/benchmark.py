@@ -71,6 +71,7 @@ class Benchmark:
         picture: returns the Pillow image of an instance whose record names no image, or None; its
             arguments are the instance and the folder of ``--images``, else of ``images`` or of the
             run's results, or None. No downloads.
+        perturbation: a `Perturbation`: how its documents are perturbed; None: only the wording.
         unforeseeable: why the judge requests of a run of these tasks cannot be estimated, for
             ``lmms-rpts estimate``; empty if they can.
     """
@@ -95,6 +96,7 @@ class Benchmark:
     documents: str | None = None
     images: str | None = None
     picture: str | None = None
+    perturbation: str | None = None
     unforeseeable: str = ""
 
     def __post_init__(self) -> None:
