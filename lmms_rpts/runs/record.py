@@ -65,6 +65,27 @@ class Perturbed(Model):
     negated: Flag = _unset(False, "whether the statement is negated")
     seed: Whole = _unset(0, "number of the repetition of the same prompt")
 
+    @property
+    def words(self) -> str:
+        """Its name in tables and pages, such as ``wording 3, options B A C``.
+
+        Wordings and seeds count from 1, images and clues from 0, as in prompts and trees.
+        """
+        found = {
+            "wording": str(self.wording + 1) * (self.wording > 0),
+            "options": " ".join(map(_letter, self.order)),
+            "marks": self.marks,
+            "images": " ".join(map(str, self.images)),
+            "clues": " ".join(map(str, self.clues)),
+            "seed": str(self.seed + 1) * (self.seed > 0),
+        }
+        parts = [f"{name} {value}" for name, value in found.items() if value]
+        return ", ".join([*parts, *["negated"] * self.negated]) or "unperturbed"
+
+
+def _letter(option: int) -> str:
+    return chr(ord("A") + option) if option < 26 else str(option + 1)
+
 
 FACTORS = tuple(name for name in Perturbed.model_fields if name not in ("sample", "draw"))
 """What can be varied."""
