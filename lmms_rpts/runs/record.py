@@ -71,20 +71,16 @@ class Perturbed(Model):
 
         Wordings and seeds count from 1, images and clues from 0, as in prompts and trees.
         """
-        found = {
-            "wording": str(self.wording + 1) * (self.wording > 0),
-            "options": " ".join(map(_letter, self.order)),
-            "marks": self.marks,
-            "images": " ".join(map(str, self.images)),
-            "clues": " ".join(map(str, self.clues)),
-            "seed": str(self.seed + 1) * (self.seed > 0),
+        found: dict[str, Sequence[object]] = {
+            "wording": [self.wording + 1] * (self.wording > 0),
+            "options": [chr(ord("A") + at) if at < 26 else at + 1 for at in self.order],
+            "marks": [self.marks] * bool(self.marks),
+            "images": self.images,
+            "clues": self.clues,
+            "seed": [self.seed + 1] * (self.seed > 0),
         }
-        parts = [f"{name} {value}" for name, value in found.items() if value]
+        parts = [f"{name} {' '.join(map(str, value))}" for name, value in found.items() if value]
         return ", ".join([*parts, *["negated"] * self.negated]) or "unperturbed"
-
-
-def _letter(option: int) -> str:
-    return chr(ord("A") + option) if option < 26 else str(option + 1)
 
 
 FACTORS = tuple(name for name in Perturbed.model_fields if name not in ("sample", "draw"))
