@@ -110,11 +110,16 @@ class Listed:
 
     def places(self, said: str) -> tuple[int, ...]:
         """The places of the options that an answer names by their marks, or by one's text."""
-        marks = _BETWEEN.sub("", said)
-        if marks and len(set(marks)) == len(marks) and set(marks) <= set(self.marks):
-            return tuple(sorted(map(self.marks.index, marks)))
         same = [each.casefold() == said.strip().casefold() for each in self.options]
-        return (same.index(True),) if same.count(True) == 1 else ()
+        return tuple(sorted(map(self.marks.index, self._named(said)))) or (
+            (same.index(True),) if same.count(True) == 1 else ()
+        )
+
+    def _named(self, said: str) -> str:
+        """The marks of an answer that consists of marks; else empty."""
+        marks = _BETWEEN.sub("", said)
+        marks = marks.upper() if len(marks) == 1 and self.marks.isupper() else marks
+        return marks if len({*marks} & {*self.marks}) == len(marks) else ""
 
     def reordered(self, order: Sequence[int], marks: str = "") -> str:
         """The text with its options in another order, and with other marks."""
@@ -130,10 +135,11 @@ class Listed:
 
     def renamed(self, said: str, order: Sequence[int], marks: str = "") -> str:
         """An answer by marks, with those of the same options in another order; else unchanged."""
-        if not set(_BETWEEN.sub("", said)) <= set(self.marks):
-            return said
-        new = iter(sorted((marks or self.marks)[order.index(at)] for at in self.places(said)))
-        return re.sub(f"[{self.marks}]", lambda mark: next(new, mark[0]), said)
+        own = self._named(said)
+        places = sorted(order.index(self.marks.index(mark)) for mark in own)
+        new = iter([(marks or self.marks)[at] for at in places])
+        flags = re.IGNORECASE if len(own) == 1 else 0
+        return re.sub(f"[{self.marks}]", lambda mark: next(new), said, flags=flags) if own else said
 
 
 def listed_options(text: str, right: str | None = None) -> Listed | None:
@@ -151,7 +157,7 @@ def listed_options(text: str, right: str | None = None) -> Listed | None:
             len(run) > 1
             and "".join(each["mark"] for each in run) == marks[: len(run)]
             and len({each.group(1, 3) for each in run}) == 1
-            and len({*options} - {""}) == len(options)
+            and len({*options} - {"", *marks}) == len(options)
             and not any(map(_TIED.search, options))
             and not _NAMED.search(text)
         ):
@@ -199,10 +205,9 @@ def rearranged(doc: Doc, perturbed: Perturbed) -> dict[str, Any]:
     changed = _renumbered(doc, new) or {}
     for name, kind in (("visual_clue", "image"), ("images", "image"), ("textual_clue", "text")):
         if orders[kind] and name in doc:
-            changed[name] = in_order(changed.get(name, doc[name]), orders[kind])
+            changed[name] = in_order({**doc, **changed}[name], orders[kind])
     if perturbed.negated:
-        said = changed.get("statement", doc["statement"])
-        changed["statement"] = negated(said, doc["language"])
+        changed["statement"] = negated({**doc, **changed}["statement"], doc["language"])
         changed["answer"] = STANCES[doc["answer"] == STANCES[0]]
     return changed
 
@@ -219,14 +224,14 @@ def _renumbered(doc: Doc, numbers: Mapping[Any, Sequence[int]]) -> dict[str, Any
     """The texts of a document with other numbers of clues; None if a number can't be replaced."""
     changed: dict[str, Any] = {}
     for name in _TEXTS:
-        value = doc.get(name) or ""
-        said = [
-            renumbered(each, numbers) for each in ([value] if isinstance(value, str) else value)
-        ]
+        value = doc.get(name) or ()
+        texts = [value] if isinstance(value, str) else [*value]
+        said = [renumbered(text, numbers) for text in texts]
         if None in said:
             return None
-        changed[name] = said[0] if isinstance(value, str) else said
-    return {name: value for name, value in changed.items() if value != doc.get(name, "")}
+        if said != texts:
+            changed[name] = said[0] if isinstance(value, str) else said
+    return changed
 
 
 CLUES = Perturbation(clue_things, rearranged)
