@@ -20,9 +20,10 @@ from lmms_rpts.base.settings import Settings
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.runs.record import Perturbed
+from lmms_rpts.stats.designs import balanced_order, rng_of
 from lmms_rpts.tasks.perturbation import MARKS
 from lmms_rpts.tasks.reform_eval.benchmark import DataSet, Method, ReformSettings
-from lmms_rpts.tasks.reform_eval.data import Sample, balanced_order, image_of, rng_of
+from lmms_rpts.tasks.reform_eval.data import Sample, image_of
 from lmms_rpts.tasks.reform_eval.instructions import Wording
 from lmms_rpts.tasks.reform_eval.strict import chosen_option
 
