@@ -159,6 +159,11 @@ _SMALL = re.compile(
 _TEXTS = "statement", "context", "background", "options", "answer", "textual_clue", "reasoning"
 
 
+def in_order(values: Sequence[Any], order: Sequence[int]) -> list[Any]:
+    """The values in another order."""
+    return [values[at] for at in order]
+
+
 def clue_things(doc: Doc) -> Things:
     """What can be varied of a document with images, clues and gold reasoning."""
     images, clues = len(doc["visual_clue"]), len(doc["textual_clue"])
@@ -180,7 +185,7 @@ def rearranged(doc: Doc, perturbed: Perturbed) -> dict[str, Any]:
     changed = _renumbered(doc, new) or {}
     for name, kind in (("visual_clue", "image"), ("images", "image"), ("textual_clue", "text")):
         if orders[kind] and name in doc:
-            changed[name] = [{**doc, **changed}[name][at] for at in orders[kind]]
+            changed[name] = in_order({**doc, **changed}[name], orders[kind])
     if perturbed.negated:
         changed["statement"] = negated({**doc, **changed}["statement"], doc["language"])
         changed["answer"] = STANCES[doc["answer"] == STANCES[0]]

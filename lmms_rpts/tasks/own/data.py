@@ -29,6 +29,7 @@ from lmms_rpts.tasks.perturbation import (
     Perturbation,
     Things,
     clue_things,
+    in_order,
     listed_options,
     rearranged,
 )
@@ -308,7 +309,7 @@ def _perturbed(doc: Mapping[str, Any], perturbed: Perturbed) -> Mapping[str, Any
         order = perturbed.order or range(len(listed.marks))
         marks = MARKS[perturbed.marks or "upper"][: len(order)]
         changed |= {
-            "options": [listed.options[at] for at in order],
+            "options": in_order(listed.options, order),
             "marks": list(marks),
             "context": listed.reordered(order, marks),
             "answer": listed.renamed(now["answer"], order, marks),

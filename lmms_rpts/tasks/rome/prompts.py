@@ -11,7 +11,7 @@ from typing import Any
 from lmms_rpts.reasoning.mentions import find_mentions
 from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.images import doc_to_visual
-from lmms_rpts.tasks.perturbation import Listed, Perturbation, Things, listed_options
+from lmms_rpts.tasks.perturbation import Listed, Perturbation, Things, in_order, listed_options
 from lmms_rpts.tasks.rome.data import MARKER
 
 Doc = Mapping[str, Any]
@@ -156,7 +156,7 @@ def _perturbed(doc: Doc, perturbed: Perturbed) -> dict[str, Any]:
             changed["question"],
         )
         names = [name for name in ("img_path", "images") if name in doc]
-        changed |= {name: [doc[name][at] for at in images] for name in names}
+        changed |= {name: in_order(doc[name], images) for name in names}
     return changed
 
 
