@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
@@ -16,7 +16,7 @@ from lmms_rpts.analysis.validity import validity_notes
 from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
-from lmms_rpts.report.draws import Against, compare_prompts, compare_steps
+from lmms_rpts.report.draws import Against, compare_prompts, first_difference
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.rounds import rounds_of
@@ -63,7 +63,8 @@ class Answer:
         score: the score that counts; None if there is none.
         flags: the lists of the benchmark that contain it, such as ``disagreements``.
         draw: the name of the draw, or of the variant of the question; empty: there is only one.
-        against: how it differs from the first draw; None if it is the first, or the only one.
+        prompt: what the model was asked, as far as the samples contain it.
+        against: how it differs from the first draw.
     """
 
     anchor: str
@@ -78,7 +79,8 @@ class Answer:
     score: float | None
     flags: tuple[str, ...]
     draw: str
-    against: Against | None = None
+    prompt: str
+    against: Against
 
 
 @dataclass(frozen=True)
@@ -133,14 +135,6 @@ class Entry:
     def question(self) -> ShownQuestion:
         """The question in the variant of the first answer."""
         return self.answers[0].question
-
-    @cached_property
-    def draws(self) -> Mapping[str, Sequence[Answer]]:
-        """Its answers by the name of the draw; empty if no run has several draws."""
-        found: dict[str, list[Answer]] = {}
-        for answer in self.answers if any(cell and cell.pair for cell in self.by_run) else ():
-            found.setdefault(answer.draw, []).append(answer)
-        return found
 
     @cached_property
     def gold(self) -> Mapping[str, Any]:
@@ -297,10 +291,8 @@ class View:
         """In what draws differ from the first that has a score, which comes first."""
         if len({each.instance.doc_id for each in records}) < 2:
             return {}
-        scored = (at for at, each in enumerate(records) if self._score(each) is not None)
-        first = next(scored, 0)
-        others = (at for at in range(len(records)) if at != first)
-        return {first: (), **{at: self._differing(records[first], records[at]) for at in others}}
+        order = sorted(range(len(records)), key=lambda at: self._score(records[at]) is None)
+        return {at: self._differing(records[order[0]], records[at]) for at in order}
 
     def _differing(self, one: Any, other: Any) -> Sequence[str]:
         found = {self.outcome(one), self.outcome(other)} - {"unscored", "value"}
@@ -336,18 +328,11 @@ class View:
             for at in sorted([first, *others][: self._most_answers])
         }
         for at in answers.keys() - {first} if flips else ():
-            prompts = self._prompt(answers[first]), self._prompt(answers[at])
-            steps = compare_steps(records[first], records[at])
-            against = Against(flips[at], compare_prompts(*prompts), *steps)
+            prompt = compare_prompts(answers[first].prompt, answers[at].prompt)
+            step = first_difference(records[first], records[at])
+            against = Against(answers[first].draw, flips[at], prompt, step)
             answers[at] = replace(answers[at], against=against)
         return list(answers.values())
-
-    def _prompt(self, answer: Answer) -> str:
-        """What the model was asked, or at least what of it is in the record."""
-        found, asked = answer.record.instance, answer.question
-        logged = self._logged[answer.run].get((found.task, found.doc_id), Logged())
-        clues = getattr(found, "textual_clue", ())
-        return logged.prompt or "\n".join((*clues, asked.text, *asked.options))
 
     def _answer(self, anchor: str, run: int, record: Any) -> Answer:
         display, drawn = self.grading.display, record.instance.perturbed
@@ -369,6 +354,8 @@ class View:
             score=self._score(record),
             flags=self._flags(record),
             draw=drawn.words if drawn else shown.variant,
+            prompt=logged.prompt or asked.text,
+            against=Against(),
         )
 
     def _cell(self, records: Sequence[Any], shown: Sequence[Answer]) -> Cell | None:
@@ -378,10 +365,17 @@ class View:
         right = sum(self.outcome(each) == "right" for each in records)
         several = len(records) > 1
         facts = self.grading.display.together(records[: self._most_answers]) if several else {}
-        first = next(each for each in shown if not each.against)
-        others = [each for each in shown if each.against]
-        pair = (first, max(others, key=partial(_apart, first))) if others else None
-        return Cell(worst, right, len(records), len(records) - len(shown), facts, pair)
+        first = next(each for each in shown if not each.against.first)
+        others = [each for each in shown if each.against.first]
+        other = max(others, key=lambda each: _apart(first, each), default=None)
+        return Cell(
+            worst,
+            right,
+            len(records),
+            len(records) - len(shown),
+            facts,
+            (first, other) if other else None,
+        )
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         """Each once; an empty name for the image from the benchmark's own function."""
@@ -449,10 +443,10 @@ class RptsView(View):
         return {name: self.grading.breakdowns[name] for name in DIMENSIONS}
 
 
-def _apart(first: Answer, other: Answer) -> tuple[bool, bool, float]:
-    """How far a draw is from the first: right or wrong, then sound or unsound, then by score."""
-    flips = other.against.flips if other.against else ()
-    return "answer" in flips, bool(flips), abs((first.score or 0.0) - (other.score or 0.0))
+def _apart(first: Answer, other: Answer) -> tuple[bool, int, float]:
+    """How far a draw is from the first: right or wrong, then in what else, then by score."""
+    flips, scores = other.against.flips, (first.score or 0.0, other.score or 0.0)
+    return "answer" in flips, len(flips), abs(scores[0] - scores[1])
 
 
 def _key(record: Any) -> tuple[str, int, str]:
