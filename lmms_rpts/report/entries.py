@@ -354,7 +354,7 @@ class View:
             score=self._score(record),
             flags=self._flags(record),
             draw=drawn.words if drawn else shown.variant,
-            prompt=logged.prompt or asked.text,
+            prompt=logged.prompt or "\n".join((asked.text, *asked.options)),
             against=Against(),
         )
 
