@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_rpts.base.escaping import NONE, figure, interval, shorten
+from lmms_rpts.base.escaping import NONE, figure, shorten
 from lmms_rpts.base.sheet import Sheet
-from lmms_rpts.commands.blocks import Block, Line, Output
+from lmms_rpts.commands.blocks import Block, Line, Output, measured, measures_sheet
 from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, protect_inputs
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, Measured, StepPair
     from lmms_rpts.tasks.rpts_eval.runs import Run
 
-_TITLES = {
-    "group": "kind of step",
-    "mae": "MAE",
-    "mae_from_first": "MAE - first",
-    "spearman": "Spearman",
-}
 _SUFFIXES = (".csv", ".json", ".md")
 _CONCLUSION, _REPLY = 80, 120
 
@@ -127,28 +121,8 @@ def _output(found: Agreement | Measured, worst: int = 0) -> Output:
     from lmms_rpts.analysis.agreement import Measured
 
     if isinstance(found, Measured):
-        return Output(_tables(found), found.frame, lambda: asdict(found))
+        return measured(found)
     return Output(_blocks(found, worst), found.frame, lambda: _plain(found, worst))
-
-
-def _tables(found: Measured) -> list[Block]:
-    sheets = [_sheet(title, rows) for title, rows in found.tables.items()]
-    return [*map(Line, found.lines), *sheets, *map(Line, found.notes)]
-
-
-def _sheet(title: str, rows: Sequence[Mapping[str, Any]]) -> Sheet:
-    texts = [name for name, cell in rows[0].items() if isinstance(cell, str)]
-    heads = [_TITLES.get(name, name.replace("_", " ")) for name in rows[0]]
-    cells = [[_cell(f"{row[texts[0]]} {name}", row[name]) for name in row] for row in rows]
-    return Sheet(title, heads, len(texts), [cells])
-
-
-def _cell(name: str, cell: Any) -> str:
-    """A cell; ``name``: of its row and column, which say whether it is a difference."""
-    if isinstance(cell, str | int):
-        return f"{cell:,}" if isinstance(cell, int) else cell
-    sign = "+" * (name.startswith("fitted - default ") or name.endswith((" bias", "_from_first")))
-    return figure(cell) if isinstance(cell, float) else interval(cell, f"{sign}.3f", f"{sign}.2f")
 
 
 def _holds_ratings(path: Path) -> bool:
@@ -174,7 +148,7 @@ def _blocks(found: Agreement, worst: int) -> list[Block]:
             "left out for the reasons below."
         )
     rows = [{name: cell for name, cell in row.items() if name != "documents"} for row in found.rows]
-    blocks: list[Block] = [*map(Line, lines), _sheet("", rows), *map(Line, _remarks(found))]
+    blocks: list[Block] = [*map(Line, lines), measures_sheet("", rows), *map(Line, _remarks(found))]
     if pairs := found.worst(worst):
         heads = ["id", "conclusion", "judge's reply", "step", *found.names]
         steps = [_worst_row(pair) for pair in pairs]
