@@ -492,7 +492,11 @@ def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
                 f"those of other judges{lexical if 'lexical' in judge.split('+') else ''}."
             )
     yield from run_warnings(GRADING, runs, {"": runs}, {"": rounds_of(runs)})
-    asked = ({each.record.instance for each in entry.answers} for entry in entries)
+    same = {"doc_id": 0}  # another number in a run that is expanded
+    asked = (
+        {each.record.instance.model_copy(update=same) for each in entry.answers}
+        for entry in entries
+    )
     changed = sum(len(each) > len({one.perturbed for one in each}) for each in asked)
     changed += sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
     if changed:
