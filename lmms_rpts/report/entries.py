@@ -279,12 +279,10 @@ class View:
         return [read_logged(run.files, own) if own else {} for run, own in pairs]
 
     def _by_run(self, answers: Iterable[tuple[int, Any]]) -> list[list[Any]]:
-        """The records of each run, in the order of their draws."""
+        """The records of each run."""
         by_run: list[list[Any]] = [[] for _ in self.runs]
         for run, record in answers:
             by_run[run].append(record)
-        for records in by_run:
-            records.sort(key=lambda each: getattr(each.instance.perturbed, "draw", 0))
         return by_run
 
     def _flips(self, records: Sequence[Any]) -> Mapping[int, Sequence[str]]:
@@ -368,14 +366,8 @@ class View:
         first = next(each for each in shown if not each.against.first)
         others = [each for each in shown if each.against.first]
         other = max(others, key=lambda each: _apart(first, each), default=None)
-        return Cell(
-            worst,
-            right,
-            len(records),
-            len(records) - len(shown),
-            facts,
-            (first, other) if other else None,
-        )
+        pair = (first, other) if other else None
+        return Cell(worst, right, len(records), len(records) - len(shown), facts, pair)
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         """Each once; an empty name for the image from the benchmark's own function."""
@@ -492,13 +484,11 @@ def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
                 f"those of other judges{lexical if 'lexical' in judge.split('+') else ''}."
             )
     yield from run_warnings(GRADING, runs, {"": runs}, {"": rounds_of(runs)})
-    same = {"doc_id": 0}  # another number in a run that is expanded
-    asked = (
-        {each.record.instance.model_copy(update=same) for each in entry.answers}
-        for entry in entries
-    )
-    changed = sum(len(each) > len({one.perturbed for one in each}) for each in asked)
-    changed += sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
+    changed = sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
+    for entry in entries:
+        # The number of a document is another one in a run that is expanded.
+        asked = {each.record.instance.model_copy(update={"doc_id": 0}) for each in entry.answers}
+        changed += len(asked) > len({each.perturbed for each in asked})
     if changed:
         yield (
             f"The data changed between the runs: {changed} instances have different questions, "

@@ -328,7 +328,7 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
 
 
 def _sorted(responses: Iterable[R]) -> tuple[R, ...]:
-    return tuple(sorted(responses, key=lambda each: (*each.instance.key, each.repeat)))
+    return tuple(sorted(responses, key=lambda each: (*each.instance.key, *each.place)))
 
 
 def _common(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:
