@@ -88,7 +88,8 @@ class Cell:
     """The answers of one run to one question: the one to check first, and how many there are.
 
     ``left_out``: number of answers that are not shown. ``facts``: facts about all, by name.
-    ``pair``: of several draws, the first that has a score, and the one that differs most from it.
+    ``pair``: of several draws, the first that has a score, and one that is right where it is wrong
+    or the other way round, else the one whose score differs most.
     """
 
     worst: Answer
@@ -364,8 +365,13 @@ class View:
         several = len(records) > 1
         facts = self.grading.display.together(records[: self._most_answers]) if several else {}
         first = next(each for each in shown if not each.against.first)
-        others = [each for each in shown if each.against.first]
-        other = max(others, key=lambda each: _apart(first, each), default=None)
+        others = (each for each in shown if each.against.first)
+
+        def apart(other: Answer) -> tuple[bool, float]:
+            one, two = first.score or 0.0, other.score
+            return "answer" in other.against.flips, 0.0 if two is None else abs(two - one)
+
+        other = max(others, key=apart, default=None)
         pair = (first, other) if other else None
         return Cell(worst, right, len(records), len(records) - len(shown), facts, pair)
 
@@ -433,12 +439,6 @@ class RptsView(View):
 
     def _breakdowns(self) -> Mapping[str, Any]:
         return {name: self.grading.breakdowns[name] for name in DIMENSIONS}
-
-
-def _apart(first: Answer, other: Answer) -> tuple[bool, int, float]:
-    """How far a draw is from the first: right or wrong, then in what else, then by score."""
-    flips, scores = other.against.flips, (first.score or 0.0, other.score or 0.0)
-    return "answer" in flips, len(flips), abs(scores[0] - scores[1])
 
 
 def _key(record: Any) -> tuple[str, int, str]:
