@@ -33,15 +33,11 @@ Effect = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One source of the variance of values.
+    """A source of variance, in squared units of the values, and its share of the sum of all.
 
-    Attributes:
-        variance: its variance, in squared units of the values; never below 0.
-        share: its share of the sum of all parts.
-        main: for a factor, the variance of its main effect: a level is better for all samples. None
-            if it has none, see ``variance_parts``.
-        interaction: for a factor, the variance of its interaction with samples: a level is better
-            for some samples and worse for others. None if it cannot be told from the last part.
+    A factor's part is the sum of ``main``, by which a level is better for all samples, and of
+    ``interaction``, by which it is better for some and worse for others; None where there is none,
+    or where it cannot be told from the last part.
     """
 
     variance: Estimate

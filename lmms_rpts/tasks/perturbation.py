@@ -263,4 +263,6 @@ def answer_to(record: Any, said: str | None, right: bool, text: str = "", gold: 
         position=places[0] if one else None,
         right_position=golds[0] if one else None,
         options=len(listed.marks) if listed else 0,
+        order=perturbed.order if record.instance.perturbed else None,
+        asked=(perturbed.marks, perturbed.images, perturbed.clues, perturbed.negated),
     )
