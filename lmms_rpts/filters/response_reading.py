@@ -297,7 +297,7 @@ class QuestionReading(Reading):
             self.form == "none" or self.form == "agree"
         ):  # `read_answer` handles "none"; another class handles "agree"
             raise ValueError(f"Answers of the form {self.form!r} are not graded here")
-        gold, options, marks = str(doc["answer"]), as_texts(doc.get("options"))
+        gold, options = str(doc["answer"]), as_texts(doc.get("options"))
         marks = as_texts(doc.get("marks"))
         tolerance = doc.get("tolerance")
         found = grade(

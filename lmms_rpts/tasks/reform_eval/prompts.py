@@ -131,7 +131,9 @@ class Form:
             rng = rng_of(self.settings.seed, self.chosen.name, at, duplicate, "marks")
             style = rng.choice(list(MARKS))
         style = perturbed.marks or style
-        instruct, question = self.question(sample, at, duplicate, perturbed.wording)
+        instruct, question = self.question(
+            sample, at + perturbed.wording, duplicate + perturbed.wording
+        )
         if self.shows_options:
             question = question_with_options(question, shown, style)
         return {
@@ -163,11 +165,9 @@ class Form:
         count, variant, seed = len(sample.options), 0 if first else duplicate, self.settings.seed
         return balanced_order(count, sample.right, variant, seed, self.chosen.name, at)
 
-    def question(
-        self, sample: Sample, at: int, duplicate: int, wording: int = 0
-    ) -> tuple[str, str]:
+    def question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
         """Instruction and question; if the data have no question, "" and the instruction."""
-        which = wording + (duplicate if self.settings.wording == "varied" else at)
+        which = duplicate if self.settings.wording == "varied" else at
         of_data = sample.instructions if self.published else ()
         wordings = of_data or self.wording.instructions
         instruction = wordings[which % len(wordings)]
