@@ -10,11 +10,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
 from lmms_rpts.stats.intervals import (
     RESAMPLES,
+    SEED,
     Estimate,
     Floats,
     bootstrap,
@@ -22,6 +24,8 @@ from lmms_rpts.stats.intervals import (
     numbered,
     resampled_means,
 )
+from lmms_rpts.stats.measures import divided
+from lmms_rpts.stats.permutation import PERMUTATIONS
 
 # Means of one value per sample, see ``wording_statistics``.
 BY_SAMPLE = (
@@ -35,6 +39,9 @@ BY_SAMPLE = (
 )
 BY_WORDING = ("accuracy_best_prompt", "accuracy_worst_prompt")
 _USUAL = 0.9
+_TIED = 1e-9
+# Number of answers up to which all 6! exchanges are enumerated, and then drawn from.
+_ENUMERATED = 6
 # Minimum expected number of answers per position for a chi-square test.
 LEAST_EXPECTED = 5.0
 
@@ -51,6 +58,10 @@ class Answer:
         position: position of the chosen option, from 0; None if it has no meaning.
         right_position: position of the right option.
         options: number of options shown.
+        order: for each place as shown, the number of the option in the data; empty: as in the data;
+            None: unknown.
+        asked: what else the question was asked with, such as marks; answers with other ``asked`` or
+            another wording are not exchanged in ``position_bias``.
     """
 
     sample: Hashable
@@ -60,6 +71,8 @@ class Answer:
     position: int | None = None
     right_position: int | None = None
     options: int = 0
+    order: tuple[int, ...] | None = None
+    asked: Hashable = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +84,11 @@ class PositionBias:
         expected: the share expected for a model with this accuracy that ignores positions; uniform
             if the right option is equally often at each position.
         distance: half the sum of the absolute differences between the two, from 0 to 1.
-        statistic: chi-square, divided by the design effect of answers to the same sample.
-        p: its p-value; NaN if fewer than ``LEAST_EXPECTED`` answers are expected at a position.
+        statistic: chi-square; unless ``exact``, divided by the design effect of answers to the same
+            sample.
+        p: its p-value; NaN if it cannot be tested, see ``position_bias``.
         n: number of answers that chose a position.
+        exact: whether p is that of the permutation test.
     """
 
     chosen: tuple[float, ...]
@@ -82,6 +97,7 @@ class PositionBias:
     statistic: float
     p: float
     n: int
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +182,17 @@ def wording_statistics(
 def position_bias(answers: Iterable[Answer]) -> PositionBias:
     """Test whether positions influence the choice.
 
-    The null model chooses the right option with the accuracy of these answers, at any position,
-    and otherwise each of the other options equally often. The chi-square statistic is divided by
-    the design effect of samples (first-order correction, Rao and Scott 1981), but never increased.
+    If the order shown is known for all answers: a permutation test. Given the sample, the wording
+    and what else it was asked with, a model that ignores positions would choose the same options if
+    the orders had been dealt to its answers differently. So the chosen options are exchanged among
+    the orders shown, p = (extreme + 1) / (permutations + 1) (Phipson and Smith 2010), and the
+    expected shares are means over all permutations. NaN if no permutation changes a position.
+
+    Otherwise a chi-square test; NaN if fewer than ``LEAST_EXPECTED`` answers are expected at a
+    position. The null model chooses the right option with the accuracy of these answers, at any
+    position, and otherwise each of the other options equally often. The chi-square statistic is
+    divided by the design effect of samples (first-order correction, Rao and Scott 1981), but never
+    increased.
 
     Answers without a position, or without the position of the right option, do not count.
     """
@@ -188,21 +212,34 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
     chosen = np.zeros((len(counted), size))
     chosen[np.arange(len(counted)), at] = 1.0
     accuracy = float(np.mean([each.position == each.right_position for each in counted]))
-    expected = np.array([_chance(each, accuracy, size) for each in counted])
+    known = all(each.order is not None for each in counted)
+    if known:
+        expected, exchanged = _exchanged(counted, size)
+    else:
+        expected = np.array([_chance(each, accuracy, size) for each in counted])
     seen, wanted, n = chosen.sum(axis=0), expected.sum(axis=0), len(counted)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = (seen - wanted) ** 2 / wanted
-    statistic = float(np.nansum(terms)) / _design_effect(
-        chosen - expected, [each.sample for each in counted]
-    )
-    enough = bool((wanted >= LEAST_EXPECTED).all())
+
+    def distance(counts: Floats) -> Floats:
+        found: Floats = divided((counts - wanted) ** 2, wanted)
+        return np.nansum(found, axis=-1)
+
+    statistic = float(distance(seen))
+    if known:
+        extreme = int((distance(exchanged) >= statistic - _TIED).sum())
+        p = (extreme + 1) / (len(exchanged) + 1) if len(exchanged) else math.nan
+    else:
+        samples = [each.sample for each in counted]
+        statistic /= _design_effect(chosen - expected, samples)
+        enough = bool((wanted >= LEAST_EXPECTED).all())
+        p = float(chdtrc(size - 1, statistic)) if enough else math.nan
     return PositionBias(
         tuple((seen / n).tolist()),
         tuple((wanted / n).tolist()),
         float(np.abs(seen - wanted).sum()) / (2 * n),
         statistic,
-        float(chdtrc(size - 1, statistic)) if enough else math.nan,
+        p,
         n,
+        known,
     )
 
 
@@ -276,6 +313,37 @@ def _chance(answer: Answer, accuracy: float, size: int) -> list[float]:
     shares = [other] * answer.options + [0.0] * (size - answer.options)
     shares[answer.right_position or 0] = accuracy
     return shares
+
+
+def _exchanged(answers: Sequence[Answer], size: int) -> tuple[Floats, Floats]:
+    """Positions of the chosen options if they are exchanged among the orders shown.
+
+    Returns:
+        The probability of each position, (answers, size), and counts of positions in permutations,
+        (k, size); k = 0 if all permutations have the same positions.
+    """
+    groups: dict[Hashable, list[int]] = defaultdict(list)
+    for at, each in enumerate(answers):
+        groups[each.sample, each.wording, each.asked, each.options].append(at)
+    expected, moved = np.zeros((len(answers), size)), False
+    counts, generator = np.zeros((PERMUTATIONS, size)), np.random.default_rng(SEED)
+    for members in groups.values():
+        orders = [answers[at].order or tuple(range(answers[at].options)) for at in members]
+        options = [order[answers[at].position] for at, order in zip(members, orders, strict=True)]
+        # (k, k, size): whether the option that answer i chose is at this place in order j.
+        places = np.array([[order.index(option) for order in orders] for option in options])
+        there = places[:, :, None] == np.arange(size)
+        expected[members] = there.mean(axis=0)
+        k = len(members)
+        if k <= _ENUMERATED:
+            every = np.array(list(permutations(range(k))))
+            drawn = generator.integers(0, len(every), PERMUTATIONS)
+        else:
+            every = generator.permuted(np.tile(np.arange(k), (PERMUTATIONS, 1)), axis=1)
+            drawn = np.arange(PERMUTATIONS)
+        counts += there[every, np.arange(k)].sum(axis=1)[drawn]
+        moved |= bool((places != places[0]).any())
+    return expected, counts if moved else counts[:0]
 
 
 def _design_effect(residuals: Floats, samples: Sequence[Hashable]) -> float:
