@@ -6,15 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
 
+from lmms_rpts.analysis.differences import differing_in
 from lmms_rpts.analysis.overview import DIMENSIONS, outcome, overview_of
 from lmms_rpts.analysis.validity import validity_notes
 from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
+from lmms_rpts.report.draws import Against, compare_prompts, compare_steps
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.rounds import rounds_of
@@ -60,6 +62,8 @@ class Answer:
         scale: what the score measures, if it is not right or wrong.
         score: the score that counts; None if there is none.
         flags: the lists of the benchmark that contain it, such as ``disagreements``.
+        draw: the name of the draw, or of the variant of the question; empty: there is only one.
+        against: how it differs from the first draw; None if it is the first, or the only one.
     """
 
     anchor: str
@@ -73,6 +77,8 @@ class Answer:
     scale: str
     score: float | None
     flags: tuple[str, ...]
+    draw: str
+    against: Against | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ class Cell:
     """The answers of one run to one question: the one to check first, and how many there are.
 
     ``left_out``: number of answers that are not shown. ``facts``: facts about all, by name.
+    ``pair``: of several draws, the first that has a score, and the one that differs most from it.
     """
 
     worst: Answer
@@ -87,6 +94,7 @@ class Cell:
     of: int
     left_out: int
     facts: Mapping[str, str]
+    pair: tuple[Answer, Answer] | None
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,14 @@ class Entry:
         return self.answers[0].question
 
     @cached_property
+    def draws(self) -> Mapping[str, Sequence[Answer]]:
+        """Its answers by the name of the draw; empty if no run has several draws."""
+        found: dict[str, list[Answer]] = {}
+        for answer in self.answers if any(cell and cell.pair for cell in self.by_run) else ():
+            found.setdefault(answer.draw, []).append(answer)
+        return found
+
+    @cached_property
     def gold(self) -> Mapping[str, Any]:
         """The gold reasoning: picture, ``lines`` with numbers of steps, ``numbers`` of facts."""
         tree, lines, count = gold_tree(self.instance), [], 0
@@ -159,6 +175,8 @@ class View:
         total: the number of all questions.
         outcomes: for each run, the number of answers by outcome.
         filters: the values of each breakdown that the shown questions have.
+        flips: for each run, the number of questions with several draws (``of``), and of those in
+            which draws differ from the first one, by ``DIFFERING``.
         summary: the numbers, with tables of the breakdowns that divide the questions.
         beside: published figures beside the runs; None: not wanted, or there are none.
     """
@@ -181,12 +199,19 @@ class View:
         self.name = f"graded-{_plain(benchmark.name)}" if benchmark else ""
         cases: dict[object, Case] = {}
         for at, run in enumerate(runs):
+            firsts: dict[object, Any] = {}
             for record in run.responses:
-                asked = _asked(record)
+                # Draws of one question differ in what they ask.
+                asked = _asked(firsts.setdefault(record.instance.key, record))
                 if asked not in cases:
                     cases[asked] = (_make_anchor(record.instance, given), [])
                 cases[asked][1].append((at, record))
         self.total = len(cases)
+        self.flips: list[Counter[str]] = [Counter() for _ in runs]
+        for _, answers in cases.values():
+            for count, records in zip(self.flips, self._by_run(answers), strict=True):
+                if flips := self._flips(records):
+                    count.update({"of", *chain.from_iterable(flips.values())})
         chosen = self._choose(cases.values(), limit)
         self._logged = self._read_logged(chosen)
         self.entries = [self._entry(*case) for case in chosen]
@@ -248,26 +273,43 @@ class View:
             seen[task] += 1
         return [ordered[at] for at in sorted(at for _, at in sorted(turns)[:limit])]
 
-    def _read_logged(self, cases: Iterable[Case]) -> Mapping[tuple[str, int], Logged]:
-        """Data about questions that is in the samples but not in their records."""
-        lacking = set()
-        for record in (record for _, answers in cases for _, record in answers):
+    def _read_logged(self, cases: Iterable[Case]) -> list[Mapping[tuple[str, int], Logged]]:
+        """For each run, data about questions that is in the samples but not in their records."""
+        lacking: list[set[tuple[str, int]]] = [set() for _ in self.runs]
+        for run, record in (answer for _, answers in cases for answer in answers):
             asked = self.grading.display.question(record)
-            if not asked.text or (asked.right is None and not asked.gold):
-                lacking.add((record.instance.task, record.instance.doc_id))
-        files = chain.from_iterable(run.files for run in self.runs)
-        return read_logged(files, lacking) if lacking else {}
+            known = not self.name or (asked.text and (asked.right is not None or asked.gold))
+            if record.instance.perturbed or not known:
+                lacking[run].add((record.instance.task, record.instance.doc_id))
+        pairs = zip(self.runs, lacking, strict=True)
+        return [read_logged(run.files, own) if own else {} for run, own in pairs]
 
-    def _entry(self, anchor: str, answers: Iterable[tuple[int, Any]]) -> Entry:
+    def _by_run(self, answers: Iterable[tuple[int, Any]]) -> list[list[Any]]:
+        """The records of each run, in the order of their draws."""
         by_run: list[list[Any]] = [[] for _ in self.runs]
         for run, record in answers:
             by_run[run].append(record)
+        for records in by_run:
+            records.sort(key=lambda each: getattr(each.instance.perturbed, "draw", 0))
+        return by_run
+
+    def _flips(self, records: Sequence[Any]) -> Mapping[int, Sequence[str]]:
+        """In what draws differ from the first that has a score, which comes first."""
+        if len({each.instance.doc_id for each in records}) < 2:
+            return {}
+        scored = (at for at, each in enumerate(records) if self._score(each) is not None)
+        first = next(scored, 0)
+        others = (at for at in range(len(records)) if at != first)
+        return {first: (), **{at: self._differing(records[first], records[at]) for at in others}}
+
+    def _differing(self, one: Any, other: Any) -> Sequence[str]:
+        found = {self.outcome(one), self.outcome(other)} - {"unscored", "value"}
+        return ("answer",) if len(found) > 1 else ()
+
+    def _entry(self, anchor: str, answers: Iterable[tuple[int, Any]]) -> Entry:
+        by_run = self._by_run(answers)
         shown = [
-            [
-                self._answer(f"{anchor}--m{run}" + (f"-{at}" if at else ""), run, record)
-                for at, record in enumerate(records[: self._most_answers])
-            ]
-            for run, records in enumerate(by_run)
+            self._shown(f"{anchor}--m{run}", run, records) for run, records in enumerate(by_run)
         ]
         every = tuple(chain.from_iterable(shown))
         record = every[0].record
@@ -282,10 +324,35 @@ class View:
             tags=self._tags(record),
         )
 
+    def _shown(self, anchor: str, run: int, records: Sequence[Any]) -> list[Answer]:
+        """The answers of a run that are shown; if there are too many, draws that flip are kept."""
+        if not records:
+            return []
+        flips = self._flips(records)
+        first, *others = flips or range(len(records))
+        others.sort(key=lambda at: not flips.get(at))
+        answers = {
+            at: self._answer(f"{anchor}-{at}" if at else anchor, run, records[at])
+            for at in sorted([first, *others][: self._most_answers])
+        }
+        for at in answers.keys() - {first} if flips else ():
+            prompts = self._prompt(answers[first]), self._prompt(answers[at])
+            steps = compare_steps(records[first], records[at])
+            against = Against(flips[at], compare_prompts(*prompts), *steps)
+            answers[at] = replace(answers[at], against=against)
+        return list(answers.values())
+
+    def _prompt(self, answer: Answer) -> str:
+        """What the model was asked, or at least what of it is in the record."""
+        found, asked = answer.record.instance, answer.question
+        logged = self._logged[answer.run].get((found.task, found.doc_id), Logged())
+        clues = getattr(found, "textual_clue", ())
+        return logged.prompt or "\n".join((*clues, asked.text, *asked.options))
+
     def _answer(self, anchor: str, run: int, record: Any) -> Answer:
-        display = self.grading.display
-        asked = display.question(record)
-        logged = self._logged.get((record.instance.task, record.instance.doc_id), Logged())
+        display, drawn = self.grading.display, record.instance.perturbed
+        asked, shown = display.question(record), display.answer(record)
+        logged = self._logged[run].get((record.instance.task, record.instance.doc_id), Logged())
         gold = tuple(asked.gold)
         if asked.right is None and not gold and logged.target:
             gold = (logged.target,)
@@ -295,12 +362,13 @@ class View:
             run=run,
             record=record,
             question=replace(asked, text=asked.text or logged.question, gold=gold),
-            shown=display.answer(record),
+            shown=shown,
             outcome=self.outcome(record),
             rank=self._rank(record),
             scale=display.scale(record),
             score=self._score(record),
             flags=self._flags(record),
+            draw=drawn.words if drawn else shown.variant,
         )
 
     def _cell(self, records: Sequence[Any], shown: Sequence[Answer]) -> Cell | None:
@@ -310,7 +378,10 @@ class View:
         right = sum(self.outcome(each) == "right" for each in records)
         several = len(records) > 1
         facts = self.grading.display.together(records[: self._most_answers]) if several else {}
-        return Cell(worst, right, len(records), len(records) - len(shown), facts)
+        first = next(each for each in shown if not each.against)
+        others = [each for each in shown if each.against]
+        pair = (first, max(others, key=partial(_apart, first))) if others else None
+        return Cell(worst, right, len(records), len(records) - len(shown), facts, pair)
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         """Each once; an empty name for the image from the benchmark's own function."""
@@ -368,14 +439,20 @@ class RptsView(View):
         """Whether answer and reasoning are right."""
         return outcome(record)
 
-    def _read_logged(self, cases: Iterable[Case]) -> Mapping[tuple[str, int], Logged]:
-        return {}
+    def _differing(self, one: RptsRecord, other: RptsRecord) -> Sequence[str]:
+        return differing_in([one, other])
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         return question.images
 
     def _breakdowns(self) -> Mapping[str, Any]:
         return {name: self.grading.breakdowns[name] for name in DIMENSIONS}
+
+
+def _apart(first: Answer, other: Answer) -> tuple[bool, bool, float]:
+    """How far a draw is from the first: right or wrong, then sound or unsound, then by score."""
+    flips = other.against.flips if other.against else ()
+    return "answer" in flips, bool(flips), abs((first.score or 0.0) - (other.score or 0.0))
 
 
 def _key(record: Any) -> tuple[str, int, str]:
@@ -422,7 +499,7 @@ def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
             )
     yield from run_warnings(GRADING, runs, {"": runs}, {"": rounds_of(runs)})
     asked = ({each.record.instance for each in entry.answers} for entry in entries)
-    changed = sum(len(each) > 1 for each in asked)
+    changed = sum(len(each) > len({one.perturbed for one in each}) for each in asked)
     changed += sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
     if changed:
         yield (

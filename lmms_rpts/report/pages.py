@@ -15,7 +15,7 @@ from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
-from lmms_rpts.report.frame import STYLES, Frame, terms
+from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
 from lmms_rpts.report.wrapping import width_of
@@ -81,7 +81,10 @@ def render(
         view.name or view.beside or any(each.shown.grades for each in _answers(view))
         for view in views
     )
-    frame = Frame((*STYLES, "graded.css") if graded else STYLES)
+    drawn = any(any(view.flips) for view in views)
+    styles = (*STYLES, *["graded.css"] * graded, *["draws.css"] * drawn)
+    # Before the script that fits trees into what is shown.
+    frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:]))
     frame.environment.globals.update(
         _names(),
         no_image=no_image,
@@ -251,6 +254,9 @@ def _heat(count: int, seen: Overview) -> int:
 def _choices(view: View) -> list[Choice]:
     """The filters by the answers of a run; all of them look at the same run."""
     words = terms()
+    there = {name for counts in (*view.outcomes, *view.flips) for name in counts}
+    flips = {name: text for name, text in words["DIFFERING_WORDS"].items() if name in there}
+    drawn = [Choice("flips", "Draws differ", flips, _flips_of, "any")] if flips else []
     if isinstance(view, RptsView):
         return [
             Choice("outcome", "Outcome", words["OUTCOME_WORDS"], lambda answer: [answer.outcome]),
@@ -268,14 +274,19 @@ def _choices(view: View) -> list[Choice]:
                 lambda answer: ["apart"] * differences.is_apart(answer.record),
                 "any",
             ),
+            *drawn,
         ]
-    there = {name for counts in view.outcomes for name in counts}
     grades = {name: text for name, text in words["GRADED_WORDS"].items() if name in there}
     flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.lists}
     return [
         Choice("outcome", "Grade", grades, lambda answer: [answer.outcome]),
         Choice("flag", "Check", flags, lambda answer: answer.flags),
+        *drawn,
     ]
+
+
+def _flips_of(answer: Answer) -> Sequence[str]:
+    return answer.against.flips if answer.against else ()
 
 
 def _words_by_run(view: View, entry: Entry) -> str:

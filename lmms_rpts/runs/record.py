@@ -65,6 +65,23 @@ class Perturbed(Model):
     negated: Flag = _unset(False, "whether the statement is negated")
     seed: Whole = _unset(0, "number of the repetition of the same prompt")
 
+    @property
+    def words(self) -> str:
+        """Its name in tables and pages, such as ``wording 3, options B A C``.
+
+        Wordings and seeds count from 1, images and clues from 0, as in prompts and trees.
+        """
+        found: dict[str, Sequence[object]] = {
+            "wording": [self.wording + 1] * (self.wording > 0),
+            "options": [chr(ord("A") + at) if at < 26 else at + 1 for at in self.order],
+            "marks": [self.marks] * bool(self.marks),
+            "images": self.images,
+            "clues": self.clues,
+            "seed": [self.seed + 1] * (self.seed > 0),
+        }
+        parts = [f"{name} {' '.join(map(str, value))}" for name, value in found.items() if value]
+        return ", ".join([*parts, *["negated"] * self.negated]) or "unperturbed"
+
 
 FACTORS = tuple(name for name in Perturbed.model_fields if name not in ("sample", "draw"))
 """What can be varied."""

@@ -219,10 +219,11 @@ LONGEST = 20_000
 
 
 class Logged(NamedTuple):
-    """The logged question and gold answer of a document; empty if the samples do not have them."""
+    """What is logged of a document: question, gold answer, and prompt; empty if they are not."""
 
     question: str = ""
     target: str = ""
+    prompt: str = ""
 
 
 def read_logged(
@@ -237,7 +238,8 @@ def read_logged(
     for named, doc_id, entry in _documents(files):
         key = named or str(entry.get("task", "task")), doc_id
         if key in wanted and key not in found:
-            found[key] = Logged(_question(entry), _clipped(entry.get("target")))
+            prompt, target = _prompt(entry.get("input")), _clipped(entry.get("target"))
+            found[key] = Logged(_question(entry) or prompt, target, prompt)
     return found
 
 
@@ -253,7 +255,7 @@ def _documents(files: Iterable[Path]) -> Iterator[tuple[str | None, int, Mapping
 def _question(entry: Mapping[str, Any]) -> str:
     doc = entry.get("doc")
     fields = [doc.get(name) for name in _QUESTIONS] if isinstance(doc, dict) else []
-    return next(filter(None, map(_clipped, fields)), "") or _prompt(entry.get("input"))
+    return next(filter(None, map(_clipped, fields)), "")
 
 
 def _prompt(value: object) -> str:

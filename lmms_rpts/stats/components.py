@@ -100,7 +100,7 @@ def variance_parts(
         have the same cells, such as the order of the options and the place of the right one, the
         interaction is part of the first.
     """
-    known = np.flatnonzero(~np.isnan(values))
+    known = np.flatnonzero(~np.isnan(values)).tolist()
     y, sample = values[known].astype(float), numbered([samples[at] for at in known])
     levels = {name: numbered([column[at] for at in known]) for name, column in factors.items()}
     last = "sampling" if repeated else "rest"
@@ -113,16 +113,22 @@ def variance_parts(
         for name, labels in levels.items()
         if name not in nested and labels.max() > 0
     }
-    drawn = _drawn(y, sample, mains, {**_cells(sample, levels), last: np.arange(len(y))})
-    found = {effect: np.maximum(each, 0.0) for effect, each in drawn.items()}
+    found = _drawn(y, sample, mains, {**_cells(sample, levels), last: np.arange(len(y))})
+    for each in found.values():
+        each[0] = max(0.0, each[0])  # but not the draws: their sums would be biased
     total = np.sum(list(found.values()), axis=0)
 
     def estimate(*effects: Effect, share: bool = False) -> Estimate | None:
         there = [found[effect] for effect in effects if effect in found]
         if not there:
             return None
-        sums = divided(np.sum(there, axis=0), total) if share else np.sum(there, axis=0)
-        return Estimate(float(sums[0]), *interval(sums[1:], count), count)
+        sums = np.sum(there, axis=0)
+        sums = np.minimum(1.0, divided(sums, total)) if share else sums
+        sums = np.maximum(0.0, sums)
+        low, high = interval(sums[1:], count)
+        if low is None and total[0] > 0:
+            low = high = float(sums[0])  # no draw is above 0
+        return Estimate(float(sums[0]), low, high, count)
 
     def part(*effects: Effect) -> Part:
         main, interaction = (estimate(effect) for effect in effects) if effects[1:] else (None,) * 2
@@ -203,20 +209,23 @@ def _drawn(
     residual = centred(y) - swept @ (swept.T @ y)
     weights = np.concatenate([np.ones((1, len(sizes))), *resampled(len(sizes), DRAWS)])
     within = weights @ _forms(residual, sample, cells) @ _inverse(inner, centred, swept)
-    found = {("sample", name): column for name, column in zip(cells, within.T, strict=True)}
+    found: dict[Effect, Floats] = {
+        ("sample", name): column for name, column in zip(cells, within.T, strict=True)
+    }
     # Variance between samples in each resample.
     means = averaging @ (y - all_mains @ (np.linalg.pinv(centred(all_mains)) @ y))
     weighted = weights * sizes
     middle = weighted @ means / weighted.sum(axis=1)
     pivots = (weighted * (means - middle[:, None]) ** 2).sum(axis=1)
     effects = {"sample": (owners, _orthonormal(all_mains), divided(pivots, pivots[0]))}
-    generator = np.random.default_rng(SEED)
+    generator, rest = np.random.default_rng(SEED), list(found)[-1]
     for name, indicators in mains.items():
         others = basis(name)
         df = swept.shape[1] - others.shape[1]
         if df:
             pivots = np.concatenate([[1.0], df / generator.chisquare(df, DRAWS)])
             effects[name] = indicators, others, pivots
+            found[rest] = found[rest] + _between(residual**2, indicators, found[rest], generator)
     for name, (indicators, others, pivots) in effects.items():
         # The reduction of the sum of squares by the effect, and its expectation.
         explained, scale, *noise = (
@@ -225,6 +234,21 @@ def _drawn(
         )
         found[name,] = (explained * pivots - within @ np.array(noise)) / scale
     return found
+
+
+def _between(
+    squares: Floats, indicators: Floats, rest: Floats, generator: np.random.Generator
+) -> Floats:
+    """Draws of the error of the rest because it differs between levels of a factor.
+
+    Right or wrong varies less where a level makes nearly all answers right. Resamples of samples,
+    ``rest``, do not show this.
+    """
+    levels = indicators.shape[1]
+    of_levels = (indicators.T @ squares) / indicators.sum(axis=0)
+    of_levels *= divided(rest[0], squares.mean())
+    error = math.sqrt(max(0.0, of_levels.var(ddof=1) / levels - rest[1:].var()))
+    return np.concatenate([[0.0], error * generator.standard_t(levels - 1, DRAWS)])
 
 
 def _forms(residual: Floats, sample: Indices, cells: Mapping[str, Indices]) -> Floats:

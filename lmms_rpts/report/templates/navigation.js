@@ -35,7 +35,7 @@
   function show(article, target, before) {
     article.classList.add("open");
     neighbours(article);
-    article.dispatchEvent(new CustomEvent("report:open", { bubbles: true }));
+    article.dispatchEvent(new CustomEvent("report:open", { bubbles: true, detail: target }));
     const heading = article.querySelector("h1");
     document.title = `${heading.textContent} · ${report.title}`;
     if (target !== article) { target.scrollIntoView(); mark(target); }
