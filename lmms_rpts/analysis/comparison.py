@@ -13,7 +13,7 @@ import numpy as np
 from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.base.notebook import html_of
 from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.runs.metrics import Metrics
+from lmms_rpts.runs.metrics import Metric, Metrics
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import RunError
@@ -289,6 +289,19 @@ def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floa
     """
     of = run.documents()
     return {key: _values(of[key], metrics) for key in sorted(of)}
+
+
+def by_wording(
+    documents: Iterable[Iterable[Any]], wordings: Sequence[int], metric: Metric
+) -> Floats:
+    """A metric of each document with each wording: (documents, wordings), NaN if there is none."""
+    found = []
+    for responses in documents:
+        values: dict[int, list[float | None]] = {}
+        for each in responses:
+            values.setdefault(each.instance.drawn.wording, []).append(metric.of(each))
+        found.append([_mean(values.get(each, ())) for each in wordings])
+    return np.array(found).reshape(-1, len(wordings))
 
 
 def _mean(values: Iterable[float | None]) -> float:

@@ -193,8 +193,12 @@ def _cell(name: str, cell: Any) -> str:
     """A cell; ``name``: of its row and column, which say whether it is a difference."""
     if isinstance(cell, str | int):
         return f"{cell:,}" if isinstance(cell, int) else cell
-    sign = "+" * (name.startswith("fitted - default ") or name.endswith((" bias", "_from_first")))
-    return figure(cell) if isinstance(cell, float) else interval(cell, f"{sign}.3f", f"{sign}.2f")
+    if isinstance(cell, tuple):
+        return " ".join(f"{each:.2f}" for each in cell)
+    differences = (" bias", "_from_first", " difference")
+    sign = "+" * (name.startswith("fitted - default ") or name.endswith(differences))
+    form = ".4f" if name.endswith(" p") else f"{sign}.3f"
+    return figure(cell, form) if isinstance(cell, float) else interval(cell, form, f"{sign}.2f")
 
 
 def markdown_of(blocks: Iterable[Block]) -> str:

@@ -88,11 +88,9 @@ def crossed_difference(differences: Floats) -> CrossedTest:
     variance, df = _error(*squares, n, m)
     error, of_samples = math.sqrt(variance), math.sqrt(squares[0] / (n * m))
     half = _quantile(df) * error
+    ends = (mean - half, mean + half) if error > 0 else (None, None)
     return CrossedTest(
-        Estimate(mean, mean - half, mean + half, n),
-        _p(mean, error, df),
-        df,
-        _p(mean, of_samples, n - 1),
+        Estimate(mean, *ends, n), _p(mean, error, df), df, _p(mean, of_samples, n - 1)
     )
 
 
