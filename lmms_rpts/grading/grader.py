@@ -112,7 +112,9 @@ def find_final_answer(response: str) -> str:
     return _shown(text) if _WORD.search(text) else ""
 
 
-def gold_fault(kind: Kind, gold: str, options: Sequence[str] = ()) -> str | None:
+def gold_fault(
+    kind: Kind, gold: str, options: Sequence[str] = (), marks: Sequence[str] = ()
+) -> str | None:
     """Why a gold answer cannot be graded, for messages; None if it can."""
     shown = repr(gold[:60])
     if kind == "agree":
@@ -127,7 +129,7 @@ def gold_fault(kind: Kind, gold: str, options: Sequence[str] = ()) -> str | None
         return "the answer is empty" if not gold.strip() else f"{shown} has no letter or digit"
     if len(options) > MOST_OPTIONS:
         return f"{len(options)} options; at most {MOST_OPTIONS} can be graded"
-    read = read_options(options)
+    read = read_options(options, marks)
     if len(gold_marks(gold, read)) == 1:
         return None
     letters = f"{read.marks[0]} to {read.marks[-1]}"
@@ -136,10 +138,10 @@ def gold_fault(kind: Kind, gold: str, options: Sequence[str] = ()) -> str | None
     return f"{shown} is neither one of the letters {letters} nor the text of exactly one option"
 
 
-def infer_kind(gold: str, options: Sequence[str] = ()) -> AnswerKind:
+def infer_kind(gold: str, options: Sequence[str] = (), marks: Sequence[str] = ()) -> AnswerKind:
     """The type of a gold answer: one of the options, a letter, a number, else a text."""
     given = gold.strip()
-    if options and gold_fault("choice", given, options) is None:
+    if options and gold_fault("choice", given, options, marks) is None:
         return "choice"
     if re.fullmatch("[A-J]", given):
         return "choice"

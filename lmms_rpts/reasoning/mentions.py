@@ -6,7 +6,7 @@ All patterns are bounded, so the time is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lmms_rpts.reasoning.clues import Clue, ClueKind
@@ -122,28 +122,57 @@ def has_chinese_label(text: str) -> bool:
     return match is not None and not lower(match["word"]).isascii()
 
 
-def _numbered(text: str) -> Iterator[Mention]:
-    position = spelled_out = 0
+def renumbered(text: str, numbers: Mapping[ClueKind, Sequence[int]]) -> str | None:
+    """The text with other numbers of clues, and all else as it is; None if that is impossible.
+
+    Args:
+        text: any text; of "Images 0-2" or "the first image" the number can't be replaced.
+        numbers: for each kind, the new number of each clue; others keep theirs.
+    """
+    if any(mention.clue.kind in numbers for mention in _ordinals(text)):
+        return None
+    for named, more in reversed(list(_lists(text))):
+        new = numbers.get(_WORDS[lower(named["word"])], ())
+        if new and any(each["range"] for each in more):
+            return None
+        for each in (*reversed(more), named):
+            if each["number"] is not None and int(each["number"]) < len(new):
+                start, end = each.span("number")
+                text = f"{text[:start]}{new[int(each['number'])]}{text[end:]}"
+    return text
+
+
+def _lists(text: str) -> Iterator[tuple[re.Match[str], list[re.Match[str]]]]:
+    """The words for clues, each with its number, if any, and the further numbers of its list."""
+    position = 0
     while match := _MENTION.search(text, position):
+        position, more = match.end(), []
+        following = _MORE_AFTER_PLURAL if match["plural"] else _MORE
+        while match["number"] is not None and (found := following.match(text, position)):
+            more.append(found)
+            position = found.end()
+        yield match, more
+
+
+def _numbered(text: str) -> Iterator[Mention]:
+    spelled_out = 0
+    for match, more in _lists(text):
         word = lower(match["word"])
         kind = _WORDS[word]
-        start, position = match.span()
         if match["number"] is None:
-            weak = word in _WEAK
-            yield Mention(Clue(kind), start, position, weak)
+            yield Mention(Clue(kind), *match.span(), word in _WEAK)
             continue
         numbers = [int(match["number"])]
-        following = _MORE_AFTER_PLURAL if match["plural"] else _MORE
-        while more := following.match(text, position):
-            ranged = more["range"] is not None and spelled_out < MAX_SPELLED_OUT
-            last, number = numbers[-1], int(more["number"])
+        for each in more:
+            ranged = each["range"] is not None and spelled_out < MAX_SPELLED_OUT
+            last, number = numbers[-1], int(each["number"])
             spelled = ranged and last < number <= last + MAX_RANGE
             continued = range(last + 1, number + 1) if spelled else [number]
             numbers.extend(continued)
             spelled_out += len(continued) if ranged else 0
-            position = more.end()
+        end = (more[-1] if more else match).end()
         for number in numbers:
-            yield Mention(Clue(kind, number), start, position)
+            yield Mention(Clue(kind, number), match.start(), end)
 
 
 def _ordinals(text: str) -> Iterator[Mention]:

@@ -146,7 +146,7 @@ class Entry:
     def gold(self) -> Mapping[str, Any]:
         """The gold reasoning: picture, ``lines`` with numbers of steps, ``numbers`` of facts."""
         tree, lines, count = gold_tree(self.instance), [], 0
-        for line in self.instance.reasoning:
+        for line in self.instance.gold:
             steps = len(parse_chain([line], self.instance.language).steps)
             lines.append((count if steps else None, line))
             count += steps

@@ -59,7 +59,7 @@ def levels_in(text: str) -> int:
 def _sentences_in(text: str) -> list[tuple[re.Match[str], tuple[str, ...]]]:
     """The last occurrences of known sentences, in their order, none within another one."""
     kept: list[tuple[re.Match[str], tuple[str, ...]]] = []
-    users = Settings.given().get("wordings", [])[:1]  # the other settings are slow to read
+    users = Settings.given().get("wordings", ())[:1]  # the other settings are slow to read
     files = [*(Path(str(each)).expanduser() for each in users), _OURS]
     for pattern, wordings in chain.from_iterable(map(_read, files)):
         for last in list(pattern.finditer(text))[-1:]:

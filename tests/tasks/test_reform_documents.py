@@ -10,15 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from lmms_eval.models.chat.vllm import VLLM
 
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval import dataset, prompts
 from lmms_rpts.tasks.reform_eval.benchmark import TASKS, Method, data_sets
-from lmms_rpts.tasks.reform_eval.data import balanced_order, rng_of
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_samples, load_task
 from lmms_rpts.tasks.reform_eval.filter import outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import LONGEST, marks_of, reply, rounds_of, style_of
@@ -70,26 +67,6 @@ def test_labels_are_right_in_all_duplicates_of_the_sets_that_shuffling_destroyed
                 assert document["options"] == list(sample.options)
         assert samples == before
         assert documents(name) == found
-
-
-@given(st.integers(1, 26), st.integers(0, 25), st.integers(0, 3), st.integers(0, 9))
-def test_the_right_option_visits_each_place_equally_often(
-    options: int, right: int, rounds: int, seed: int
-) -> None:
-    right %= options
-    orders = [
-        balanced_order(options, right, variant, seed, "set", 7)
-        for variant in range(options * rounds + 1)
-    ]
-    assert orders[0] == list(range(options))
-    assert all(sorted(order) == orders[0] for order in orders)
-    visits = Counter(order.index(right) for order in orders[1:])
-    assert set(visits.values()) <= {rounds}
-
-
-def test_draws_depend_on_their_names_alone() -> None:
-    assert rng_of(0, "a", 1).random() == rng_of(0, "a", 1).random()
-    assert len({rng_of(*each).random() for each in ((0, "a", 1), (0, "a", 11), (1, "a", 1))}) == 3
 
 
 @table(

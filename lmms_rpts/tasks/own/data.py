@@ -19,9 +19,20 @@ from lmms_rpts.filters.documents import STANCES, gold_faults
 from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.rating_file import Relation
+from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.own.prompts import lettered
+from lmms_rpts.tasks.perturbation import (
+    MARKS,
+    Listed,
+    Perturbation,
+    Things,
+    clue_things,
+    in_order,
+    listed_options,
+    rearranged,
+)
 from lmms_rpts.tasks.questions import Identity
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
@@ -268,3 +279,41 @@ def _named(fault: str, sources: Mapping[str, str] | None) -> str:
     title = shown(source) + (f" ({field})" if source != field else "")
     fault = fault.replace(NO_ANSWERS, "; without answers: --answer none")
     return title + fault.removeprefix(field) if field else fault
+
+
+# --- perturbed documents -------------------------------------------------------------------------
+
+
+def _listed(doc: Mapping[str, Any]) -> Listed | None:
+    """The options of a document, which are at the end of its context."""
+    if not doc["options"] or doc["form"] == "agree":
+        return None
+    return listed_options(doc["context"], None if doc["form"] == "none" else doc["answer"])
+
+
+def _things(doc: Mapping[str, Any]) -> Things:
+    found, listed = clue_things(doc), _listed(doc)
+    if listed is None:
+        return found
+    styles = [
+        style
+        for style, marks in MARKS.items()
+        if len(listed.marks) <= len(marks) and not {*marks} & {*listed.options}
+    ]
+    return listed.things(images=found.images, clues=found.clues, marks=styles)
+
+
+def _perturbed(doc: Mapping[str, Any], perturbed: Perturbed) -> Mapping[str, Any]:
+    changed = rearranged(doc, perturbed)
+    now = {**doc, **changed}
+    if (listed := _listed(now)) and (perturbed.order or perturbed.marks):
+        order = perturbed.order or tuple(range(len(listed.marks)))
+        marks = MARKS[perturbed.marks or "upper"][: len(order)]
+        changed["options"], changed["marks"] = in_order(listed.options, order), list(marks)
+        changed["context"] = listed.reordered(order, marks)
+        changed["answer"] = listed.renamed(now["answer"], order, marks)
+    return changed
+
+
+PERTURBATION = Perturbation(_things, _perturbed)
+"""The order of images, of texts and of options, their marks, and the statement."""

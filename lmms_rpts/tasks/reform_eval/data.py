@@ -10,11 +10,9 @@ import base64
 import binascii
 import io
 import json
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
-from hashlib import sha256
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
@@ -36,6 +34,7 @@ from lmms_rpts.base.fields import (
 )
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import shown
+from lmms_rpts.stats.designs import rng_of
 from lmms_rpts.tasks.images import FORMATS, as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.benchmark import DataSet, data_sets, rows_of
 
@@ -500,37 +499,3 @@ def _question(fields: Fields, asked: str) -> tuple[str, ...]:
 def _present(names: str, fields: Fields) -> str:
     listed = names.split("|")
     return next((each for each in listed if each in fields), listed[0])
-
-
-# --- seeded draws: the same in every process, whatever the order of documents --------------------
-
-
-def rng_of(seed: int, *names: object) -> random.Random:
-    """A random number generator for the given seed and names."""
-    text = "|".join(map(str, (seed, *names)))
-    return random.Random(int.from_bytes(sha256(text.encode()).digest()[:8], "big"))
-
-
-def balanced_order(options: int, right: int, variant: int, seed: int, *names: object) -> list[int]:
-    """An order of options for one variant of a document.
-
-    Variant 0 keeps the given order. Over N variants of N options, or a multiple of N, the right
-    option has each position equally often; the others are shuffled each time.
-
-    Args:
-        options: number of options, at least one.
-        right: the position of the right option in the given order.
-        variant: number of the variant, from 0.
-        seed, names: what the draws depend on.
-
-    Returns:
-        For each position, the number of its option.
-    """
-    if variant == 0:
-        return list(range(options))
-    places = [each for each in range(options) if each != right]
-    rng_of(seed, *names, "places").shuffle(places)
-    others = [each for each in range(options) if each != right]
-    rng_of(seed, *names, variant, "order").shuffle(others)
-    place = [right, *places][variant % options]
-    return [*others[:place], right, *others[place:]]

@@ -16,10 +16,14 @@ from itertools import chain, cycle
 from typing import Any
 
 from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.runs.record import Perturbed
+from lmms_rpts.stats.designs import balanced_order, rng_of
+from lmms_rpts.tasks.perturbation import MARKS
 from lmms_rpts.tasks.reform_eval.benchmark import DataSet, Method, ReformSettings
-from lmms_rpts.tasks.reform_eval.data import Sample, balanced_order, image_of, rng_of
+from lmms_rpts.tasks.reform_eval.data import Sample, image_of
 from lmms_rpts.tasks.reform_eval.instructions import Wording
 from lmms_rpts.tasks.reform_eval.strict import chosen_option
 
@@ -28,13 +32,6 @@ PREFIX = "The answer is"
 
 # Maximum length in later rounds of an answer that chose no option.
 LONGEST = 1000
-
-# The marks of options by style.
-LETTERS = {
-    "upper": string.ascii_uppercase,
-    "lower": string.ascii_lowercase,
-    "number": string.digits[1:],
-}
 
 # A mark in a solved example: "Options: (A) yes; (B) no."
 _MARK = re.compile(r"\(([A-Z])\)")
@@ -46,7 +43,7 @@ _NEXT_TURN = "\nUser:"
 
 def marks_of(style: str, count: int) -> str:
     """The marks of ``count`` options, one character each; IndexError if they do not suffice."""
-    letters = LETTERS["upper" if style == "random" else style]
+    letters = MARKS["upper" if style == "random" else style]
     if count > len(letters):
         raise IndexError(f"{count} options are too many for {style} marks: at most {len(letters)}")
     return letters[:count]
@@ -54,7 +51,7 @@ def marks_of(style: str, count: int) -> str:
 
 def style_of(marks: str) -> str:
     """The style of marks; ``upper`` if there are none."""
-    return next((style for style, all_ in LETTERS.items() if marks[:1] == all_[0]), "upper")
+    return next((style for style, all_ in MARKS.items() if marks[:1] == all_[0]), "upper")
 
 
 def marked(options: Sequence[str], style: str) -> list[str]:
@@ -121,16 +118,22 @@ class Form:
         """
         for at, sample in enumerate(samples[: self.settings.limit]):
             for duplicate in range(self.settings.duplicates_of(self.chosen)):
-                yield self._document(sample, at, duplicate)
+                yield self.document(sample, at, Perturbed(sample=at, draw=duplicate))
 
-    def _document(self, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
-        order = self._order(sample, at, duplicate)
+    def document(self, sample: Sample, at: int, perturbed: Perturbed) -> dict[str, Any]:
+        """One document of a sample; the settings say what a draw without changes differs in."""
+        expanded = "perturb" in Settings.given()
+        duplicate = 0 if expanded else perturbed.draw
+        order = list(perturbed.order) or self._order(sample, at, duplicate)
         shown = [self.sentence_case(sample.options[each]) for each in order]
         style: str = self.settings.marks
         if style == "random":
             rng = rng_of(self.settings.seed, self.chosen.name, at, duplicate, "marks")
-            style = rng.choice(list(LETTERS))
-        instruct, question = self.question(sample, at, duplicate)
+            style = rng.choice(list(MARKS))
+        style = perturbed.marks or style
+        instruct, question = self.question(
+            sample, at + perturbed.wording, duplicate + perturbed.wording
+        )
         if self.shows_options:
             question = question_with_options(question, shown, style)
         return {
@@ -138,7 +141,7 @@ class Form:
             "method": self.method,
             "id": str(sample.id),
             "sample": at,
-            "duplicate": duplicate,
+            "duplicate": perturbed.draw,
             "instruct": instruct,
             "question": question,
             "options": shown,
@@ -208,7 +211,7 @@ class Form:
 
 def _in_style(text: str, style: str) -> str:
     """A solved example, with its marks (A), (B), ... replaced by those of another style."""
-    marks = dict(zip(string.ascii_uppercase, LETTERS[style], strict=False))
+    marks = dict(zip(string.ascii_uppercase, MARKS[style], strict=False))
     return _MARK.sub(lambda found: f"({marks.get(found[1], found[1])})", text)
 
 

@@ -120,9 +120,10 @@ class ReformAsking(Model):
     def of(cls, reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
         """The form of the prompts and the grading under these settings."""
         instructions = load_instructions(reform.instructions)
-        names = ("duplicates", "wording", "order", "marks", "in_context", "max_tokens", "seed")
+        names = ("wording", "order", "marks", "in_context", "max_tokens", "seed")
         return cls(
             **{name: getattr(reform, name) for name in names},
+            duplicates=reform.presented,
             instructions=instructions.source,
             instructions_sha256=instructions.sha256,
             reduction=reform.reduction if method == "likelihood" else None,

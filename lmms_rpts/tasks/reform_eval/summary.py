@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from statistics import fmean
 from types import MappingProxyType
@@ -139,6 +139,12 @@ def _worded(record: ReformRecord) -> Answer:
         right_position=instance.right if shown else None,
         options=len(instance.options),
     )
+
+
+def _answered(record: ReformRecord) -> Answer:
+    """The answer, with the wording of an expanded task in place of the duplicate."""
+    perturbed, found = record.instance.perturbed, _worded(record)
+    return found if perturbed is None else replace(found, wording=perturbed.wording)
 
 
 # --- dimensions ----------------------------------------------------------------------------------
@@ -450,6 +456,7 @@ GRADING = Grading(
         *("instructions", "instructions_sha256", "times_asked", "wording", "order", "marks"),
         *("in_context", "length", "reduction", "seed"),
     ),
+    answered=_answered,
     numbers=dimension_numbers,
     beside=_averages,
     more=_more,

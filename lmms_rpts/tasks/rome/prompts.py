@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from lmms_rpts.reasoning.mentions import find_mentions
+from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.images import doc_to_visual
+from lmms_rpts.tasks.perturbation import Listed, Perturbation, Things, in_order, listed_options
 from lmms_rpts.tasks.rome.data import MARKER
 
 Doc = Mapping[str, Any]
@@ -113,3 +118,53 @@ def _split(question: str) -> list[str | int]:
 
 def _ends_in_word(text: str) -> bool:
     return _WORD.match(text[-1]) is not None
+
+
+# --- perturbed questions -------------------------------------------------------------------------
+
+
+def _listed(doc: Doc) -> Listed | None:
+    """The options of a question, if the label and the reference name the same of them."""
+    if doc["evaluator"] != "choices_matching":
+        return None
+    listed = listed_options(doc["question"], json.loads(doc["evaluator_kwargs"])["label"])
+    same = listed and listed.places(doc["reference"]) == listed.right
+    return listed if same or not doc["reference"].strip() else None
+
+
+def _things(doc: Doc) -> Things:
+    listed, images = _listed(doc), len(doc["img_path"])
+    asked, named = MARKER.sub("", doc["question"]), map(int, MARKER.findall(doc["question"]))
+    # Numbers in answers, ordinals, and options that could not be read may stand for images.
+    tied = (
+        re.search(
+            r"\d",
+            doc["reference"] + doc["evaluator_kwargs"] + "".join(listed.options if listed else ""),
+        )
+        or any(each.clue.index is not None for each in find_mentions(asked))
+        or (listed is None and doc["evaluator"] == "choices_matching")
+    )
+    free = 0 if tied or {*named} != {*range(1, images + 1)} else images
+    return listed.things(images=free) if listed else Things(images=free)
+
+
+def _perturbed(doc: Doc, perturbed: Perturbed) -> dict[str, Any]:
+    changed: dict[str, Any] = {"question": doc["question"]}
+    if perturbed.order and (listed := _listed(doc)):
+        renamed = partial(listed.renamed, order=perturbed.order)
+        label = renamed(json.loads(doc["evaluator_kwargs"])["label"])
+        changed["evaluator_kwargs"] = json.dumps({"label": label})
+        changed["reference"] = renamed(doc["reference"])
+        changed["question"] = listed.reordered(perturbed.order)
+    if order := perturbed.images:
+        changed["question"] = MARKER.sub(
+            lambda name: name[0].replace(name[1], str(order.index(int(name[1]) - 1) + 1)),
+            changed["question"],
+        )
+        names = [name for name in ("img_path", "images") if name in doc]
+        changed |= {name: in_order(doc[name], order) for name in names}
+    return changed
+
+
+PERTURBATION = Perturbation(_things, _perturbed)
+"""The order of images that the question names, and of options that it lists."""

@@ -9,13 +9,16 @@ from statistics import fmean
 
 from lmms_rpts.filters.metrics import GUARDED, METRICS, THINKING_METRICS
 from lmms_rpts.filters.record import RptsRecord, Scoring
+from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import CUT, undecided_note
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.runs.record import field_of
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.stats.instability import Answer as StableAnswer
 from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.perturbation import answer_to, listed_options
 from lmms_rpts.tasks.rpts_eval.relations import relation_notes
 from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, thinking_grades
 
@@ -87,6 +90,14 @@ def _root_error(record: RptsRecord) -> str | None:
     return next((each.error for each in record.root.questions if each.error), "no reason given")
 
 
+def _answered(record: RptsRecord) -> StableAnswer:
+    instance, said = record.instance, record.answer.value
+    # Options are at the end of the context of own data, and of the statement of CMMaTH.
+    asked = next(filter(listed_options, (instance.context, instance.statement)), "")
+    said = None if said == UNDETERMINED else said
+    return answer_to(record, said, bool(record.answer.correct), asked, instance.answer)
+
+
 GRADING = Grading(
     title="RPTS",
     metrics=METRICS,
@@ -127,6 +138,7 @@ GRADING = Grading(
             ),
         ),
     ),
+    answered=_answered,
     explained={
         "tokens": "per response",
         "[ ]": "95% interval over documents, for a single round",

@@ -1,0 +1,184 @@
+"""Designs of expanded tasks: which levels of which factors the draws of a document have.
+
+Orders are drawn from a seed and names, so that they are the same in every process, whatever the
+order of documents.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+MOST_DRAWS = 1000
+_MOST_COMBINATIONS = 100_000
+_FORM = "write FACTOR=N,..., such as wording=5,order=all,negated,design=8"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The draws of each document.
+
+    Attributes:
+        levels: number of levels by factor; level 0 is as in the data. 0 levels: as many as the
+            document has options.
+        kind: ``full``: all combinations; ``single``: one factor at a time; N: a balanced fraction
+            of N draws.
+    """
+
+    levels: Mapping[str, int]
+    kind: Literal["full", "single"] | int = "full"
+
+    def draws(self, options: int = 0) -> tuple[Mapping[str, int], ...]:
+        """The level of each factor by draw; the first draw has level 0 of all.
+
+        Args:
+            options: number of options of the document.
+        """
+        counts = tuple(each or max(1, options) for each in self.levels.values())
+        return tuple(
+            dict(zip(self.levels, each, strict=True)) for each in _draws(counts, self.kind)
+        )
+
+
+def parse_design(text: str, factors: Collection[str]) -> Design:
+    """Parse ``wording=5,order=all,negated,design=8``.
+
+    Raises:
+        ValueError: with what is wrong and what is allowed.
+    """
+    levels: dict[str, int] = {}
+    kind: Literal["full", "single"] | int | None = None
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, equals, given = map(str.strip, part.partition("="))
+        count = int(given) if re.fullmatch("[0-9]{1,4}", given) else -1
+        if name in levels or (name == "design" and kind is not None):
+            raise ValueError(f"has {name} twice")
+        if name == "design":
+            if given in ("full", "single"):
+                kind = "full" if given == "full" else "single"
+            elif 2 <= count <= MOST_DRAWS:
+                kind = count
+            else:
+                raise ValueError(f"design: use full, single or a number from 2 to {MOST_DRAWS}")
+        elif name not in factors:
+            raise ValueError(f"{name!r} is unknown: use {', '.join(factors)} or design; {_FORM}")
+        elif name == "negated" and (count == 2 or not equals):
+            levels[name] = 2
+        elif name == "negated" or not (2 <= count <= 100 or (name, given) == ("order", "all")):
+            more = " or all" if name == "order" else ""
+            allowed = (
+                "it has 2 levels" if name == "negated" else f"use a number from 2 to 100{more}"
+            )
+            raise ValueError(f"{name}: {allowed}")
+        else:
+            levels[name] = max(0, count)
+    if not levels:
+        raise ValueError(f"varies nothing: {_FORM}")
+    design = Design(levels, kind or "full")
+    combinations = math.prod(each or 1 for each in levels.values())
+    if design.kind == "full" and combinations > MOST_DRAWS:
+        raise ValueError(f"has {combinations:,} draws, at most {MOST_DRAWS:,}: add design=N")
+    if combinations > _MOST_COMBINATIONS:
+        raise ValueError(f"has {combinations:,} combinations: use fewer levels")
+    return design
+
+
+@lru_cache(maxsize=256)
+def _draws(counts: tuple[int, ...], kind: str | int) -> list[tuple[int, ...]]:
+    if kind == "full":
+        return list(product(*map(range, counts)))
+    if kind == "single":
+        zeros = [0] * len(counts)
+        places = [(at, level) for at, count in enumerate(counts) for level in range(1, count)]
+        return [tuple(zeros)] + [
+            tuple(level if at == place else 0 for at in range(len(counts)))
+            for place, level in places
+        ]
+    return _fraction(counts, int(kind))
+
+
+def _fraction(counts: tuple[int, ...], wanted: int) -> list[tuple[int, ...]]:
+    """A balanced fraction, built draw by draw.
+
+    Each draw is the combination whose levels occurred least often, and among these the one whose
+    pairs of levels did; so N draws of two factors with N levels form a Latin square.
+    """
+    every = np.indices(counts).reshape(len(counts), -1).T
+    seen = [np.zeros(count, dtype=int) for count in counts]
+    pairs = [
+        (one, other, np.zeros((counts[one], counts[other]), dtype=int))
+        for one in range(len(counts))
+        for other in range(one)
+    ]
+    free = np.ones(len(every), dtype=bool)
+    found = []
+    for _ in range(min(wanted, len(every))):
+        alone = sum(times[every[:, at]] for at, times in enumerate(seen))
+        together = sum(
+            (times[every[:, one], every[:, other]] for one, other, times in pairs),
+            np.zeros(len(every), dtype=int),
+        )
+        chosen = int(np.lexsort((together, alone, ~free))[0])
+        free[chosen] = False
+        found.append(tuple(every[chosen].tolist()))
+        for at, times in enumerate(seen):
+            times[found[-1][at]] += 1
+        for one, other, table in pairs:
+            table[found[-1][one], found[-1][other]] += 1
+    return found
+
+
+# --- orders --------------------------------------------------------------------------------------
+
+
+def rng_of(seed: int, *names: object) -> random.Random:
+    """A random number generator for the given seed and names."""
+    text = "|".join(map(str, (seed, *names)))
+    return random.Random(int.from_bytes(sha256(text.encode()).digest()[:8], "big"))
+
+
+def balanced_order(options: int, right: int, variant: int, seed: int, *names: object) -> list[int]:
+    """An order of options for one variant of a document.
+
+    Variant 0 keeps the given order. Over N variants of N options, or a multiple of N, the right
+    option has each position equally often; the others are shuffled each time.
+
+    Args:
+        options: number of options, at least one.
+        right: the position of the right option in the given order.
+        variant: number of the variant, from 0.
+        seed, names: what the draws depend on.
+
+    Returns:
+        For each position, the number of its option.
+    """
+    if variant == 0:
+        return list(range(options))
+    places = [each for each in range(options) if each != right]
+    rng_of(seed, *names, "places").shuffle(places)
+    others = [each for each in range(options) if each != right]
+    rng_of(seed, *names, variant, "order").shuffle(others)
+    place = [right, *places][variant % options]
+    return [*others[:place], right, *others[place:]]
+
+
+def distinct_order(count: int, level: int, *names: object) -> list[int]:
+    """An order of things that differs from those of the lower levels, while there are others.
+
+    Level 0 keeps the given order; from ``factorial(count)`` on, orders repeat.
+    """
+    rng, found = rng_of(0, *names), [list(range(count))]
+    while len(found) <= level % math.factorial(count):
+        drawn = rng.sample(range(count), count)
+        if drawn not in found:
+            found.append(drawn)
+    return found[-1]
