@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
@@ -26,7 +26,7 @@ from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.components import Part, levels_needed, variance_parts
 from lmms_rpts.stats.crossed import by_level, crossed_difference, ranking
-from lmms_rpts.stats.instability import Answer, position_bias, wording_statistics
+from lmms_rpts.stats.instability import BY_WORDING, Answer, position_bias, wording_statistics
 from lmms_rpts.stats.intervals import Estimate, Floats, estimate_mean
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.grade_types import Grading
@@ -36,12 +36,12 @@ NESTED = ("order", "images", "clues")
 
 _MEASURES = {
     "accuracy": "accuracy",
-    "accuracy_worst_prompt": "worst_wording",
-    "accuracy_best_prompt": "best_wording",
     "consistent_rate": "one_answer",
     "accuracy_all": "all_right",
     "instability": "instability",
     "instability_norm": "normalised",
+    "accuracy_worst_prompt": "worst_wording",
+    "accuracy_best_prompt": "best_wording",
 }
 _NOTES = (
     "accuracy: mean over all draws; unperturbed: of the first draw, as in the data; one answer: "
@@ -51,7 +51,7 @@ _NOTES = (
     "an RPTS below 0.5 in at least one draw. [ ]: 95% interval over samples.",
     "Parts: share of the variance of the values of single draws, and standard deviation; of a "
     "factor also that of its effect on all samples alike and on single samples. rest: also the "
-    "effects of several factors together, and of sampling. Wordings count as drawn from many, so "
+    "effects of several factors together, of sampling, and those without a number. Wordings count as drawn from many, so "
     "few of them leave a wide interval.",
     "Positions: chosen and expected share of each; p: of a model that ignores positions.",
     "Wordings: the difference is that from the mean of the others; p: adjusted for their number "
@@ -100,16 +100,21 @@ class _Subject:
 
         A benchmark that does not say more tells only answers apart whose text differs.
         """
-        found, right = [], self.metrics[0]
+        found = []
         for each in self.records:
-            score, instance = right.of(each), each.instance
-            if score is None or (first and instance.drawn.draw):
+            score, drawn = self.metrics[0].of(each), each.instance.drawn
+            if score is None or (first and drawn.draw):
                 continue
-            if self.grading.answered:
-                found.append(self.grading.answered(each))
-            else:
-                said = self.grading.display.answer(each).final or None
-                found.append(Answer(instance.key, instance.drawn.wording, said, score == 1))
+            said = self.grading.display.answer(each).final or None
+            answer = (
+                self.grading.answered(each)
+                if self.grading.answered
+                else Answer(each.instance.key, drawn.wording, said, score == 1)
+            )
+            if each.instance.perturbed:
+                asked = drawn.marks, drawn.images, drawn.clues
+                answer = replace(answer, order=drawn.order, asked=asked)
+            found.append(answer)
         return found
 
 
@@ -179,7 +184,11 @@ def _measures(subject: _Subject) -> dict[str, Any]:
     draws = max(Counter(each.instance.key for each in subject.records).values())
     row = {**subject.names, "samples": len(subject.samples), "draws": draws}
     row |= {"accuracy": found["accuracy"], "unperturbed": plain["accuracy"]}
-    row |= {head: found[name] for name, head in _MEASURES.items()}
+    row |= {
+        head: found[name]
+        for name, head in _MEASURES.items()
+        if len(subject.wordings) > 1 or name not in BY_WORDING
+    }
     if "rpts" not in subject.grading.response_metrics:
         return row
 

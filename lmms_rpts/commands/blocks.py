@@ -183,9 +183,10 @@ def measured(found: Measured, **more: Any) -> Output:
 
 def measures_sheet(title: str, rows: Sequence[Mapping[str, Any]]) -> Sheet:
     """A table of measures, see `Measured`; at least the first column has texts."""
-    texts = [name for name, cell in rows[0].items() if isinstance(cell, str)]
-    heads = [_TITLES.get(name, name.replace("_", " ")) for name in rows[0]]
-    cells = [[_cell(f"{row[texts[0]]} {name}", row[name]) for name in row] for row in rows]
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
+    texts = [name for name in names if isinstance(rows[0].get(name), str)]
+    heads = [_TITLES.get(name, name.replace("_", " ")) for name in names]
+    cells = [[_cell(f"{row[texts[0]]} {name}", row.get(name)) for name in names] for row in rows]
     return Sheet(title, heads, len(texts), [cells])
 
 
