@@ -51,8 +51,8 @@ _NOTES = (
     "an RPTS below 0.5 in at least one draw. [ ]: 95% interval over samples.",
     "Parts: share of the variance of the values of single draws, and standard deviation; of a "
     "factor also that of its effect on all samples alike and on single samples. rest: also the "
-    "effects of several factors together, of sampling, and those without a number. Wordings count as drawn from many, so "
-    "few of them leave a wide interval.",
+    "effects of several factors together, of sampling, and those without a number. Wordings count "
+    "as drawn from many, so few of them leave a wide interval.",
     "Positions: chosen and expected share of each; p: of a model that ignores positions.",
     "Wordings: the difference is that from the mean of the others; p: adjusted for their number "
     "(Holm). The worst looks worse than it would with other samples.",
