@@ -254,7 +254,7 @@ def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement
     pairs: list[StepPair] = []
     others = _by_response(b)
     for response in a.responses:
-        other = others.pop((*response.instance.key, response.repeat), None)
+        other = others.pop(response.place, None)
         if other is None:
             left["response only in the first run"] += len(response.steps)
             continue
@@ -292,7 +292,7 @@ def _refuse_twice(runs: Sequence[Run]) -> None:
 
 
 def _by_response(run: Run) -> dict[tuple[str, int, int], RptsRecord]:
-    return {(*each.instance.key, each.repeat): each for each in run.responses}
+    return {each.place: each for each in run.responses}
 
 
 def _same(one: JudgedStep, two: JudgedStep) -> bool:

@@ -47,7 +47,7 @@ def fit_settings(run: Run, ratings: Ratings) -> Measured:
     Raises:
         RunError: if fewer than two documents have such a rating and an RPTS.
     """
-    responses = {(*each.instance.key, each.repeat): each for each in run.responses}
+    responses = {each.place: each for each in run.responses}
     rated = [
         (responses[each.task, each.doc_id, each.repeat], each.score) for each in ratings.overall
     ]

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,7 +98,7 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
     ]
     if not paths:
         raise RunError("No rating file was passed")
-    documents = run.documents()
+    documents = run.grouped(attrgetter("task", "doc_id"))
     scores: dict[StepKey, dict[str, float]] = {}
     rated_at: dict[tuple[StepKey, str], str] = {}
     unrated = 0

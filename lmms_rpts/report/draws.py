@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile, zip_longest
 from operator import eq
 from typing import Any, NamedTuple
 
 from lmms_rpts.base.escaping import cut_middle
-from lmms_rpts.report.trees import figure
 
 # Chinese and Japanese characters are words of their own.
 _WORD = re.compile(r"(?:[⺀-鿿豈-﫿＀-￯]|[^\W⺀-鿿豈-﫿＀-￯]+|[^\w\s])\s*|\s+")
@@ -26,17 +25,17 @@ class Against(NamedTuple):
     """A draw compared with the first one of the same run.
 
     Attributes:
+        first: the name of that draw; empty: it is the first itself, or there is only one.
         flips: in what their outcomes differ, see ``DIFFERING_WORDS``.
         prompt: the passages of both prompts, each ``same``, ``removed`` or ``added``; empty if
             they are equal, or unknown.
         step: the first step of the reasoning that differs; None: none does.
-        how: how it differs.
     """
 
+    first: str = ""
     flips: Sequence[str] = ()
     prompt: Sequence[tuple[str, str]] = ()
     step: int | None = None
-    how: Sequence[str] = ()
 
 
 def compare_prompts(one: str, other: str) -> list[tuple[str, str]]:
@@ -67,23 +66,19 @@ def _equal(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(takewhile(bool, map(eq, one, other)))
 
 
-def compare_steps(one: Any, other: Any) -> tuple[int | None, list[str]]:
-    """The first step that differs, and how ``other`` differs in it; None for graded answers."""
-    steps = (getattr(each, "steps", ()) for each in (one, other))
-    for at, (a, b) in enumerate(zip_longest(*steps)):
-        if a is None or b is None:
-            return at, ["there are no more steps" if b is None else "one step more"]
-        how = ["other evidence"] if _cited(one, a) != _cited(other, b) else []
-        how += ["other words"] if a.conclusion.split() != b.conclusion.split() else []
-        how += [f"score {figure(b.score)}, not {figure(a.score)}"] if a.score != b.score else []
-        if how:
-            return at, how
-    return None, []
+def first_difference(one: Any, other: Any) -> int | None:
+    """The first step with other evidence, words or score; None: there is none, or no steps."""
+    pairs = enumerate(zip_longest(_steps(one), _steps(other)))
+    return next((at for at, (a, b) in pairs if a != b), None)
 
 
-def _cited(record: Any, step: Any) -> set[tuple[str, int | None]]:
-    """What a step cites, with the numbers that clues have in the data."""
+def _steps(record: Any) -> Iterator[tuple[object, ...]]:
+    """Evidence, words and score of each step; clues have their numbers in the data."""
     drawn = record.instance.perturbed
     orders = {"image": drawn.images, "text": drawn.clues} if drawn else {}
     numbers = {(kind, at): each for kind, order in orders.items() for at, each in enumerate(order)}
-    return {(each.kind, numbers.get((each.kind, each.index), each.index)) for each in step.premises}
+    for step in getattr(record, "steps", ()):
+        cited = {
+            (each.kind, numbers.get((each.kind, each.index), each.index)) for each in step.premises
+        }
+        yield cited, step.conclusion.split(), step.score

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
@@ -16,7 +16,7 @@ from lmms_rpts.analysis.validity import validity_notes
 from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
-from lmms_rpts.report.draws import Against, compare_prompts, compare_steps
+from lmms_rpts.report.draws import Against, compare_prompts, first_difference
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.rounds import rounds_of
@@ -63,7 +63,8 @@ class Answer:
         score: the score that counts; None if there is none.
         flags: the lists of the benchmark that contain it, such as ``disagreements``.
         draw: the name of the draw, or of the variant of the question; empty: there is only one.
-        against: how it differs from the first draw; None if it is the first, or the only one.
+        prompt: what the model was asked, as far as the samples contain it.
+        against: how it differs from the first draw.
     """
 
     anchor: str
@@ -78,7 +79,8 @@ class Answer:
     score: float | None
     flags: tuple[str, ...]
     draw: str
-    against: Against | None = None
+    prompt: str
+    against: Against
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ class Cell:
     """The answers of one run to one question: the one to check first, and how many there are.
 
     ``left_out``: number of answers that are not shown. ``facts``: facts about all, by name.
-    ``pair``: of several draws, the first that has a score, and the one that differs most from it.
+    ``pair``: of several draws, the first that has a score, and one that is right where it is wrong
+    or the other way round, else the one whose score differs most.
     """
 
     worst: Answer
@@ -133,14 +136,6 @@ class Entry:
     def question(self) -> ShownQuestion:
         """The question in the variant of the first answer."""
         return self.answers[0].question
-
-    @cached_property
-    def draws(self) -> Mapping[str, Sequence[Answer]]:
-        """Its answers by the name of the draw; empty if no run has several draws."""
-        found: dict[str, list[Answer]] = {}
-        for answer in self.answers if any(cell and cell.pair for cell in self.by_run) else ():
-            found.setdefault(answer.draw, []).append(answer)
-        return found
 
     @cached_property
     def gold(self) -> Mapping[str, Any]:
@@ -285,22 +280,18 @@ class View:
         return [read_logged(run.files, own) if own else {} for run, own in pairs]
 
     def _by_run(self, answers: Iterable[tuple[int, Any]]) -> list[list[Any]]:
-        """The records of each run, in the order of their draws."""
+        """The records of each run."""
         by_run: list[list[Any]] = [[] for _ in self.runs]
         for run, record in answers:
             by_run[run].append(record)
-        for records in by_run:
-            records.sort(key=lambda each: getattr(each.instance.perturbed, "draw", 0))
         return by_run
 
     def _flips(self, records: Sequence[Any]) -> Mapping[int, Sequence[str]]:
         """In what draws differ from the first that has a score, which comes first."""
         if len({each.instance.doc_id for each in records}) < 2:
             return {}
-        scored = (at for at, each in enumerate(records) if self._score(each) is not None)
-        first = next(scored, 0)
-        others = (at for at in range(len(records)) if at != first)
-        return {first: (), **{at: self._differing(records[first], records[at]) for at in others}}
+        order = sorted(range(len(records)), key=lambda at: self._score(records[at]) is None)
+        return {at: self._differing(records[order[0]], records[at]) for at in order}
 
     def _differing(self, one: Any, other: Any) -> Sequence[str]:
         found = {self.outcome(one), self.outcome(other)} - {"unscored", "value"}
@@ -336,18 +327,11 @@ class View:
             for at in sorted([first, *others][: self._most_answers])
         }
         for at in answers.keys() - {first} if flips else ():
-            prompts = self._prompt(answers[first]), self._prompt(answers[at])
-            steps = compare_steps(records[first], records[at])
-            against = Against(flips[at], compare_prompts(*prompts), *steps)
+            prompt = compare_prompts(answers[first].prompt, answers[at].prompt)
+            step = first_difference(records[first], records[at])
+            against = Against(answers[first].draw, flips[at], prompt, step)
             answers[at] = replace(answers[at], against=against)
         return list(answers.values())
-
-    def _prompt(self, answer: Answer) -> str:
-        """What the model was asked, or at least what of it is in the record."""
-        found, asked = answer.record.instance, answer.question
-        logged = self._logged[answer.run].get((found.task, found.doc_id), Logged())
-        clues = getattr(found, "textual_clue", ())
-        return logged.prompt or "\n".join((*clues, asked.text, *asked.options))
 
     def _answer(self, anchor: str, run: int, record: Any) -> Answer:
         display, drawn = self.grading.display, record.instance.perturbed
@@ -369,6 +353,8 @@ class View:
             score=self._score(record),
             flags=self._flags(record),
             draw=drawn.words if drawn else shown.variant,
+            prompt=logged.prompt or "\n".join((asked.text, *asked.options)),
+            against=Against(),
         )
 
     def _cell(self, records: Sequence[Any], shown: Sequence[Answer]) -> Cell | None:
@@ -378,9 +364,15 @@ class View:
         right = sum(self.outcome(each) == "right" for each in records)
         several = len(records) > 1
         facts = self.grading.display.together(records[: self._most_answers]) if several else {}
-        first = next(each for each in shown if not each.against)
-        others = [each for each in shown if each.against]
-        pair = (first, max(others, key=partial(_apart, first))) if others else None
+        first = next(each for each in shown if not each.against.first)
+        others = (each for each in shown if each.against.first)
+
+        def apart(other: Answer) -> tuple[bool, float]:
+            one, two = first.score or 0.0, other.score
+            return "answer" in other.against.flips, 0.0 if two is None else abs(two - one)
+
+        other = max(others, key=apart, default=None)
+        pair = (first, other) if other else None
         return Cell(worst, right, len(records), len(records) - len(shown), facts, pair)
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
@@ -449,12 +441,6 @@ class RptsView(View):
         return {name: self.grading.breakdowns[name] for name in DIMENSIONS}
 
 
-def _apart(first: Answer, other: Answer) -> tuple[bool, bool, float]:
-    """How far a draw is from the first: right or wrong, then sound or unsound, then by score."""
-    flips = other.against.flips if other.against else ()
-    return "answer" in flips, bool(flips), abs((first.score or 0.0) - (other.score or 0.0))
-
-
 def _key(record: Any) -> tuple[str, int, str]:
     """Task, number and id of a question, since other data number questions anew."""
     return (*record.instance.key, str(getattr(record.instance, "id", "")))
@@ -498,9 +484,11 @@ def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
                 f"those of other judges{lexical if 'lexical' in judge.split('+') else ''}."
             )
     yield from run_warnings(GRADING, runs, {"": runs}, {"": rounds_of(runs)})
-    asked = ({each.record.instance for each in entry.answers} for entry in entries)
-    changed = sum(len(each) > len({one.perturbed for one in each}) for each in asked)
-    changed += sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
+    changed = sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
+    for entry in entries:
+        # The number of a document is another one in a run that is expanded.
+        asked = {each.record.instance.model_copy(update={"doc_id": 0}) for each in entry.answers}
+        changed += len(asked) > len({each.perturbed for each in asked})
     if changed:
         yield (
             f"The data changed between the runs: {changed} instances have different questions, "

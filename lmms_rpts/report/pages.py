@@ -256,7 +256,7 @@ def _choices(view: View) -> list[Choice]:
     words = terms()
     there = {name for counts in (*view.outcomes, *view.flips) for name in counts}
     flips = {name: text for name, text in words["DIFFERING_WORDS"].items() if name in there}
-    drawn = [Choice("flips", "Draws differ", flips, _flips_of, "any")] if flips else []
+    drawn = [Choice("flips", "Draws differ", flips, lambda each: each.against.flips, "any")]
     if isinstance(view, RptsView):
         return [
             Choice("outcome", "Outcome", words["OUTCOME_WORDS"], lambda answer: [answer.outcome]),
@@ -274,19 +274,15 @@ def _choices(view: View) -> list[Choice]:
                 lambda answer: ["apart"] * differences.is_apart(answer.record),
                 "any",
             ),
-            *drawn,
+            *drawn[: len(flips)],
         ]
     grades = {name: text for name, text in words["GRADED_WORDS"].items() if name in there}
     flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.lists}
     return [
         Choice("outcome", "Grade", grades, lambda answer: [answer.outcome]),
         Choice("flag", "Check", flags, lambda answer: answer.flags),
-        *drawn,
+        *drawn[: len(flips)],
     ]
-
-
-def _flips_of(answer: Answer) -> Sequence[str]:
-    return answer.against.flips if answer.against else ()
 
 
 def _words_by_run(view: View, entry: Entry) -> str:
@@ -306,21 +302,12 @@ def _tags_of(entry: Entry) -> list[str]:
     return [value for value in dict.fromkeys(every) if value != entry.task]
 
 
-class _Disagreement(NamedTuple):
+def _disagreement(entry: Entry) -> tuple[Sequence[str], float | None]:
     """In what the runs differ, by the answers to check first, and by how much in RPTS."""
-
-    kinds: Sequence[str]
-    words: str
-    spread: float | None
-
-
-def _disagreement(entry: Entry) -> _Disagreement:
     records = [cell.worst.record for cell in entry.by_run if cell]
     scores = [each.rpts for each in records if each.rpts is not None]
-    kinds = differences.differing_in(records)
-    outcome = ["outcome"] if {"answer", "soundness"} & {*kinds} else []
     spread = max(scores) - min(scores) if len(scores) > 1 else None
-    return _Disagreement(kinds, " ".join([*kinds, *outcome]), spread)
+    return differences.differing_in(records), spread
 
 
 def cell_parts(text: str) -> tuple[str, str]:

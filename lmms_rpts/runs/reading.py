@@ -67,7 +67,7 @@ def read_runs_of(
     runs = _join(record, parts)
     for run in runs:
         there: dict[str, set[int]] = {}
-        for task, number in run.documents():
+        for task, number in _numbers(run):
             there.setdefault(task, set()).add(number)
         name_missing_parts(run.files, there)
     _name_doubled_parts(runs)
@@ -104,7 +104,7 @@ def _name_doubled_parts(runs: Sequence[RunOf[R]]) -> None:
     """Log a warning for each part of a run that is there twice: it looks like another round."""
     for run, other in permutations(runs, 2):
         same = (run.model, run.source) == (other.model, other.source)
-        if same and run.documents().keys() < other.documents().keys() and len(other.files) > 1:
+        if same and _numbers(run) < _numbers(other) and len(other.files) > 1:
             logger.warning(
                 "A part is there twice: another part has the documents of {} as well. They are "
                 "shown as a round of their own; remove one of the two",
@@ -313,7 +313,7 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
             if (
                 (run.model, run.source) == (part.model, part.source)
                 and record.mergeable(frozenset(run.scorings), frozenset(part.scorings))
-                and not run.documents().keys() & part.documents().keys()
+                and not _numbers(run) & _numbers(part)
             ):
                 responses = _sorted((*run.responses, *part.responses))
                 files_of_both = (*run.files, *part.files)
@@ -327,8 +327,13 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     return [joined[at] for at in sorted(joined)]
 
 
+def _numbers(run: RunOf[R]) -> set[tuple[str, int]]:
+    """Tasks and numbers of documents; each draw is a document, and may be in another part."""
+    return {each.place[:2] for each in run.responses}
+
+
 def _sorted(responses: Iterable[R]) -> tuple[R, ...]:
-    return tuple(sorted(responses, key=lambda each: (*each.instance.key, each.repeat)))
+    return tuple(sorted(responses, key=lambda each: (*each.instance.key, *each.place)))
 
 
 def _common(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:

@@ -212,6 +212,11 @@ class Record(Model):
         return html_of("record_html", self)
 
     @property
+    def place(self) -> tuple[str, int, int]:
+        """Task, document and number of the response: unlike ``instance.key``, of one draw only."""
+        return (self.instance.task, self.instance.doc_id, self.repeat)
+
+    @property
     def scoring(self) -> Any:
         """The settings that the score depends on."""
         return self.settings

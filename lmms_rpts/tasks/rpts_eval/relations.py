@@ -35,7 +35,7 @@ class RelationLabels:
 
     def of(self, instance: RptsInstance, first: bool = False) -> dict[str, Relation]:
         """The labels of a document, or the first ones, by labeller; translations share them."""
-        keys = (instance.cluster, ("", instance.id), instance.key, ("", instance.doc_id))
+        keys = (instance.cluster, ("", instance.id), instance.key, ("", instance.key[1]))
         pairs = [pair for key in keys for pair in self.labels.get(key, {}).items()]
         return {name: label for name, both in pairs if (label := both[first])}
 
