@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,13 +71,28 @@ def without_steps(text: str) -> str:
 
 def messages_with_steps(messages: Any) -> Any:
     """A chat whose last user message also asks for steps; other values are returned unchanged."""
+    return in_last_question(messages, _asking)
+
+
+def in_last_question(messages: Any, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
+    """A chat with a change in its last user message; other values are returned unchanged."""
     if not isinstance(messages, list):
         return messages
     for at in reversed(range(len(messages))):
         message = messages[at]
         if isinstance(message, Mapping) and message.get("role") == "user":
-            return [*messages[:at], _asking(message), *messages[at + 1 :]]
+            return [*messages[:at], change(message), *messages[at + 1 :]]
     return messages
+
+
+def change_prompts(
+    task: Any, on_text: Callable[[Any, str], str], on_messages: Callable[[Any, Any], Any]
+) -> None:
+    """Change the prompts of a task of lmms-eval, given the document and the prompt."""
+    text, messages = task.doc_to_text, getattr(task, "doc_to_messages", None)
+    task.doc_to_text = lambda doc: on_text(doc, as_text(text(doc)))
+    if callable(task.config.doc_to_messages) and messages is not None:
+        task.doc_to_messages = lambda doc, **more: on_messages(doc, messages(doc, **more))
 
 
 def _asking(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,16 +211,19 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
     """
     row = task.task_docs[doc_id]
     images, target = _looked_at(task, row)
-    question = without_steps(asked if asked.strip() else _said(task, row)).strip()
-    language = language_of(question)
+    question = without_steps(asked if asked.strip() else said_in(task, row)).strip()
+    language, perturbed = language_of(question), row.get("perturbed")
+    # Images have the number of the document in the data, which reports read.
+    sample = perturbed["sample"] if perturbed else doc_id
     doc = Document(
+        perturbed=perturbed,
         id=None,
         doc_id=doc_id,
         language=language,
         statement=question,
         context=question,
         textual_clue=[],
-        visual_clue=[image_name(name, doc_id, at) for at in range(images)],
+        visual_clue=[image_name(name, sample, at) for at in range(images)],
         reasoning=[],
         answer=target_text(target),
         target=as_text(target),  # as lmms-eval logs it
@@ -235,7 +253,7 @@ def target_text(target: object) -> str:
     return "" if target is None else as_text(target)
 
 
-def _said(task: Any, row: Any) -> str:
+def said_in(task: Any, row: Any) -> str:
     """The texts of a chat, for tasks that have no other prompt."""
     try:
         messages = messages_of(task, row)

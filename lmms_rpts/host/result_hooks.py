@@ -32,6 +32,9 @@ def stderr_for_metric(
 
     if metric is mean_of_scored:
         return stderr_of_scored if bootstrap_iters > 0 else None
+    draws = sys.modules.get("lmms_rpts.tasks.draw_metrics")
+    if draws is not None and (error := draws.stderr_of(metric)):
+        return error if bootstrap_iters > 0 else None
     found: Callable[..., float] | None = original(metric, bootstrap_iters)
     return found
 

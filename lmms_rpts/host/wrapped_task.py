@@ -20,13 +20,19 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.filters.documents import Document, as_text
+from lmms_rpts.filters.documents import Document
 from lmms_rpts.filters.grading import with_progress
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.responses import REQUEST_FAILED
 from lmms_rpts.host.correctness import Criterion, choose, is_right, parse_criterion, survey
-from lmms_rpts.host.documents import host_document, messages_with_steps, target_text, with_steps
+from lmms_rpts.host.documents import (
+    change_prompts,
+    host_document,
+    messages_with_steps,
+    target_text,
+    with_steps,
+)
 from lmms_rpts.host.task_index import WrappedName
 from lmms_rpts.runs.samples import TARGET, load_task_grades
 from lmms_rpts.tasks.aggregation import mean_of_scored
@@ -156,13 +162,11 @@ class HostTask:
 
     def ask_for_steps(self) -> None:
         """Make the task's prompts ask for steps as well."""
-        task = self.task
-        text, messages = task.doc_to_text, getattr(task, "doc_to_messages", None)
-        task.doc_to_text = lambda doc: with_steps(as_text(text(doc)))
-        if callable(task.config.doc_to_messages) and messages is not None:
-            task.doc_to_messages = lambda *args, **more: messages_with_steps(
-                messages(*args, **more)
-            )
+        change_prompts(
+            self.task,
+            lambda doc, text: with_steps(text),
+            lambda doc, messages: messages_with_steps(messages),
+        )
 
     def first_visuals(self) -> list[Any]:
         """The media of the first document; empty if they are unknown."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -151,14 +151,43 @@ def wording_statistics(
     Returns:
         Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``; without a value if undefined.
     """
+    grouped, values, statistic = _of_samples(answers)
+    if not grouped:
+        return dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
+    whole, draws = bootstrap(statistic, len(grouped), resamples)
+    counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
+    return {
+        name: bootstrapped(float(value), column, int(n))
+        for name, value, column, n in zip(
+            (*BY_SAMPLE, *BY_WORDING), whole, draws, counts, strict=True
+        )
+    }
+
+
+def wording_errors(answers: Iterable[Answer], resamples: int = RESAMPLES) -> dict[str, float]:
+    """Standard errors of the values of ``wording_statistics``: bootstrap over samples.
+
+    Not a jackknife, which is zero for the best of several wordings with the same accuracy. NaN for
+    fewer than two samples.
+    """
+    grouped, _, statistic = _of_samples(answers)
+    names = (*BY_SAMPLE, *BY_WORDING)
+    if len(grouped) < 2:
+        return dict.fromkeys(names, math.nan)
+    _, draws = bootstrap(statistic, len(grouped), resamples)
+    return dict(zip(names, np.std(draws, axis=1, ddof=1).tolist(), strict=True))
+
+
+def _of_samples(
+    answers: Iterable[Answer],
+) -> tuple[list[list[Answer]], Floats, Callable[[Floats], Floats]]:
+    """The answers by sample, their values, and the statistics for (k, n) weights of samples."""
     samples: dict[Hashable, list[Answer]] = defaultdict(list)
     for answer in answers:
         samples[answer.sample].append(answer)
     grouped = list(samples.values())
-    if not grouped:
-        return dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
     values = np.array([_of_sample(each) for each in grouped])
-    if all(answer.chosen is None for each in grouped for answer in each):
+    if grouped and all(answer.chosen is None for each in grouped for answer in each):
         values[:, BY_SAMPLE.index("instability") :] = math.nan
     asked = Counter(wording for each in grouped for wording in {one.wording for one in each})
     usual = sorted(each for each, n in asked.items() if n >= _USUAL * max(asked.values()))
@@ -169,14 +198,7 @@ def wording_statistics(
         ends = np.fmax.reduce(means, axis=1), np.fmin.reduce(means, axis=1)
         return np.column_stack([resampled_means(values, weights), *ends])
 
-    whole, draws = bootstrap(statistic, len(grouped), resamples)
-    counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
-    return {
-        name: bootstrapped(float(value), column, int(n))
-        for name, value, column, n in zip(
-            (*BY_SAMPLE, *BY_WORDING), whole, draws, counts, strict=True
-        )
-    }
+    return grouped, values, statistic
 
 
 def position_bias(answers: Iterable[Answer]) -> PositionBias:
