@@ -71,10 +71,29 @@ def test_each_model_owes_its_variance_to_what_it_depends_on(options: Tables, mod
 
 @table(
     "model, measures",
-    ("wording", {"accuracy": 0.6, "unperturbed": 1, "worst_wording": 0, "best_wording": 1}),
-    ("wording", {"one_answer": 0, "all_right": 0, "instability": 0.673012, "normalised": 0.418166}),
-    ("position", {"accuracy": 0.25, "worst_wording": 0.25, "instability": 1.386294}),
-    ("question", {"accuracy": 2 / 3, "one_answer": 1, "all_right": 2 / 3, "instability": 0}),
+    (
+        "wording",
+        {
+            "accuracy": 0.6,
+            "unperturbed": 1,
+            "accuracy_worst_wording": 0,
+            "accuracy_best_wording": 1,
+        },
+    ),
+    (
+        "wording",
+        {
+            "consistent_rate": 0,
+            "accuracy_all": 0,
+            "instability": 0.673012,
+            "instability_norm": 0.418166,
+        },
+    ),
+    ("position", {"accuracy": 0.25, "accuracy_worst_wording": 0.25, "instability": 1.386294}),
+    (
+        "question",
+        {"accuracy": 2 / 3, "consistent_rate": 1, "accuracy_all": 2 / 3, "instability": 0},
+    ),
 )
 def test_measures_by_hand(options: Tables, model: str, measures: dict[str, float]) -> None:
     (row,) = rows(options, "Instability", model=model)
@@ -102,10 +121,10 @@ def test_parts_of_rpts_and_right_for_the_wrong_reason(reasoned: Tables) -> None:
     assert wording["sd_all_samples"]["low"] <= SDS["wording"] <= wording["sd_all_samples"]["high"]
     assert wording["sd_single_samples"]["value"] == pytest.approx(SDS["sample:wording"], rel=0.25)
     measured = {row["model"]: row for row in rows(reasoned, "Instability")}
-    assert measured["wording"]["wrong_reason"]["value"] == 1  # with wording 3
-    assert measured["question"]["rpts_sd"]["value"] == pytest.approx(0)
+    assert measured["wording"]["wrong_reason_any"]["value"] == 1  # with wording 3
+    assert measured["question"]["rpts_spread"]["value"] == pytest.approx(0)
     # Five wordings: 0.9, 0.8, 0.3, 0.8, 0.9.
-    assert measured["wording"]["rpts_sd"]["value"] == pytest.approx(0.224499, abs=1e-6)
+    assert measured["wording"]["rpts_spread"]["value"] == pytest.approx(0.230331, abs=1e-6)
 
 
 def test_the_worst_wording_and_its_samples(options: Tables, reasoned: Tables) -> None:
@@ -150,7 +169,7 @@ def test_duplicates_of_reform_eval_and_orders_in_texts(tmp_path: Path) -> None:
     found = told(tmp_path, tmp_path / "dup", tmp_path / "rome")
     of_reform, of_rome = found["tables"]["Instability"]
     assert of_reform["instability"]["value"] == pytest.approx(0.673012, abs=1e-6)
-    assert of_rome["one_answer"]["value"] == 1
+    assert of_rome["consistent_rate"]["value"] == 1
     shares = rows(found, "Parts of the variance", task="rome_academic", part="sample")
     assert shares[0]["share"]["value"] == pytest.approx(1)
 
