@@ -215,7 +215,8 @@ def compare_runs(
             "document or instance, so nothing can be paired: compare runs of the same tasks and "
             "documents, or show the means of the parts of a run with summarize --by"
         )
-    pairs, draws = {each: (ours[each], theirs[each]) for each in shared}, ""
+    pairs: Pairs = {each: (ours[each], theirs[each]) for each in shared}
+    draws = ""
     if paired == "documents":
         pairs, draws = _common_draws(pairs)
     first, second = (

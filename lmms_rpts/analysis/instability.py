@@ -33,7 +33,7 @@ from lmms_rpts.tasks.grade_types import Grading
 _NESTED = ("order", "images", "clues")  # their levels mean something else for each sample
 _NOTES = {
     "Instability": "accuracy: mean over all draws; unperturbed: of the first draw, as in the data; "
-    + "; ".join(f"{name}: {each.words}" for name, each in OF_DRAWS.items())
+    + "; ".join(f"{name.replace('_', ' ')}: {each.words}" for name, each in OF_DRAWS.items())
     + ". [ ]: 95% interval over samples.",
     "Parts of the variance": "Parts: share of the variance of the values of single draws, and "
     "standard deviation; of a factor also that of its effect on all samples alike and on single "
@@ -170,8 +170,8 @@ def _part(part: Part) -> dict[str, Estimate | None]:
         if variance is None:
             return None
         ends = (variance.value, variance.low, variance.high)
-        roots = [None if end is None else math.sqrt(end) for end in ends]
-        return Estimate(*roots, variance.n)
+        value, low, high = (None if end is None else math.sqrt(end) for end in ends)
+        return Estimate(value, low, high, variance.n)
 
     by_effect = {"sd_all_samples": sd(part.main), "sd_single_samples": sd(part.interaction)}
     return {"share": part.share, "sd": sd(part.variance), **by_effect}
@@ -238,7 +238,7 @@ def _ranking(subjects: Sequence[_Subject]) -> Iterator[dict[str, Any]]:
             continue
         found = ranking(values)
         every = {("all", "all"): found.turns_any} if len(subjects) > 2 else {}
-        for (better, worse), (turns, too) in (found.turns | every).items():
+        for (better, worse), (turns, too) in {**found.turns, **every}.items():
             names = {"task": subjects[0].task, "metric": metric.name}
             difference = found.means.get(better, 0.0) - found.means.get(worse, 0.0)
             yield names | {

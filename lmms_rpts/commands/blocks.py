@@ -177,7 +177,7 @@ class Output:
 def measured(found: Measured, **more: Any) -> Output:
     """Tables of measures; ``more``: further arguments of `Output`."""
     sheets = [measures_sheet(title, rows) for title, rows in found.tables.items()]
-    blocks = [*map(Line, found.lines), *sheets, *map(Line, found.notes)]
+    blocks: list[Block] = [*map(Line, found.lines), *sheets, *map(Line, found.notes)]
     return Output(blocks, found.frame, lambda: asdict(found), **more)
 
 

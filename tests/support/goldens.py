@@ -97,10 +97,9 @@ def made(name: str, folder: Path) -> str:
 def _run(command: str, out: Path) -> str:
     expanded = out.parent / "expanded"
     if "EXPANDED" in command:
-        for place, model in (("a", "mixed"), ("b", "seed")):
-            design = draws(wording=3, seed=2)
-            write_rpts_run(expanded / place, model, design, samples=12)
-            write_rome_run(expanded / place, model, draws(order=4), samples=12)
+        for place, model, other in (("a", "mixed", "question"), ("b", "seed", "position")):
+            write_rpts_run(expanded / place, model, draws(wording=5, seed=2))
+            write_rome_run(expanded / place, other, draws(order=4))
     words = [
         word.replace("OUT", str(out)).replace("EXPANDED", str(expanded)) for word in command.split()
     ]
