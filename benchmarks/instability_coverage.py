@@ -8,8 +8,9 @@ error. So the variance of right answers that is left to sampling is 0.25 less th
 - coverage: share of simulations whose interval contains the known variance, for each part; and for
   each part's share of the sum.
 - estimate: the mean over simulations; truth: the known variance.
-- told apart: share of simulations in which exactly the parts that the model has are largest and
-  have intervals above 0; for a model of sampling only, in which no other part has one.
+- told apart: share of simulations in which the parts that the model has are the largest and differ
+  from 0 (the interval of the part, or of its main effect, is above 0); for a model of sampling
+  only, in which no other part does.
 
 Beside it: the level of tests of two models that are equal on average, the probability that a
 ranking turns against its frequency, and the level and power of the exact test of positions.
@@ -120,6 +121,11 @@ def covered(part: Part, truth: float, share: float) -> tuple[bool, bool]:
     return found[0], found[1]
 
 
+def above_0(part: Part) -> bool:
+    """Whether the interval of a part, or of its main effect, is above 0."""
+    return any((each.low or 0.0) > 0 for each in (part.variance, part.main) if each)
+
+
 def simulate(model: Model, simulations: int, samples: int = SAMPLES) -> dict[str, list[float]]:
     """For each part: coverage, coverage of the share, mean estimate, truth; and "told apart"."""
     truth, generator = model.truth(), np.random.default_rng(31)
@@ -132,7 +138,7 @@ def simulate(model: Model, simulations: int, samples: int = SAMPLES) -> dict[str
         for name, known in truth.items():
             value = parts[name].variance.value or 0.0
             rows[name].append((*covered(parts[name], known, known / total), value))
-        seen = {name for name in PARTS[:3] if (parts[name].variance.low or 0.0) > 0}
+        seen = {name for name in PARTS[:3] if above_0(parts[name])}
         order = sorted(PARTS[:3], key=lambda name: parts[name].variance.value or 0.0)
         largest = set(order[len(order) - len(has) :])
         apart += has <= seen and largest == has and bool(has or not seen)

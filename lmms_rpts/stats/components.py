@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lmms_rpts.stats.intervals import (
-    LEVEL,
     SEED,
     Estimate,
     Floats,
     Indices,
-    interval,
+    bootstrapped,
     numbered,
     resampled,
+    t_quantile,
 )
 from lmms_rpts.stats.measures import divided
 
@@ -25,6 +25,7 @@ from lmms_rpts.stats.measures import divided
 DRAWS = 2_000
 # The largest number of levels that ``levels_needed`` proposes.
 MOST_LEVELS = 1_000
+_TIED = 1e-18
 
 Effect = tuple[str, ...]
 """("sample",), (factor,) for its main effect, ("sample", factor) for its interaction."""
@@ -49,14 +50,8 @@ class Part:
     interaction: Estimate | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """How many levels of a factor are needed.
-
-    Attributes:
-        levels: the smallest number that reaches the half-width; None if none does.
-        narrowest: the half-width that very many levels reach with these samples.
-    """
+class Needed(NamedTuple):
+    """How many levels are needed, None if no number is enough; and the half-width of very many."""
 
     levels: int | None
     narrowest: float
@@ -117,23 +112,17 @@ def variance_parts(
     for each in found.values():
         each[0] = max(0.0, each[0])  # but not the draws: their sums would be biased
     total = np.sum(list(found.values()), axis=0)
+    total[total < _TIED] = 0.0  # no shares of rounding errors
 
-    def estimate(*effects: Effect, share: bool = False) -> Estimate | None:
+    def estimate(effects: Sequence[Effect], share: bool = False) -> Estimate | None:
         there = [found[effect] for effect in effects if effect in found]
-        if not there:
-            return None
-        sums = np.sum(there, axis=0)
+        sums = np.maximum(0.0, np.sum(there, axis=0))
         sums = np.minimum(1.0, divided(sums, total)) if share else sums
-        sums = np.maximum(0.0, sums)
-        low, high = interval(sums[1:], count)
-        if low is None and total[0] > 0:
-            low = high = float(sums[0])  # no draw is above 0
-        return Estimate(float(sums[0]), low, high, count)
+        return bootstrapped(float(sums[0]), sums[1:], count) if there else None
 
     def part(*effects: Effect) -> Part:
-        main, interaction = (estimate(effect) for effect in effects) if effects[1:] else (None,) * 2
-        whole, share = estimate(*effects), estimate(*effects, share=True)
-        return Part(whole or nothing, share or nothing, main, interaction)
+        inside = [estimate([effect]) for effect in effects] if len(effects) > 1 else ()
+        return Part(estimate(effects) or nothing, estimate(effects, True) or nothing, *inside)
 
     return {
         "sample": part(("sample",)),
@@ -147,8 +136,8 @@ def levels_needed(
 ) -> Needed:
     """How many levels of a factor give a 95% interval of the mean with this half-width.
 
-    The interval is over samples and levels, with one value per sample and level; see
-    ``crossed.crossed_difference``, whose degrees of freedom it has.
+    The interval is over samples and levels, as in ``crossed.crossed_difference``, with one value
+    per sample and level.
     """
 
     def variance(estimate: Estimate | None) -> float:
@@ -158,11 +147,11 @@ def levels_needed(
     single = sum(variance(part.variance) for part in parts.values()) - every - shared
 
     def reached(levels: float) -> float:
-        of_levels = shared / levels + single / (levels * samples)
-        of_samples = every / samples + single / (levels * samples)
-        total = of_levels + of_samples - single / (levels * samples)
+        noise = single / (levels * samples)
+        of_levels, of_samples = shared / levels + noise, every / samples + noise
+        total = of_levels + of_samples - noise
         spread = of_levels**2 / (levels - 1) + of_samples**2 / (samples - 1)
-        return float(_t(total**2 / spread) * math.sqrt(total)) if spread > 0 else 0.0
+        return t_quantile(total**2 / spread) * math.sqrt(total) if spread > 0 else 0.0
 
     narrowest = reached(1e12)
     enough = (n for n in range(2, MOST_LEVELS + 1) if reached(n) <= half_width)
@@ -201,9 +190,8 @@ def _drawn(
 
     def captured(x: Any, columns: Floats, samples: bool = True) -> float:
         """Sum of squares of the projection on columns, and on the indicators of samples."""
-        means = averaging @ x if samples else averaging[:0] @ x
-        within = ((columns.T @ x) ** 2).sum()
-        return float(within + ((means.T * np.sqrt(sizes[: means.shape[0]])) ** 2).sum())
+        found = ((columns.T @ x) ** 2).sum()
+        return float(found + (((averaging @ x).T ** 2) @ sizes).sum() if samples else found)
 
     swept = basis("")
     residual = centred(y) - swept @ (swept.T @ y)
@@ -213,7 +201,9 @@ def _drawn(
         ("sample", name): column for name, column in zip(cells, within.T, strict=True)
     }
     # Variance between samples in each resample.
-    means = averaging @ (y - all_mains @ (np.linalg.pinv(centred(all_mains)) @ y))
+    within_mains = centred(all_mains)
+    normal = np.linalg.pinv(within_mains.T @ within_mains)
+    means = averaging @ (y - all_mains @ (normal @ (within_mains.T @ y)))
     weighted = weights * sizes
     middle = weighted @ means / weighted.sum(axis=1)
     pivots = (weighted * (means - middle[:, None]) ** 2).sum(axis=1)
@@ -225,7 +215,7 @@ def _drawn(
         if df:
             pivots = np.concatenate([[1.0], df / generator.chisquare(df, DRAWS)])
             effects[name] = indicators, others, pivots
-            found[rest] = found[rest] + _between(residual**2, indicators, found[rest], generator)
+            found[rest] += _between(residual**2, indicators, found[rest][0], generator)
     for name, (indicators, others, pivots) in effects.items():
         # The reduction of the sum of squares by the effect, and its expectation.
         explained, scale, *noise = (
@@ -237,17 +227,16 @@ def _drawn(
 
 
 def _between(
-    squares: Floats, indicators: Floats, rest: Floats, generator: np.random.Generator
+    squares: Floats, indicators: Floats, rest: float, generator: np.random.Generator
 ) -> Floats:
     """Draws of the error of the rest because it differs between levels of a factor.
 
-    Right or wrong varies less where a level makes nearly all answers right. Resamples of samples,
-    ``rest``, do not show this.
+    Right or wrong varies less where a level makes nearly all answers right. Resamples of samples do
+    not show this. The differences between samples are counted twice, as in min F'.
     """
     levels = indicators.shape[1]
-    of_levels = (indicators.T @ squares) / indicators.sum(axis=0)
-    of_levels *= divided(rest[0], squares.mean())
-    error = math.sqrt(max(0.0, of_levels.var(ddof=1) / levels - rest[1:].var()))
+    of_levels = indicators.T @ squares / indicators.sum(axis=0)
+    error = np.std(of_levels, ddof=1) / math.sqrt(levels) * rest / max(_TIED, squares.mean())
     return np.concatenate([[0.0], error * generator.standard_t(levels - 1, DRAWS)])
 
 
@@ -275,13 +264,15 @@ def _inverse(inner: Sequence[Any], centred: Callable[[Any], Any], swept: Floats)
             crossing = (owned[i].T * (product @ owned[j].T)).sum()
             both = ((owned[i] @ owned[i].T) * (owned[j] @ owned[j].T)).sum()
             expected[i, j] = product.multiply(product).sum() - 2 * crossing + both
-    return np.linalg.pinv(expected)
+    found: Floats = np.asarray(np.linalg.pinv(expected), dtype=float)
+    return found
 
 
 def _orthonormal(columns: Floats) -> Floats:
     """An orthonormal basis of the columns."""
-    left, lengths, _ = np.linalg.svd(columns, full_matrices=False)
-    found: Floats = left[:, lengths > 1e-9 * max(1.0, lengths.max(initial=0.0))]
+    squares, vectors = np.linalg.eigh(columns.T @ columns)  # faster than a singular value analysis
+    there = squares > 1e-9 * max(1.0, squares[-1])
+    found: Floats = columns @ (vectors[:, there] / np.sqrt(squares[there]))
     return found
 
 
@@ -291,9 +282,3 @@ def _incidence(labels: Indices) -> Any:
 
     rows = np.arange(len(labels))
     return csr_array((np.ones(len(labels)), (rows, labels)), dtype=float)
-
-
-def _t(df: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, (1 + LEVEL) / 2))

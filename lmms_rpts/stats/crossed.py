@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import LEVEL, SEED, Estimate, Floats, estimate_mean
+from lmms_rpts.stats.intervals import SEED, Estimate, Floats, estimate_mean, t_quantile
+from lmms_rpts.stats.measures import divided
 from lmms_rpts.stats.permutation import holm, swap_test
 
 # Simulated replications of a ranking.
 REPLICATIONS = 10_000
 _FILLS = 100
+_TIED = 1e-18
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +81,28 @@ def crossed_difference(differences: Floats) -> CrossedTest:
     Args:
         differences: (samples, levels), NaN for no value; see ``_filled``.
     """
-    table, missing = _filled(differences)
+    from scipy.special import stdtr
+
+    table, gaps = _filled(differences)
     n, m = table.shape
-    if n < 2 or m < 2:
-        value = float(table.mean()) if table.size else None
+    value = float(table.mean()) if table.size else None
+    if value is None or n < 2 or m < 2:
         return CrossedTest(Estimate(value, None, None, n), None, math.nan, None)
-    mean, squares = float(table.mean()), _mean_squares(table, missing)
-    variance, df = _error(*squares, n, m)
-    error, of_samples = math.sqrt(variance), math.sqrt(squares[0] / (n * m))
-    half = _quantile(df) * error
-    ends = (mean - half, mean + half) if error > 0 else (None, None)
-    return CrossedTest(
-        Estimate(mean, *ends, n), _p(mean, error, df), df, _p(mean, of_samples, n - 1)
+    rows, columns = table.mean(axis=1), table.mean(axis=0)
+    free = max(1, (n - 1) * (m - 1) - gaps)
+    both = float(((table - rows[:, None] - columns + value) ** 2).sum()) / free
+    samples, levels = m * float(rows.var(ddof=1)), n * float(columns.var(ddof=1))
+    total = max(samples, levels, samples + levels - both)
+    if total < _TIED:
+        return CrossedTest(Estimate(value, None, None, n), None, math.nan, None)
+    df = total**2 / (samples**2 / (n - 1) + levels**2 / (m - 1) + both**2 / free)
+    error, alone = math.sqrt(total / (n * m)), math.sqrt(samples / (n * m))
+    half = t_quantile(df) * error
+    p, p_samples = (
+        float(2 * stdtr(free, -abs(value) / sd)) if sd > 0 else None
+        for free, sd in ((df, error), (n - 1, alone))
     )
+    return CrossedTest(Estimate(value, value - half, value + half, n), p, df, p_samples)
 
 
 def ranking(values: Mapping[str, Floats]) -> Ranking:
@@ -105,11 +116,12 @@ def ranking(values: Mapping[str, Floats]) -> Ranking:
 
     Args:
         values: for each model (samples, levels), the same for all; NaN for no value. Samples
-            without any value of a model do not count.
+            and levels without any value of a model do not count.
     """
-    names = list(values)
-    there = ~np.any([np.isnan(each).all(axis=1) for each in values.values()], axis=0)
-    tables = np.stack([_filled(each[there])[0] for each in values.values()])
+    names, every = list(values), np.stack(list(values.values()))
+    every = every[:, ~np.isnan(every).all(axis=2).any(axis=0)]
+    every = every[:, :, ~np.isnan(every).all(axis=1).any(axis=0)]
+    tables = np.stack([_filled(each)[0] for each in every])
     means = tables.mean(axis=(1, 2))
     order = np.argsort(-means, kind="stable")
     generator = np.random.default_rng(SEED)
@@ -127,7 +139,7 @@ def ranking(values: Mapping[str, Floats]) -> Ranking:
         dict(zip(ranked, means[order].tolist(), strict=True)),
         {(ranked[i], ranked[j]): turned(i, j) for i, j in pairs},
         turned(*range(len(ranked))),
-        int(there.sum()),
+        tables.shape[1],
     )
 
 
@@ -140,33 +152,30 @@ def by_level(values: Floats) -> list[Level]:
     Args:
         values: (samples, levels), NaN for no value.
     """
-    known = ~np.isnan(values)
-    found, p_values = [], []
-    for at in range(values.shape[1]):
-        others, rest = np.delete(values, at, axis=1), np.delete(known, at, axis=1)
-        counts = rest.sum(axis=1)
-        mean = np.where(counts > 0, np.where(rest, others, 0).sum(axis=1) / counts.clip(1), np.nan)
-        own = values[:, at]
-        paired = ~np.isnan(own - mean)
-        p_values.append(swap_test(mean[paired], own[paired]))
-        found.append((own, own - mean))
+    share = bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
+    columns, known = range(values.shape[1]), ~np.isnan(values)
+    sums, counts = np.nansum(values, axis=1)[:, None], known.sum(axis=1)[:, None]
+    others = divided(sums - np.where(known, values, 0.0), counts - known)
+    paired = ~np.isnan(values - others)
+    tests = [swap_test(others[paired[:, k], k], values[paired[:, k], k]) for k in columns]
     return [
-        Level(_mean(own), estimate_mean(difference, bounded=False), p, difference)
-        for (own, difference), p in zip(found, holm(p_values), strict=True)
+        Level(
+            estimate_mean(values[:, k], share=share),
+            estimate_mean(values[:, k] - others[:, k], bounded=False),
+            p,
+            values[:, k] - others[:, k],
+        )
+        for k, p in zip(columns, holm(tests), strict=True)
     ]
 
 
-def _mean(values: Floats) -> Estimate:
-    return estimate_mean(values, share=bool(np.isin(values[~np.isnan(values)], (0, 1)).all()))
-
-
 def _filled(values: Floats) -> tuple[Floats, int]:
-    """Missing cells filled by mean + sample + level (Yates 1933), and their number.
+    """Missing cells filled by sample + level - mean (Yates 1933), and their number.
 
     Samples and levels without any value are left out.
     """
-    known = ~np.isnan(values)
-    values = values[known.any(axis=1)][:, known.any(axis=0)]
+    values = values[~np.isnan(values).all(axis=1)]
+    values = values[:, ~np.isnan(values).all(axis=0)]
     gaps = np.isnan(values)
     table = np.where(gaps, np.nanmean(values) if values.size else 0.0, values)
     for _ in range(_FILLS if gaps.any() else 0):
@@ -175,48 +184,12 @@ def _filled(values: Floats) -> tuple[Floats, int]:
     return table, int(gaps.sum())
 
 
-def _mean_squares(table: Floats, missing: int) -> tuple[float, float, float, int]:
-    """Mean squares of samples, levels and their interaction, and the last one's df."""
-    n, m = table.shape
-    rows, columns = table.mean(axis=1), table.mean(axis=0)
-    rest = table - rows[:, None] - columns + table.mean()
-    df = max(1, (n - 1) * (m - 1) - missing)
-    return (
-        m * float(rows.var(ddof=1)),
-        n * float(columns.var(ddof=1)),
-        float((rest**2).sum()) / df,
-        df,
-    )
-
-
-def _error(
-    samples: float, levels: float, both: float, df: int, n: int, m: int
-) -> tuple[float, float]:
-    """Variance of the mean of a crossed table, and its degrees of freedom."""
-    total = max(samples, levels, samples + levels - both)
-    spread = samples**2 / (n - 1) + levels**2 / (m - 1) + both**2 / df
-    return total / (n * m), (total**2 / spread if spread > 0 else math.nan)
-
-
 def _replicated(means: Floats, generator: np.random.Generator) -> Floats:
     """Draws of the error of the means of models, whose means by level or sample are (models, k)."""
-    k = means.shape[1]
+    models, k = means.shape
     if k < 2:
-        return np.zeros((REPLICATIONS, len(means)))
-    normal = generator.standard_normal((REPLICATIONS, k))
-    chi = generator.chisquare(k - 1, (REPLICATIONS, 1))
-    centred = means - means.mean(axis=1, keepdims=True)
-    found: Floats = math.sqrt(2 / k) * (normal @ centred.T) / np.sqrt(chi)
+        return np.zeros((REPLICATIONS, models))
+    covariance = np.atleast_2d(np.cov(means)) * (2 / k)
+    normal = generator.multivariate_normal(np.zeros(models), covariance, REPLICATIONS)
+    found: Floats = normal * np.sqrt((k - 1) / generator.chisquare(k - 1, (REPLICATIONS, 1)))
     return found
-
-
-def _p(mean: float, error: float, df: float) -> float | None:
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(df, -abs(mean) / error)) if error > 0 else None
-
-
-def _quantile(df: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, (1 + LEVEL) / 2))

@@ -234,7 +234,11 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
     chosen = np.zeros((len(counted), size))
     chosen[np.arange(len(counted)), at] = 1.0
     accuracy = float(np.mean([each.position == each.right_position for each in counted]))
-    known = all(each.order is not None for each in counted)
+    known = all(
+        each.order is not None
+        and sorted(each.order or range(each.options)) == list(range(each.options))
+        for each in counted
+    )
     if known:
         expected, exchanged = _exchanged(counted, size)
     else:
@@ -242,8 +246,8 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
     seen, wanted, n = chosen.sum(axis=0), expected.sum(axis=0), len(counted)
 
     def distance(counts: Floats) -> Floats:
-        found: Floats = divided((counts - wanted) ** 2, wanted)
-        return np.nansum(found, axis=-1)
+        found: Floats = np.nansum(divided((counts - wanted) ** 2, wanted), axis=-1)
+        return found
 
     statistic = float(distance(seen))
     if known:
@@ -351,7 +355,9 @@ def _exchanged(answers: Sequence[Answer], size: int) -> tuple[Floats, Floats]:
     counts, generator = np.zeros((PERMUTATIONS, size)), np.random.default_rng(SEED)
     for members in groups.values():
         orders = [answers[at].order or tuple(range(answers[at].options)) for at in members]
-        options = [order[answers[at].position] for at, order in zip(members, orders, strict=True)]
+        options = [
+            order[answers[at].position or 0] for at, order in zip(members, orders, strict=True)
+        ]
         # (k, k, size): whether the option that answer i chose is at this place in order j.
         places = np.array([[order.index(option) for order in orders] for option in options])
         there = places[:, :, None] == np.arange(size)

@@ -79,7 +79,7 @@ def estimate_mean(
     if bounded and there.min() >= 0.0 and there.max() <= 1.0:
         low, high = _added_value_interval(sums, sizes)
         return Estimate(mean, min(mean, max(0.0, low)), max(mean, min(1.0, high)), n)
-    half = _t(count - 1) * math.sqrt(variance * count / (count - 1)) if count > 1 else 0.0
+    half = t_quantile(count - 1) * math.sqrt(variance * count / (count - 1)) if count > 1 else 0.0
     if half < 1e-9:
         return Estimate(mean, None, None, n)
     low = max(0.0, mean - half) if there.min() >= 0.0 else mean - half
@@ -209,11 +209,12 @@ def _added_value_interval(sums: Floats, sizes: Floats) -> tuple[float, float]:
         mean = (sums.sum() + value * size) / ((count + 1) * size)
         squares = ((sums - mean * sizes) ** 2).sum() + ((value - mean) * size) ** 2
         error = math.sqrt(squares / (count * (count + 1))) / size
-        limits.append(float(mean + sign * _t(count) * error))
+        limits.append(float(mean + sign * t_quantile(count) * error))
     return limits[0], limits[1]
 
 
-def _t(df: int) -> float:
+def t_quantile(df: float) -> float:
+    """Half the width of an interval of ``LEVEL``, in standard errors."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, (1 + LEVEL) / 2))

@@ -62,17 +62,14 @@ class Perturbation:
 
 # --- options -------------------------------------------------------------------------------------
 
-MARKS = {
-    "upper": string.ascii_uppercase,
-    "lower": string.ascii_lowercase,
-    "number": string.digits[1:],
-}
+MARKS: Mapping[str, str] = {
+    "upper": string.ascii_uppercase, "lower": string.ascii_lowercase, "number": string.digits[1:]
+}  # fmt: skip
 """The marks of options by style."""
 
 # "A. a dog", "（2）两个": at the beginning of a line, or within one: "Which? A. red B. blue"
 _MARK = re.compile(
-    r"(?:^|(?<=[\s?？。：:)）]))([(（]?)(?P<mark>[A-Za-z1-9])([)）.．、:：])[ \t\u3000]*",
-    re.MULTILINE,
+    r"(?:^|(?<=[\s?？。：:)）]))([(（]?)([A-Za-z1-9])([)）.．、:：])[ \t\u3000]*", re.MULTILINE
 )
 # "all of the above", "A and C", 以上都对; another sentence: "D. four. Choose one."
 _TIED = re.compile(
@@ -87,33 +84,24 @@ _BETWEEN = re.compile(r"[\s$,、，;；&.．。()（）{}]|and|和")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The options that a text lists at its end.
+    """The options at the end of a text: their texts, marks, and the text around each mark."""
 
-    ``marks`` has one character for each; ``spans``: where their texts are; ``right``: the places
-    of the right ones.
-    """
-
-    text: str
+    options: Sequence[str]
     marks: str
-    spans: Sequence[tuple[int, int]]
-    right: tuple[int, ...] = ()
+    around: Sequence[tuple[str, str]]
+    tail: str
 
-    @property
-    def options(self) -> list[str]:
-        """The texts of the options."""
-        return [self.text[start:end] for start, end in self.spans]
-
-    def things(self, **more: Any) -> Things:
-        """That their order can vary, and what else can."""
-        right = self.right[0] if len(self.right) == 1 else None
-        return Things(options=len(self.marks), right=right, **more)
+    def things(self, gold: str) -> Things:
+        """That the order can vary, if the gold answer names options."""
+        if not (right := self.places(gold)):
+            return Things()
+        return Things(options=len(self.marks), right=right[0] if len(right) == 1 else None)
 
     def places(self, said: str) -> tuple[int, ...]:
         """The places of the options that an answer names by their marks, or by one's text."""
         same = [each.casefold() == said.strip().casefold() for each in self.options]
-        return tuple(sorted(map(self.marks.index, self._named(said)))) or (
-            (same.index(True),) if same.count(True) == 1 else ()
-        )
+        by_text = (same.index(True),) if same.count(True) == 1 else ()
+        return tuple(sorted(map(self.marks.index, self._named(said)))) or by_text
 
     def _named(self, said: str) -> str:
         """The marks of an answer that consists of marks; else empty."""
@@ -123,15 +111,9 @@ class Listed:
 
     def reordered(self, order: Sequence[int], marks: str = "") -> str:
         """The text with its options in another order, and with other marks."""
-        text = self.text
-        for at in reversed(range(len(order))):
-            (start, end), option = self.spans[at], self.options[order[at]]
-            head = text[:start]
-            if marks:
-                place = head.rindex(self.marks[at])
-                head = head[:place] + marks[at] + head[place + 1 :]
-            text = head + option + text[end:]
-        return text
+        rows = zip(self.around, marks or self.marks, order, strict=True)
+        parts = (f"{one}{mark}{other}{self.options[at]}" for (one, other), mark, at in rows)
+        return "".join(parts) + self.tail
 
     def renamed(self, said: str, order: Sequence[int], marks: str = "") -> str:
         """An answer by marks, with those of the same options in another order; else unchanged."""
@@ -142,29 +124,28 @@ class Listed:
         return re.sub(f"[{self.marks}]", lambda mark: next(new), said, flags=flags) if own else said
 
 
-def listed_options(text: str, right: str | None = None) -> Listed | None:
-    """The options at the end of a text; None if they can't be read and reordered with certainty.
-
-    ``right``: the right answer, which must name options.
-    """
+def listed_options(text: str) -> Listed | None:
+    """The options at the end of a text; None if they can't be read and reordered with certainty."""
     found = list(_MARK.finditer(text))
     for marks in MARKS.values():
-        first = max((at for at, each in enumerate(found) if each["mark"] == marks[0]), default=None)
-        run = [] if first is None else found[first:]
+        first = max((at for at, each in enumerate(found) if each[2] == marks[0]), default=0)
+        run = found[first:]
         ends = [*(each.start() for each in run[1:]), len(text)]
         options = [text[each.end() : end].rstrip() for each, end in zip(run, ends, strict=False)]
         if (
             len(run) > 1
-            and "".join(each["mark"] for each in run) == marks[: len(run)]
+            and "".join(each[2] for each in run) == marks[: len(run)]
             and len({each.group(1, 3) for each in run}) == 1
             and len({*options} - {"", *marks}) == len(options)
             and not any(map(_TIED.search, options))
             and not _NAMED.search(text)
         ):
-            spans = [(e.end(), e.end() + len(each)) for e, each in zip(run, options, strict=True)]
-            listed = Listed(text, marks[: len(run)], spans)
-            places = listed.places(right or "")
-            return Listed(text, listed.marks, spans, places) if places or right is None else None
+            stops = [each.end() + len(said) for each, said in zip(run, options, strict=True)]
+            around = [
+                (text[start : each.start(2)], text[each.end(2) : each.end()])
+                for start, each in zip([0, *stops], run, strict=False)
+            ]
+            return Listed(options, marks[: len(run)], around, text[stops[-1] :])
     return None
 
 
@@ -172,8 +153,7 @@ def listed_options(text: str, right: str | None = None) -> Listed | None:
 
 # Written small within a sentence; not the "A" of "A has a brother", which may be a name.
 _SMALL = re.compile(
-    r"(?:Th(?:e|is|at|ese|ose|ere)|It|In|On|At|After|Before|During|When|If|All|Some|Most|Each|Every"
-    r"|Someone|Due|Now|One|No|Both)\b"
+    r"(?:Th(?:e|is|at|ese|ose|ere)|It|I[nf]|On|When|After|All|Some|Each|Every|No)\b"
 )
 # Fields that may name images and texts by their numbers
 _TEXTS = "statement", "context", "background", "options", "answer", "textual_clue", "reasoning"
@@ -221,7 +201,7 @@ def negated(statement: str, language: str) -> str:
 
 
 def _renumbered(doc: Doc, numbers: Mapping[Any, Sequence[int]]) -> dict[str, Any] | None:
-    """The texts of a document with other numbers of clues; None if a number can't be replaced."""
+    """The texts that change with other numbers of clues; None if a number can't be replaced."""
     changed: dict[str, Any] = {}
     for name in _TEXTS:
         value = doc.get(name) or ()
@@ -236,9 +216,6 @@ def _renumbered(doc: Doc, numbers: Mapping[Any, Sequence[int]]) -> dict[str, Any
 
 CLUES = Perturbation(clue_things, rearranged)
 """Documents of RPTS: the order of images and of texts, and the statement."""
-
-
-# --- answers -------------------------------------------------------------------------------------
 
 
 def answer_to(record: Any, said: str | None, right: bool, text: str = "", gold: str = "") -> Answer:
@@ -262,10 +239,16 @@ def answer_to(record: Any, said: str | None, right: bool, text: str = "", gold: 
     one = len(places) == len(golds) == 1
     return Answer(
         sample=record.instance.key,
-        wording=perturbed.wording,
         chosen=chosen,
         correct=right,
         position=places[0] if one else None,
         right_position=golds[0] if one else None,
         options=len(listed.marks) if listed else 0,
+        **asked_as(perturbed),
     )
+
+
+def asked_as(perturbed: Perturbed) -> dict[str, Any]:
+    """The fields of an `Answer` that say how a draw was asked."""
+    asked = perturbed.marks, perturbed.images, perturbed.clues, perturbed.negated
+    return {"wording": perturbed.wording, "order": perturbed.order, "asked": asked}

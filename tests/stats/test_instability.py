@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from collections.abc import Callable, Hashable, Sequence
@@ -253,3 +254,71 @@ def test_rounds_have_intervals_over_dialogues() -> None:
     assert (found.slope.low or 0) < -0.1 < (found.slope.high or 0) < 0
     often = round_statistics([turn for turn in turns for _ in range(20)], resamples=1000)
     assert often.slope.low == pytest.approx(found.slope.low)
+
+
+def dealt(first: float, rounds: int, samples: int = 60, seed: int = 3) -> list[Answer]:
+    """Each sample in random orders; takes the first place with this probability."""
+    generator, answers = random.Random(seed), []
+    for sample in range(samples):
+        favourite = generator.randrange(4)
+        for number in range(rounds):
+            order = generator.sample(range(4), 4)
+            blind = favourite if generator.random() < 0.7 else generator.randrange(4)
+            at_ = 0 if generator.random() < first else order.index(blind)
+            wording = number % 2
+            answers.append(
+                Answer(sample, wording, order[at_], False, at_, order.index(0), 4, tuple(order))
+            )
+    return answers
+
+
+def test_position_bias_is_exact_where_orders_are_known() -> None:
+    """The model prefers options, not places; the chi-square test takes accuracy as its null."""
+    blind, biased = position_bias(dealt(0.0, 8)), position_bias(dealt(0.3, 8))
+    assert (blind.exact, biased.exact) == (True, True)
+    assert blind.p > 0.05
+    assert biased.p < 0.001
+    assert biased.chosen[0] - biased.expected[0] > 0.1 > blind.distance
+    assert math.fsum(blind.expected) == pytest.approx(1)
+    # One unknown or damaged order, and all answers are tested by chi-square.
+    for order in (None, (0, 1), (0, 0, 1, 2)):
+        answers = dealt(0.0, 8)
+        answers[0] = dataclasses.replace(answers[0], order=order)
+        assert not position_bias(answers).exact
+
+
+def test_position_bias_by_enumeration() -> None:
+    """Two samples, always the first place: 2 of the 4 exchanges that are possible look like it."""
+    swapped = [
+        Answer(sample, 0, order[0], False, 0, 1, 2, order)
+        for sample in (1, 2)
+        for order in ((), (1, 0))
+        for order in (order or (0, 1),)
+    ]
+    found = position_bias(swapped)
+    assert found.expected == (0.5, 0.5)
+    # Of 4 exchanges, one leaves both samples as they are, one swaps both: 4 or 0 at the first.
+    assert found.p == pytest.approx(0.5, abs=0.02)
+    assert found.chosen == (1.0, 0.0)
+    assert found.distance == 0.5
+
+
+def test_position_bias_level() -> None:
+    """Exact: at most 5% of blind models have p < 0.05, even with few answers."""
+    p_values = [position_bias(dealt(0.0, 3, samples=8, seed=seed)).p for seed in range(100)]
+    # 100 tests at 0.05: 13 or more have a probability of 0.0015.
+    assert sum(p < 0.05 for p in p_values) <= 12
+
+
+def test_exchange_within_wording_only() -> None:
+    """Each wording was shown in one order: nothing can be exchanged."""
+    answers = [
+        Answer(sample, wording, wording, False, 0, 1, 2, ((0, 1), (1, 0))[wording])
+        for sample in range(20)
+        for wording in range(2)
+    ]
+    assert math.isnan(position_bias(answers).p)
+    together = [dataclasses.replace(each, wording=0) for each in answers]
+    assert position_bias(together).p < 0.01
+    marks = [dataclasses.replace(each, wording=0, asked=each.wording) for each in answers]
+    assert math.isnan(position_bias(marks).p)

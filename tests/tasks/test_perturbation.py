@@ -233,6 +233,34 @@ def test_the_gold_answer_stays_right_and_has_one_name(name: str, lexical: None) 
         assert set(places) == set(rotations)
 
 
+def test_references_follow_their_images_and_texts() -> None:
+    doc = CASES["rpts_eval en"].doc
+    changed = CLUES.apply(doc, Perturbed(sample=0, draw=1, images=(1, 0), clues=(2, 0, 1)))
+    assert changed == {
+        "context": "Image 1 shows a clock and image 0 a shop, unlike Figure1; images 1 and 0 differ.",  # noqa: E501
+        "textual_clue": ["It sells bread.", "It closes at eight.", "Text 1 is old; see Image0."],
+        "visual_clue": ["b.png", "a.png"],
+        "images": ["<b>", "<a>"],
+        "reasoning": [
+            "Image1 -> Nine in Image 1.",
+            "Image0 -> It is shut.",
+            "Conclusion0 + Text1 + Text0 -> It is closed.",
+            "Conclusion1 + Conclusion2 -> The shop is closed.",
+        ],
+    }
+
+
+def test_a_solution_names_the_option_as_shown() -> None:
+    changed = CMMATH.apply(
+        CASES["cmmath_rpts"].doc, Perturbed(sample=0, draw=1, order=(2, 3, 0, 1))
+    )
+    assert changed["reference"] == "A\n"
+    assert changed["analysis"] == "共$$4$$只．故选：$${A}$$．"
+    assert "A}" in changed["reasoning"][0]
+    assert changed["statement"] == changed["textual_clue"][0]
+    assert "A.$4$" in changed["statement"]
+
+
 @table("name", "own letter", "rome choice", "cmmath", "cmmath_rpts")
 def test_a_wrong_option_has_one_name_too(name: str, lexical: None) -> None:
     """The model always chooses the option that the data list first."""

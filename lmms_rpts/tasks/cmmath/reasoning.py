@@ -150,25 +150,22 @@ _OPTION = re.compile(r"[A-H]\s?(?:选?项|[.．、:：)）])|选?项\s?[A-H]")
 def _listed(doc: Mapping[str, Any]) -> Listed | None:
     """The options of a problem, if its solution can follow their order."""
     tied = _OPTION.search(_CHOICE.sub("", doc["analysis"] or ""))
-    return (
-        None
-        if tied or doc["form"] != "choice"
-        else listed_options(doc["question"], doc["reference"])
-    )
+    return None if tied or doc["form"] != "choice" else listed_options(doc["question"])
 
 
 def _things(doc: Mapping[str, Any]) -> Things:
-    return listed.things() if (listed := _listed(doc)) else Things()
+    return listed.things(doc["reference"]) if (listed := _listed(doc)) else Things()
 
 
 def _perturbed(doc: Mapping[str, Any], perturbed: Perturbed) -> Mapping[str, Any]:
-    if not perturbed.order or (listed := _listed(doc)) is None:
+    if not (order := perturbed.order) or not (listed := _listed(doc)):
         return {}
-    renamed = partial(listed.renamed, order=perturbed.order)
     changed = {
-        "question": listed.reordered(perturbed.order),
-        "reference": renamed(doc["reference"]),
-        "analysis": _CHOICE.sub(lambda said: said[1] + renamed(said[2]), doc["analysis"] or ""),
+        "question": listed.reordered(order),
+        "reference": listed.renamed(doc["reference"], order),
+        "analysis": _CHOICE.sub(
+            lambda said: said[1] + listed.renamed(said[2], order), doc["analysis"] or ""
+        ),
     }
     return changed | (rpts_fields({**doc, **changed}) if "textual_clue" in doc else {})
 

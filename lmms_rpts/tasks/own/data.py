@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
@@ -285,33 +285,35 @@ def _named(fault: str, sources: Mapping[str, str] | None) -> str:
 
 
 def _listed(doc: Mapping[str, Any]) -> Listed | None:
-    """The options of a document, which are at the end of its context."""
-    if not doc["options"] or doc["form"] == "agree":
-        return None
-    return listed_options(doc["context"], None if doc["form"] == "none" else doc["answer"])
+    """The options of a question, which are at the end of its context."""
+    return listed_options(doc["context"]) if doc["options"] and doc["form"] != "agree" else None
 
 
 def _things(doc: Mapping[str, Any]) -> Things:
     found, listed = clue_things(doc), _listed(doc)
-    if listed is None:
+    if listed is None or not (options := listed.things(doc["answer"])).options:
         return found
+    # Not 1, 2, 3 where these, or more than nine, are options.
     styles = [
         style
         for style, marks in MARKS.items()
-        if len(listed.marks) <= len(marks) and not {*marks} & {*listed.options}
+        if options.options <= len(marks) and not {*marks} & {*listed.options}
     ]
-    return listed.things(images=found.images, clues=found.clues, marks=styles)
+    return replace(found, options=options.options, right=options.right, marks=styles)
 
 
 def _perturbed(doc: Mapping[str, Any], perturbed: Perturbed) -> Mapping[str, Any]:
     changed = rearranged(doc, perturbed)
     now = {**doc, **changed}
     if (listed := _listed(now)) and (perturbed.order or perturbed.marks):
-        order = perturbed.order or tuple(range(len(listed.marks)))
+        order = perturbed.order or range(len(listed.marks))
         marks = MARKS[perturbed.marks or "upper"][: len(order)]
-        changed["options"], changed["marks"] = in_order(listed.options, order), list(marks)
-        changed["context"] = listed.reordered(order, marks)
-        changed["answer"] = listed.renamed(now["answer"], order, marks)
+        changed |= {
+            "options": in_order(listed.options, order),
+            "marks": list(marks),
+            "context": listed.reordered(order, marks),
+            "answer": listed.renamed(now["answer"], order, marks),
+        }
     return changed
 
 

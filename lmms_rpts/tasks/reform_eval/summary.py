@@ -42,6 +42,7 @@ from lmms_rpts.tasks.grade_types import (
     ShownQuestion,
 )
 from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.perturbation import asked_as
 from lmms_rpts.tasks.reform_eval.benchmark import (
     DIMENSIONS,
     METHODS,
@@ -142,9 +143,9 @@ def _worded(record: ReformRecord) -> Answer:
 
 
 def _answered(record: ReformRecord) -> Answer:
-    """The answer, with the wording of an expanded task in place of the duplicate."""
+    """The answer, for an expanded task with its draw in place of the duplicate."""
     perturbed, found = record.instance.perturbed, _worded(record)
-    return found if perturbed is None else replace(found, wording=perturbed.wording)
+    return found if perturbed is None else replace(found, **asked_as(perturbed))
 
 
 # --- dimensions ----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from lmms_rpts.reasoning.mentions import find_mentions
@@ -123,46 +123,40 @@ def _ends_in_word(text: str) -> bool:
 # --- perturbed questions -------------------------------------------------------------------------
 
 
-def _listed(doc: Doc) -> Listed | None:
-    """The options of a question, if the label and the reference name the same of them."""
+def _listed(doc: Doc) -> tuple[Listed | None, str]:
+    """The options of a question, and its label; None if label and reference name different ones."""
     if doc["evaluator"] != "choices_matching":
-        return None
-    listed = listed_options(doc["question"], json.loads(doc["evaluator_kwargs"])["label"])
-    same = listed and listed.places(doc["reference"]) == listed.right
-    return listed if same or not doc["reference"].strip() else None
+        return None, ""
+    listed, label = listed_options(doc["question"]), json.loads(doc["evaluator_kwargs"])["label"]
+    golds = [label, doc["reference"].strip() or label]
+    return listed if listed and len({*map(listed.places, golds)}) == 1 else None, label
 
 
 def _things(doc: Doc) -> Things:
-    listed, images = _listed(doc), len(doc["img_path"])
-    asked, named = MARKER.sub("", doc["question"]), map(int, MARKER.findall(doc["question"]))
-    # Numbers in answers, ordinals, and options that could not be read may stand for images.
-    tied = (
-        re.search(
-            r"\d",
-            doc["reference"] + doc["evaluator_kwargs"] + "".join(listed.options if listed else ""),
-        )
-        or any(each.clue.index is not None for each in find_mentions(asked))
-        or (listed is None and doc["evaluator"] == "choices_matching")
-    )
-    free = 0 if tied or {*named} != {*range(1, images + 1)} else images
-    return listed.things(images=free) if listed else Things(images=free)
+    (listed, label), images = _listed(doc), len(doc["img_path"])
+    answers = [doc["reference"], doc["evaluator_kwargs"], *(listed.options if listed else ())]
+    asked, named = MARKER.sub("", doc["question"]), {*map(int, MARKER.findall(doc["question"]))}
+    # Numbers in answers, "the first image", and options that were not read may stand for images.
+    numbers = any(each.clue.index is not None for each in find_mentions(asked))
+    tied = numbers or re.search(r"\d", "".join(answers)) or (label and listed is None)
+    free = 0 if tied or named != {*range(1, images + 1)} else images
+    return replace(listed.things(label) if listed else Things(), images=free)
 
 
 def _perturbed(doc: Doc, perturbed: Perturbed) -> dict[str, Any]:
     changed: dict[str, Any] = {"question": doc["question"]}
-    if perturbed.order and (listed := _listed(doc)):
-        renamed = partial(listed.renamed, order=perturbed.order)
-        label = renamed(json.loads(doc["evaluator_kwargs"])["label"])
-        changed["evaluator_kwargs"] = json.dumps({"label": label})
-        changed["reference"] = renamed(doc["reference"])
-        changed["question"] = listed.reordered(perturbed.order)
-    if order := perturbed.images:
+    listed, label = _listed(doc)
+    if listed and (order := perturbed.order):
+        changed["question"] = listed.reordered(order)
+        changed["evaluator_kwargs"] = json.dumps({"label": listed.renamed(label, order)})
+        changed["reference"] = listed.renamed(doc["reference"], order)
+    if images := perturbed.images:
         changed["question"] = MARKER.sub(
-            lambda name: name[0].replace(name[1], str(order.index(int(name[1]) - 1) + 1)),
+            lambda name: name[0].replace(name[1], str(images.index(int(name[1]) - 1) + 1)),
             changed["question"],
         )
         names = [name for name in ("img_path", "images") if name in doc]
-        changed |= {name: in_order(doc[name], order) for name in names}
+        changed |= {name: in_order(doc[name], images) for name in names}
     return changed
 
 
