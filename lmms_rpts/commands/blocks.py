@@ -177,15 +177,16 @@ class Output:
 def measured(found: Measured, **more: Any) -> Output:
     """Tables of measures; ``more``: further arguments of `Output`."""
     sheets = [measures_sheet(title, rows) for title, rows in found.tables.items()]
-    blocks = [*map(Line, found.lines), *sheets, *map(Line, found.notes)]
+    blocks: list[Block] = [*map(Line, found.lines), *sheets, *map(Line, found.notes)]
     return Output(blocks, found.frame, lambda: asdict(found), **more)
 
 
 def measures_sheet(title: str, rows: Sequence[Mapping[str, Any]]) -> Sheet:
     """A table of measures, see `Measured`; at least the first column has texts."""
-    texts = [name for name, cell in rows[0].items() if isinstance(cell, str)]
-    heads = [_TITLES.get(name, name.replace("_", " ")) for name in rows[0]]
-    cells = [[_cell(f"{row[texts[0]]} {name}", row[name]) for name in row] for row in rows]
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
+    texts = [name for name in names if isinstance(rows[0].get(name), str)]
+    heads = [_TITLES.get(name, name.replace("_", " ")) for name in names]
+    cells = [[_cell(f"{row[texts[0]]} {name}", row.get(name)) for name in names] for row in rows]
     return Sheet(title, heads, len(texts), [cells])
 
 
@@ -193,8 +194,12 @@ def _cell(name: str, cell: Any) -> str:
     """A cell; ``name``: of its row and column, which say whether it is a difference."""
     if isinstance(cell, str | int):
         return f"{cell:,}" if isinstance(cell, int) else cell
-    sign = "+" * (name.startswith("fitted - default ") or name.endswith((" bias", "_from_first")))
-    return figure(cell) if isinstance(cell, float) else interval(cell, f"{sign}.3f", f"{sign}.2f")
+    if isinstance(cell, tuple):
+        return " ".join(f"{each:.2f}" for each in cell)
+    differences = (" bias", "_from_first", " difference")
+    sign = "+" * (name.startswith("fitted - default ") or name.endswith(differences))
+    form = ".4f" if name.endswith(" p") else f"{sign}.3f"
+    return figure(cell, form) if isinstance(cell, float) else interval(cell, form, f"{sign}.2f")
 
 
 def markdown_of(blocks: Iterable[Block]) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lmms_rpts.base.escaping import cost, did_you_mean
-from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.base.settings import Settings, load_settings, options_given
 from lmms_rpts.commands.common import IncludePath, Judge
 
 
@@ -27,6 +27,12 @@ def estimate(
     ],
     judge: Judge = None,
     include_path: IncludePath = None,
+    perturb: Annotated[
+        str | None,
+        typer.Option(
+            "--perturb", help="Expand the tasks, as LMMS_RPTS_PERTURB: wording=5,order=all,..."
+        ),
+    ] = None,
     samples: Annotated[
         Path | None,
         typer.Option(
@@ -43,7 +49,9 @@ def estimate(
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT (prices per million tokens) to see the cost as well.
     """
     settings = load_settings(judge=judge)
-    _show(_gather(tasks, samples, limit, include_path), settings)
+    with options_given(perturb=perturb):
+        found = _gather(tasks, samples, limit, include_path)
+    _show(found, settings)
 
 
 Found = dict[str, tuple[list[Mapping[str, Any]], list[str] | None]]

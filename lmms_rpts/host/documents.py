@@ -23,6 +23,7 @@ from lmms_rpts.filters.documents import (
 )
 from lmms_rpts.host.task_index import split_name, task_files
 from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.expansion import expanded
 from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 
 _STEPS = {
@@ -183,6 +184,7 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
 def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mapping[str, Any]]:
     """The documents of a custom task, or of ``NAME_rpts``, by number."""
     task = load_task(name, include_path)
+    task.task_docs = expanded(name, task.task_docs, task.config.metadata)
     longest = load_settings().image_size
     asked = split_name(name)
     if asked is not None:

@@ -107,6 +107,11 @@ class Asked(Model):
         return (self.task, self.doc_id if self.perturbed is None else self.perturbed.sample)
 
     @property
+    def drawn(self) -> Perturbed:
+        """The draw; the unperturbed one if the task was not expanded."""
+        return self.perturbed or Perturbed.model_construct(sample=self.doc_id, draw=0)
+
+    @property
     def cluster(self) -> tuple[str, str]:
         """What documents that are not independent share, such as a document and its translation."""
         return (self.task, str(self.key[1]))

@@ -156,7 +156,8 @@ def balanced_order(options: int, right: int, variant: int, seed: int, *names: ob
         options: number of options, at least one.
         right: the position of the right option in the given order.
         variant: number of the variant, from 0.
-        seed, names: what the draws depend on.
+        seed: what the draws depend on.
+        names: what else they depend on.
 
     Returns:
         For each position, the number of its option.

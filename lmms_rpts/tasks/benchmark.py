@@ -295,8 +295,9 @@ def answered_tasks() -> dict[str, Benchmark]:
 
 
 def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
-    """The documents of a task or group without their images, by their task."""
+    """The documents of a task or group without their images, by their task; of all draws."""
     from lmms_rpts.tasks.data import DataError
+    from lmms_rpts.tasks.expansion import expanded
 
     known = answered_tasks()
     if task not in known:
@@ -307,7 +308,7 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
         checks = known[task].data_checks()
         faults = [f"{each.said}. {each.remedy}" for each in checks if each.remedy]
         raise DataError(f"No question of {task} can be used: {'; '.join(faults)}")
-    return found
+    return {name: expanded(name, documents) for name, documents in found.items()}
 
 
 def images_folder(task: str, recorded: Path | None = None) -> Path | None:

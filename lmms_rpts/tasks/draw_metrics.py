@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from lmms_rpts.runs.metrics import Metric, Metrics, by_name
 from lmms_rpts.stats.instability import Answer, wording_errors, wording_statistics
+from lmms_rpts.stats.intervals import Estimate, estimate_mean
 from lmms_rpts.tasks.aggregation import Mean, Value, mean_of_scored, read_records, stderr_of_scored
 from lmms_rpts.tasks.benchmark import benchmarks
+from lmms_rpts.tasks.grade_types import Grading
 
 
 class Drawn(NamedTuple):
@@ -150,27 +152,43 @@ class DrawMetrics:
         metrics = {name: _clustered(value, sample) for name, value in found.items()}
         for name, of in self.unperturbed.items():
             metrics[name] = None if perturbed["draw"] else metrics.get(of)
-        rows = [self._drawn(each, sample) for each in records]
+        rows = [drawn(self.grading, each, sample) for each in records]
         return metrics | dict.fromkeys(self.names, rows)
 
-    def _drawn(self, record: Any, sample: str) -> Drawn:
-        metrics = self.grading.metrics
-        graded = metrics.get("accuracy", next(iter(metrics.values()))).of(record)
-        answer = None
-        if graded is not None:
-            given = self.grading.answered
-            found = given(record) if given else _by_grade(record, graded)
-            answer = (sample, found.wording, found.chosen, found.correct, None, None, found.options)
-        rpts, wrong = (
-            metrics[name].of(record) if name in metrics else None
-            for name in ("rpts", "right_for_wrong_reason")
-        )
-        return Drawn(sample, answer, rpts, wrong)
+
+def answer_of(grading: Grading, record: Any) -> Answer | None:
+    """The answer of a record; None without a grade."""
+    metrics, instance = grading.metrics, record.instance
+    graded = metrics.get("accuracy", next(iter(metrics.values()))).of(record)
+    if graded is None:
+        return None
+    if grading.answered:
+        return grading.answered(record)
+    return Answer(instance.key, instance.drawn.wording, graded, graded == 1)
 
 
-def _by_grade(record: Any, graded: float) -> Answer:
-    wording = record.instance.perturbed.wording if record.instance.perturbed else 0
-    return Answer(record.instance.key, wording, graded, graded == 1)
+def drawn(grading: Grading, record: Any, sample: str) -> Drawn:
+    """A response to one draw of a sample."""
+    metrics, found = grading.metrics, answer_of(grading, record)
+    answer = found and (
+        *(sample, found.wording, found.chosen, found.correct, None, None, found.options),
+    )
+    rpts, wrong = (
+        metrics[name].of(record) if name in metrics else None
+        for name in ("rpts", "right_for_wrong_reason")
+    )
+    return Drawn(sample, answer, rpts, wrong)
+
+
+def estimates_of(rows: Sequence[Drawn]) -> dict[str, Estimate]:
+    """Accuracy and the metrics of ``OF_DRAWS`` that have a value, with intervals over samples."""
+    found = wording_statistics(_answers([rows]))
+    names = {"accuracy": "accuracy"} | {name: of for name, (of, *_) in _of_answers.items()}
+    known = {name: found[of] for name, of in names.items()} | {
+        name: estimate_mean(_by_sample(name, [rows]), share=name == "wrong_reason_any")
+        for name in _BY_SAMPLE
+    }
+    return {name: each for name, each in known.items() if each.value is not None}
 
 
 def _clustered(value: Any, sample: str) -> Any:

@@ -47,7 +47,7 @@ class Expansion:
         try:
             design = parse_design(str(spec), FACTORS)
         except ValueError as error:
-            raise SettingError(f"{where}={str(spec)!r} {error}") from None
+            raise SettingError(f"{where}={str(spec)!r}: {error}") from None
         return cls(task, str(spec), design, _perturbation(task, docs, known))
 
     def draws(self, doc: Doc, sample: int) -> Iterator[Perturbed]:

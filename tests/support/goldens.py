@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from tests.support.environment import VARIABLES
+from tests.support.perturbed_runs import draws, write_rome_run, write_rpts_run
 from tests.support.saved_runs import SAVED
 
 GOLDENS = Path(__file__).parents[1] / "fixtures" / "goldens"
@@ -27,6 +28,9 @@ COMMANDS = {
     "compare.json": "compare careful lucky -o OUT",
     "compare.csv": "compare careful lucky -o OUT",
     "compare_tasks.txt": "compare cmmath --by task=cmmath,cmmath_en_cot",
+    "compare_draws.txt": "compare EXPANDED/a EXPANDED/b --benchmark rpts --flips 0",
+    "instability.txt": "instability EXPANDED --list 3",
+    "instability.md": "instability EXPANDED -o OUT",
     "sweep.txt": "sweep careful",
     "sweep.md": "sweep careful lucky --decay 0.5,0.9 --focus-height 1,2 -o OUT",
     "sweep.tex": "sweep lucky --decay 0.9 --focus-height 1 -o OUT",
@@ -46,9 +50,11 @@ COMMANDS = {
     "report_rome.html": "report rome -o OUT",
     "report_cmmath.html": "report cmmath cmmath_rpts -o OUT",
 }
-"""File -> command. ``OUT`` is the file that the command writes; without it, what it prints."""
+"""File -> command. ``OUT`` is the file that the command writes; without it, what it prints.
+``EXPANDED`` are runs of an expanded task by two made-up models."""
 MISTAKES = (
     "summarize nowhere",
+    "instability careful",
     "summarize careful --columns colour",
     "summarize careful -o OUT.xlsx",
     "agreement careful careful",
@@ -89,7 +95,14 @@ def made(name: str, folder: Path) -> str:
 
 
 def _run(command: str, out: Path) -> str:
-    words = [word.replace("OUT", str(out)) for word in command.split()]
+    expanded = out.parent / "expanded"
+    if "EXPANDED" in command:
+        for place, model, other in (("a", "mixed", "question"), ("b", "seed", "position")):
+            write_rpts_run(expanded / place, model, draws(wording=5, seed=2))
+            write_rome_run(expanded / place, other, draws(order=4))
+    words = [
+        word.replace("OUT", str(out)).replace("EXPANDED", str(expanded)) for word in command.split()
+    ]
     env = dict.fromkeys(VARIABLES) | {"COLUMNS": "160", "LMMS_RPTS_CACHE": "off"}
     here = Path.cwd()
     os.chdir(SAVED)
@@ -97,7 +110,7 @@ def _run(command: str, out: Path) -> str:
         done = CliRunner(env=env).invoke(app, words)
     finally:
         os.chdir(here)
-    lines = done.output.replace(str(out), "OUT").splitlines()
+    lines = done.output.replace(str(out), "OUT").replace(str(expanded), "EXPANDED").splitlines()
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

@@ -70,6 +70,7 @@ class ReformAnswerFilter(GradingFilter):
     DATA = "ReForm-Eval"
     DOCUMENT = ReformDocument
     ORDER = "use reform_answer alone"
+    RECORD = ReformRecord
     METHOD: Method = "generation"
     HISTORY: History = "gold"
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from lmms_rpts.base.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, Record
+from lmms_rpts.runs.record import Asked, Perturbed, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.reform_eval.benchmark import (
     History,
@@ -67,6 +67,13 @@ class ReformInstance(Asked):
     def key(self) -> tuple[str, int]:
         """Task and sample: duplicates count as answers to one question."""
         return (self.task, self.sample)
+
+    @property
+    def drawn(self) -> Perturbed:
+        """The draw; each duplicate of a sample has another wording."""
+        number = self.duplicate
+        own = Perturbed.model_construct(sample=self.sample, draw=number, wording=number)
+        return self.perturbed or own
 
     def option(self, index: int | None) -> str | None:
         """The text of an option; None for no index, and beyond the last option."""
