@@ -66,7 +66,6 @@ class ReformDocument(Model):
 class ReformAnswerFilter(GradingFilter):
     """Turns each response into a JSON record by rules; docs/record.md lists its fields."""
 
-    RECORD = ReformRecord
     DATA = "ReForm-Eval"
     DOCUMENT = ReformDocument
     ORDER = "use reform_answer alone"
