@@ -20,6 +20,7 @@ from tests.support.tables import table
     ("judge_throttling --calls 32 --latency 0.05", "429"),
     ("judge_validity --limit 3", "inference"),
     ("interval_coverage --samples 5", "guarded"),
+    ("instability_coverage --simulations 2", "told apart"),
     ("gaming --limit 4 --language en", "superiority"),
     ("fuzz --count 30", "exceptions: 0"),
     ("scoring_modes --limit 9", "expected"),

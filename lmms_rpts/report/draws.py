@@ -30,12 +30,14 @@ class Against(NamedTuple):
         prompt: the passages of both prompts, each ``same``, ``removed`` or ``added``; empty if
             they are equal, or unknown.
         step: the first step of the reasoning that differs; None: none does.
+        how: in what it differs, see ``first_difference``.
     """
 
     first: str = ""
     flips: Sequence[str] = ()
     prompt: Sequence[tuple[str, str]] = ()
     step: int | None = None
+    how: Sequence[str] = ()
 
 
 def compare_prompts(one: str, other: str) -> list[tuple[str, str]]:
@@ -66,10 +68,16 @@ def _equal(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(takewhile(bool, map(eq, one, other)))
 
 
-def first_difference(one: Any, other: Any) -> int | None:
-    """The first step with other evidence, words or score; None: there is none, or no steps."""
-    pairs = enumerate(zip_longest(_steps(one), _steps(other)))
-    return next((at for at, (a, b) in pairs if a != b), None)
+def first_difference(one: Any, other: Any) -> tuple[int | None, list[str]]:
+    """The first step that differs, and in what: ``evidence``, ``words``; empty: only in the score.
+
+    None: no step differs, or there are none.
+    """
+    for at, (a, b) in enumerate(zip_longest(_steps(one), _steps(other), fillvalue=())):
+        if a != b:
+            pairs = zip(("evidence", "words"), a, b, strict=False)
+            return at, [name for name, before, after in pairs if before != after]
+    return None, []
 
 
 def _steps(record: Any) -> Iterator[tuple[object, ...]]:

@@ -88,8 +88,8 @@ class Cell:
     """The answers of one run to one question: the one to check first, and how many there are.
 
     ``left_out``: number of answers that are not shown. ``facts``: facts about all, by name.
-    ``pair``: of several draws, the first that has a score, and one that is right where it is wrong
-    or the other way round, else the one whose score differs most.
+    ``pair``: of several draws, the first that has a score, and the next that is right where it is
+    wrong or the other way round, else the one whose score differs most.
     """
 
     worst: Answer
@@ -329,7 +329,7 @@ class View:
         for at in answers.keys() - {first} if flips else ():
             prompt = compare_prompts(answers[first].prompt, answers[at].prompt)
             step = first_difference(records[first], records[at])
-            against = Against(answers[first].draw, flips[at], prompt, step)
+            against = Against(answers[first].draw, flips[at], prompt, *step)
             answers[at] = replace(answers[at], against=against)
         return list(answers.values())
 
@@ -367,9 +367,11 @@ class View:
         first = next(each for each in shown if not each.against.first)
         others = (each for each in shown if each.against.first)
 
-        def apart(other: Answer) -> tuple[bool, float]:
-            one, two = first.score or 0.0, other.score
-            return "answer" in other.against.flips, 0.0 if two is None else abs(two - one)
+        def apart(other: Answer) -> float:
+            known = other.score if other.score is not None else first.score
+            return (
+                2.0 if "answer" in other.against.flips else abs((known or 0) - (first.score or 0))
+            )
 
         other = max(others, key=apart, default=None)
         pair = (first, other) if other else None

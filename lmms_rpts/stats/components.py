@@ -14,9 +14,9 @@ from lmms_rpts.stats.intervals import (
     Estimate,
     Floats,
     Indices,
+    bootstrap,
     bootstrapped,
     numbered,
-    resampled,
     t_quantile,
 )
 from lmms_rpts.stats.measures import divided
@@ -33,15 +33,11 @@ Effect = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One source of the variance of values.
+    """A source of variance, in squared units of the values, and its share of the sum of all.
 
-    Attributes:
-        variance: its variance, in squared units of the values; never below 0.
-        share: its share of the sum of all parts.
-        main: for a factor, the variance of its main effect: a level is better for all samples. None
-            if it has none, see ``variance_parts``.
-        interaction: for a factor, the variance of its interaction with samples: a level is better
-            for some samples and worse for others. None if it cannot be told from the last part.
+    A factor's part is the sum of ``main``, by which a level is better for all samples, and of
+    ``interaction``, by which it is better for some and worse for others; None where there is none,
+    or where it cannot be told from the last part.
     """
 
     variance: Estimate
@@ -195,18 +191,20 @@ def _drawn(
 
     swept = basis("")
     residual = centred(y) - swept @ (swept.T @ y)
-    weights = np.concatenate([np.ones((1, len(sizes))), *resampled(len(sizes), DRAWS)])
-    within = weights @ _forms(residual, sample, cells) @ _inverse(inner, centred, swept)
-    found: dict[Effect, Floats] = {
-        ("sample", name): column for name, column in zip(cells, within.T, strict=True)
-    }
-    # Variance between samples in each resample.
+    # Sums over samples, in all data and in each resample.
     within_mains = centred(all_mains)
     normal = np.linalg.pinv(within_mains.T @ within_mains)
     means = averaging @ (y - all_mains @ (normal @ (within_mains.T @ y)))
-    weighted = weights * sizes
-    middle = weighted @ means / weighted.sum(axis=1)
-    pivots = (weighted * (means - middle[:, None]) ** 2).sum(axis=1)
+    means -= means.mean()
+    between = (sizes, sizes * means, sizes * means**2)
+    forms = np.column_stack([_forms(residual, sample, cells), *between])
+    whole, draws = bootstrap(lambda weights: weights @ forms, len(sizes), DRAWS)
+    sums = np.column_stack([whole, draws])
+    within = sums[:-3].T @ _inverse(inner, centred, swept)
+    found: dict[Effect, Floats] = {
+        ("sample", name): column for name, column in zip(cells, within.T, strict=True)
+    }
+    pivots = sums[-1] - sums[-2] ** 2 / sums[-3]  # the variance between samples
     effects = {"sample": (owners, _orthonormal(all_mains), divided(pivots, pivots[0]))}
     generator, rest = np.random.default_rng(SEED), list(found)[-1]
     for name, indicators in mains.items():
@@ -215,7 +213,8 @@ def _drawn(
         if df:
             pivots = np.concatenate([[1.0], df / generator.chisquare(df, DRAWS)])
             effects[name] = indicators, others, pivots
-            found[rest] += _between(residual**2, indicators, found[rest][0], generator)
+            error = _between(residual**2, indicators, found[rest][0], generator)
+            found[rest] = found[rest] + error  # not in ``within``
     for name, (indicators, others, pivots) in effects.items():
         # The reduction of the sum of squares by the effect, and its expectation.
         explained, scale, *noise = (

@@ -20,13 +20,10 @@ _TIED = 1e-18
 
 @dataclass(frozen=True, slots=True)
 class CrossedTest:
-    """A mean difference, tested against samples and levels.
+    """A mean difference with its 95% interval and p over samples and levels, and their df.
 
-    Attributes:
-        difference: its value, with the 95% interval over samples and levels.
-        p: its p-value over samples and levels; None if undefined.
-        df: degrees of freedom of both; NaN if undefined.
-        p_samples: its p-value if only the samples were drawn (a t test of their means).
+    ``p_samples``: p if only the samples were drawn (a t test of their means). None, and NaN for the
+    degrees of freedom, if undefined.
     """
 
     difference: Estimate
@@ -37,14 +34,10 @@ class CrossedTest:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Models in the order of their means, and how likely another order is.
+    """Means of models, best first, over ``n`` samples, and how likely another order is.
 
-    Attributes:
-        means: the mean of each model, best first.
-        turns: for each pair of models (better, worse), the probability that the order turns with
-            other levels, and with other levels and samples.
-        turns_any: the same two for the order of all models.
-        n: number of samples.
+    ``turns``: for each pair (better, worse), the probability that it turns with other levels, and
+    with other levels and samples; ``turns_any``: the same two for the order of all models.
     """
 
     means: Mapping[str, float]
@@ -55,15 +48,10 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of a factor, such as a wording, compared with the others.
+    """One level of a factor, such as a wording: its mean, and the difference from other levels.
 
-    Attributes:
-        value: the mean over samples.
-        difference: its mean difference from the mean of the other levels, with its interval over
-            samples.
-        p: p-value of the difference, corrected for the number of levels (Holm 1979).
-        by_sample: for each sample, the difference of its value from that of its other levels; NaN
-            if it lacks one of them.
+    ``p``: p-value of the difference, corrected for the number of levels (Holm 1979); ``by_sample``:
+    the difference for each sample, NaN if it lacks this level or all others.
     """
 
     value: Estimate

@@ -70,18 +70,35 @@ def test_the_differences_of_two_prompts(one: str, other: str, parts: str) -> Non
 
 
 @table(
-    "steps, scores, drawn, at",
-    (("Image0 -> Nine.", "Conclusion0 + Text1 -> Closed."), [1, 1], {}, None),
-    (("Image0 -> Nine.", "Conclusion0 + Text0 -> Closed."), [1, 1], {"clues": [1, 0]}, None),
-    (("Image0 -> Nine.", "Conclusion0 + Text1 -> Closed."), [1, 1], {"clues": [1, 0]}, 1),
-    (("Image1 -> Nine.", "Conclusion0 + Text1 -> Closed."), [1, 1], {"images": [0, 1]}, 0),
-    (("Image0 -> Ten.", "Conclusion0 + Text1 -> Closed."), [1, 1], {}, 0),
-    (("Image0 -> Nine.", "Conclusion0 + Text1 -> Closed."), [1, 0.9], {}, 1),
-    (("Image0 -> Nine.",), [1], {}, 1),
-    ((), [], {}, 0),
+    "steps, scores, drawn, at, how",
+    (("Image0 -> Nine.", "Conclusion0 + Text1 -> Closed."), [1, 1], {}, None, []),
+    (("Image0 -> Nine.", "Conclusion0 + Text0 -> Closed."), [1, 1], {"clues": [1, 0]}, None, []),
+    (
+        ("Image0 -> Nine.", "Conclusion0 + Text1 -> Closed."),
+        [1, 1],
+        {"clues": [1, 0]},
+        1,
+        ["evidence"],
+    ),
+    (
+        ("Image1 -> Ten.", "Conclusion0 + Text1 -> Closed."),
+        [1, 1],
+        {"images": [0, 1]},
+        0,
+        ["evidence", "words"],
+    ),
+    (("Image0 -> Ten.", "Conclusion0 + Text1 -> Closed."), [1, 1], {}, 0, ["words"]),
+    (("Image0 -> Nine.", "Conclusion0 + Text1 -> Closed."), [1, 0.9], {}, 1, []),
+    (("Image0 -> Nine.",), [1], {}, 1, []),
+    ((), [], {}, 0, []),
 )
 def test_the_first_step_that_differs(
-    tmp_path: Path, steps: tuple[str, ...], scores: list[float], drawn: dict[str, Any], at: int
+    tmp_path: Path,
+    steps: tuple[str, ...],
+    scores: list[float],
+    drawn: dict[str, Any],
+    at: int,
+    how: list[str],
 ) -> None:
     first = ("Image0 -> Nine.", "Conclusion0 + Text1 -> Closed.")
     docs = [
@@ -94,8 +111,8 @@ def test_the_first_step_that_differs(
     ]
     (run,) = read_runs([write_run(tmp_path, dict(enumerate(records)))])
     one, other = run.responses
-    assert first_difference(one, other) == at
-    assert first_difference(one, one) is None
+    assert first_difference(one, other) == (at, how)
+    assert first_difference(one, one) == (None, [])
 
 
 def pairs(view: View) -> dict[str, list[tuple[str, str]]]:

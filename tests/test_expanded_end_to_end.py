@@ -1,0 +1,238 @@
+"""Expanded tasks in the real lmms-eval: rpts_eval on real instances, own data, any task."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+
+from lmms_rpts.runs.record import FACTORS
+from lmms_rpts.tasks.rpts_eval.runs import read_runs
+from tests.support import oracle
+from tests.support.foreign_task import make_document, record_of, rows_of, write_foreign_task
+from tests.support.judge_server import JudgeServer
+from tests.support.lmms import Run, run_lmms_eval
+from tests.support.reference import reference
+from tests.support.tables import table
+from tests.test_end_to_end import TASKS, gold_response, instances
+
+pytestmark = pytest.mark.slow
+
+SPEC = "wording=5,images=3,clues=3,negated,design=5"
+GOLD = 23
+STANCE = {"agree": "disagree", "disagree": "agree"}
+
+
+@pytest.fixture(scope="module")
+def subset() -> Path:
+    return reference("rpts_eval_subset")
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
+    """Responses by number: the gold reasoning of the data, which cites the clues as in the data.
+
+    Its answer to every fourth question is wrong; negation is ignored.
+    """
+    path = tmp_path_factory.mktemp("said") / "said.jsonl"
+    with path.open("w", encoding="utf-8") as out:
+        for task in TASKS:
+            language = task[-2:]
+            each = [
+                gold_response(
+                    one | {"answer": one["answer"] if at % 4 else STANCE[one["answer"]]}, language
+                )
+                for at, one in enumerate(instances(subset, language))
+            ]
+            for number in range(5 * len(each)):
+                row = {"task": task, "doc_id": number, "response": each[number // 5]}
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return path
+
+
+def replayed(folder: Path, said: Path, judge: JudgeServer, subset: Path, processes: int) -> Run:
+    return run_lmms_eval(
+        folder / "out",
+        *("--model", "replay", "--model_args", f"samples={said}", "--tasks", "rpts_eval"),
+        env={
+            "RPTS_PATH": str(subset),
+            "LMMS_RPTS_JUDGE": "openai:oracle",
+            "LMMS_RPTS_PERTURB": SPEC,
+            "LMMS_RPTS_CACHE": str(folder / "cache"),
+            "OPENAI_BASE_URL": judge.url,
+            "OPENAI_API_KEY": "sk-secret-of-the-test",
+        },
+        processes=processes,
+    )
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one process", "two processes"])
+def expanded(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    said: Path,
+    subset: Path,
+) -> tuple[Run, list[str]]:
+    """A run, and the questions that the judge was asked."""
+    folder = tmp_path_factory.mktemp("expanded")
+    # Slow, so that both processes meet the same question while it is being answered
+    with JudgeServer(answer=oracle.answer, latency=0.05) as judge:
+        done = replayed(folder, said, judge, subset, request.param)
+        assert "results" in done.output or done.results
+        asked = [json.dumps(body["messages"], sort_keys=True) for body in judge.requests]
+    return done, asked
+
+
+@pytest.fixture(scope="module")
+def first() -> dict[str, Any]:
+    """The records of the first run, which the other must equal."""
+    return {}
+
+
+def test_every_draw_has_the_same_record_in_every_process(
+    expanded: tuple[Run, list[str]], first: dict[str, Any]
+) -> None:
+    done, _ = expanded
+    found = {task: done.records(task) for task in TASKS}
+    for records in found.values():
+        drawn = [records[number]["instance"]["perturbed"] for number in sorted(records)]
+        assert sorted(records) == list(range(5 * GOLD))
+        assert [(each["sample"], each["draw"]) for each in drawn] == [
+            (sample, draw) for sample in range(GOLD) for draw in range(5)
+        ]
+        assert all({*FACTORS}.isdisjoint(each) for each in drawn[::5])
+        assert {each.get("wording", 0) for each in drawn} == {0, 1, 2, 3, 4}
+    assert first.setdefault("records", found) == found
+
+
+def test_no_question_is_asked_twice(expanded: tuple[Run, list[str]]) -> None:
+    _, asked = expanded
+    assert asked
+    assert [each for each, times in Counter(asked).items() if times > 1] == []
+
+
+def test_a_negated_statement_has_the_other_answer(
+    expanded: tuple[Run, list[str]], subset: Path
+) -> None:
+    done, _ = expanded
+    for task in TASKS:
+        asked = instances(subset, task[-2:])
+        for record in done.records(task).values():
+            each, drawn = record["instance"], record["instance"]["perturbed"]
+            before = asked[drawn["sample"]]
+            right = before["answer"]
+            assert each["answer"] == (STANCE[right] if drawn.get("negated") else right)
+            assert (each["statement"] == before["statement"]) != bool(drawn.get("negated"))
+            order = drawn.get("images", list(range(len(before["visual_clue"]))))
+            assert each["visual_clue"] == [before["visual_clue"][at] for at in order]
+
+
+def test_the_table(expanded: tuple[Run, list[str]]) -> None:
+    done, _ = expanded
+    for task in TASKS:
+        found, rows = done.results[task], done.samples(task)
+        value = {name.removesuffix(",none"): each for name, each in found.items()}
+        right = {at: row["accuracy"] for at, row in rows.items()}
+        drawn = {at: each["instance"]["perturbed"] for at, each in done.records(task).items()}
+        by = [
+            fmean(right[at] for at in rows if drawn[at].get("wording", 0) == each)
+            for each in range(5)
+        ]
+        samples = [[right[5 * sample + draw] for draw in range(5)] for sample in range(GOLD)]
+        assert value["accuracy"] == pytest.approx(fmean(right.values()))
+        assert value["accuracy_unperturbed"] == pytest.approx(fmean(each[0] for each in samples))
+        assert value["accuracy_worst_wording"] == pytest.approx(min(by))
+        assert value["accuracy_best_wording"] == pytest.approx(max(by))
+        assert value["accuracy_all"] == pytest.approx(fmean(map(min, samples)))
+        # The sample is the cluster: five draws of a sample are not five samples.
+        error = stdev(map(fmean, samples)) / GOLD**0.5
+        assert value["accuracy_stderr"] == pytest.approx(error)
+        assert value["instability"] > 0
+        assert 0 < value["instability_norm"] < 1
+        assert value["rpts_spread"] > 0
+        for name in ("accuracy_worst_wording", "instability", "rpts_spread", "wrong_reason_any"):
+            assert found[f"{name}_stderr,none"] > 0, name
+
+
+def test_the_run_is_read_as_one(expanded: tuple[Run, list[str]]) -> None:
+    (run,) = read_runs([expanded[0].folder])
+    assert {len(draws) for draws in run.documents().values()} == {5}
+    for draws in run.documents().values():
+        assert [each.instance.perturbed.draw for each in draws] == [0, 1, 2, 3, 4]
+
+
+# --- tasks of users, from YAML alone -------------------------------------------------------------
+
+ASKS = """
+
+def doc_to_text(doc, lmms_eval_specific_kwargs=None):
+    listed = [f"{mark}. {each}" for mark, each in zip("ABCD", doc["choices"])]
+    return "\\n".join([doc["question"], *listed, "Answer with the option's letter."])
+"""
+COLOURS = ["red", "green", "blue", "white"]
+
+
+def test_options_of_a_task_of_lmms_eval(tmp_path: Path) -> None:
+    """Circular evaluation of NAME_rpts: a model that always says B is right once of four times."""
+    documents = [
+        make_document(tmp_path / "images", at, gold="ABCD"[at % 4]) | {"choices": COLOURS}
+        for at in range(4)
+    ]
+    more = "metadata: {perturb: 'order=all', options: choices, answer: gold}\n"
+    task = write_foreign_task(tmp_path, documents, more=more, utils=ASKS)
+    said = tmp_path / "said.jsonl"
+    rows = [
+        {"task": "colours_rpts", "doc_id": at, "response": "Conclusion 0: from Image 0, it is B\nB"}
+        for at in range(16)
+    ]
+    said.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "replay", "--model_args", f"samples={said}", "--tasks", "colours_rpts"),
+        *("--include_path", str(task.folder / "task")),
+        env={"LMMS_RPTS_JUDGE": "lexical", "LMMS_RPTS_CORRECT": "percent=100"},
+    )
+    found = done.results["colours_rpts"]
+    assert found["accuracy,rpts"] == found["percent,none"] / 100 == 0.25, done.output
+    assert found["accuracy_all,rpts"] == 0.0
+    records = [
+        json.loads(row["filtered_resps"][0])
+        for row in rows_of(done, "colours_rpts")
+        if record_of(row) is not None
+    ]
+    shown = {each["instance"]["statement"].splitlines()[1][3:] for each in records[:4]}
+    assert shown == {*COLOURS} or len(shown) > 1
+
+
+@table(
+    "env, arguments, said",
+    ({"LMMS_RPTS_PERTURB": "words=5"}, (), "'words' is unknown"),
+    ({"LMMS_RPTS_PERTURB": "order=4"}, (), "varies nothing in rpts_demo"),
+    ({"LMMS_RPTS_PERTURB": "wording=60"}, (), "LMMS_RPTS_WORDINGS"),
+    ({"LMMS_RPTS_PERTURB": "seed=3"}, (), "--gen_kwargs temperature=0.7"),
+)
+def test_refused_before_the_model_is_loaded(
+    env: dict[str, str], arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    model = ("--model", "replay", "--model_args", "samples=/nowhere.jsonl")
+    done = run_lmms_eval(tmp_path, *model, "--tasks", "rpts_demo", *arguments, env=env)
+    assert said in done.output
+    assert "nowhere" not in done.output.rpartition(said)[0].rpartition("Traceback")[2]
+    assert "does not exist: pass saved responses" not in done.output
+
+
+def test_seeds_vary_where_responses_are_sampled(tmp_path: Path) -> None:
+    rows = [{"task": "rpts_demo", "doc_id": at, "response": f"{at}"} for at in range(42)]
+    said = tmp_path / "said.jsonl"
+    said.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    model = ("--model", "replay", "--model_args", f"samples={said}")
+    sampled = ("--gen_kwargs", "temperature=0.7,do_sample=True")
+    env = {"LMMS_RPTS_PERTURB": "seed=3"}
+    done = run_lmms_eval(tmp_path / "out", *model, "--tasks", "rpts_demo", *sampled, env=env)
+    records = done.records("rpts_demo")
+    seeds = [records[at]["instance"]["perturbed"].get("seed", 0) for at in range(6)]
+    assert seeds == [0, 1, 2, 0, 1, 2]
