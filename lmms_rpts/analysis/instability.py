@@ -105,7 +105,7 @@ def instability_of(
         if task in (None, name) and (part := of_task(run, name))
     ]
     subjects = [each for each in every if any(r.instance.drawn.draw for r in each.records)]
-    subjects.sort(key=attrgetter("task"))
+    subjects.sort(key=attrgetter("task", "grading.title"))
     single = "; ".join(f"{each.task} of {each.model}" for each in every if each not in subjects)
     if not subjects:
         raise RunError(
@@ -129,7 +129,7 @@ def instability_of(
                 tables["Wordings"] += [of_metric | row for row in levels]
                 tables["Enough wordings"].append(of_metric | enough)
                 worst += [of_metric | row for row in lowered]
-    for _, of_one in groupby(subjects, attrgetter("task")):
+    for _, of_one in groupby(subjects, attrgetter("task", "grading.title")):
         tables["Ranking"] += _ranking(list(of_one))
     tables = {title: rows for title, rows in tables.items() if rows}
     lines = [f"Not expanded, and left out: {single}"] if single else []
@@ -192,7 +192,7 @@ def _wordings(
     """A row for each wording, one for each sample that the worst lowers, and what is enough."""
     table = by_wording(subject.samples.values(), subject.wordings, metric)
     levels, names = by_level(table), [str(number + 1) for number in subject.wordings]
-    means = np.nanmean(table, axis=0)
+    means = [math.nan if each.value.value is None else each.value.value for each in levels]
     worst, best = int(np.nanargmin(means)), int(np.nanargmax(means))
     marks = {best: "best", worst: "worst"} if means[worst] < means[best] else {}
     rows: _Rows = [
@@ -221,16 +221,15 @@ def _ranking(subjects: Sequence[_Subject]) -> Iterator[dict[str, Any]]:
     """A row for each pair of models of a task, over the samples and wordings that all have."""
     wordings = sorted(set.intersection(*({*each.wordings} for each in subjects)))
     shared = sorted(set.intersection(*({*each.samples} for each in subjects)))
-    if len(subjects) < 2 or len(wordings) < 2 or len(shared) < 2:
+    if len(subjects) < 2 or not wordings or not shared:
         return
     for metric in subjects[0].metrics:
         values = {
             each.model: by_wording((each.samples[key] for key in shared), wordings, metric)
             for each in subjects
         }
-        if any(np.isnan(each).all() for each in values.values()):
+        if (found := ranking(values)) is None:
             continue
-        found = ranking(values)
         every = {("all", "all"): found.turns_any} if len(subjects) > 2 else {}
         for (better, worse), (turns, too) in {**found.turns, **every}.items():
             names = {"task": subjects[0].task, "metric": metric.name}
