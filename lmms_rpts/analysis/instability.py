@@ -22,7 +22,7 @@ from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.record import FACTORS
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.stats.components import Part, levels_needed, variance_parts
+from lmms_rpts.stats.components import MOST_LEVELS, Part, levels_needed, variance_parts
 from lmms_rpts.stats.crossed import by_level, crossed_difference, ranking
 from lmms_rpts.stats.instability import position_bias
 from lmms_rpts.stats.intervals import Estimate
@@ -43,8 +43,8 @@ _NOTES = {
     "Wordings": "Wordings: the difference is that from the mean of the others; p: adjusted for "
     "their number (Holm). The worst looks worse than it would with other samples.",
     "Enough wordings": "Enough wordings: the interval is over samples and wordings; needed: number "
-    "of wordings that reaches the wanted half-width; narrowest: half-width of very many wordings "
-    "(more samples narrow it).",
+    f"of wordings that reaches the wanted half-width, none if over {MOST_LEVELS:,}; narrowest: "
+    "half-width of very many wordings (more samples narrow it).",
     "Ranking": "Ranking: probability that another study finds the opposite order, with other "
     "wordings of the same samples, and with other samples as well.",
 }
@@ -210,8 +210,8 @@ def _wordings(
     needed = levels_needed(half_width, parts, "wording", len(subject.samples))
     reached = None
     if mean.low is not None and mean.high is not None:
-        reached = (mean.high - mean.low) / 2
         mean = replace(mean, low=max(0.0, mean.low), high=min(1.0, mean.high))
+        reached = (mean.high - mean.low) / 2
     enough = {"wordings": len(names), "mean": mean, "half_width": reached, "wanted": half_width}
     enough |= {"needed": needed.levels, "narrowest": needed.narrowest}
     return rows, sorted(lowered, key=lambda row: row["difference"]), enough
