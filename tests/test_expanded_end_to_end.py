@@ -13,7 +13,14 @@ import pytest
 from lmms_rpts.runs.record import FACTORS
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support import oracle
-from tests.support.foreign_task import make_document, record_of, rows_of, write_foreign_task
+from tests.support.foreign_task import (
+    SeeingJudge,
+    make_document,
+    records_of,
+    response_to,
+    settings,
+    write_foreign_task,
+)
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
@@ -186,26 +193,28 @@ def test_options_of_a_task_of_lmms_eval(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path, documents, more=more, utils=ASKS)
     said = tmp_path / "said.jsonl"
     rows = [
-        {"task": "colours_rpts", "doc_id": at, "response": "Conclusion 0: from Image 0, it is B\nB"}
+        {"task": "colours_rpts", "doc_id": at, "response": response_to(documents[at // 4], "B")}
         for at in range(16)
     ]
     said.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = run_lmms_eval(
-        tmp_path / "out",
-        *("--model", "replay", "--model_args", f"samples={said}", "--tasks", "colours_rpts"),
-        *("--include_path", str(task.folder / "task")),
-        env={"LMMS_RPTS_JUDGE": "lexical", "LMMS_RPTS_CORRECT": "percent=100"},
-    )
+    judge = SeeingJudge()
+    with judge.server() as server:
+        done = run_lmms_eval(
+            tmp_path / "out",
+            *("--model", "replay", "--model_args", f"samples={said}", "--tasks", "colours_rpts"),
+            *("--include_path", str(task.folder / "task")),
+            env=settings(server),
+        )
     found = done.results["colours_rpts"]
     assert found["accuracy,rpts"] == found["percent,none"] / 100 == 0.25, done.output
     assert found["accuracy_all,rpts"] == 0.0
-    records = [
-        json.loads(row["filtered_resps"][0])
-        for row in rows_of(done, "colours_rpts")
-        if record_of(row) is not None
-    ]
-    shown = {each["instance"]["statement"].splitlines()[1][3:] for each in records[:4]}
-    assert shown == {*COLOURS} or len(shown) > 1
+    records = records_of(done)
+    options = [records[at]["instance"]["statement"].splitlines()[1:5] for at in range(4)]
+    assert [each[3:] for each in options[0]] == COLOURS
+    places = [[each[3:] for each in listed].index("red") for listed in options]
+    assert sorted(places) == [0, 1, 2, 3]
+    drawn = [records[at]["instance"]["perturbed"] for at in range(4)]
+    assert [each["draw"] for each in drawn] == [0, 1, 2, 3]
 
 
 @table(

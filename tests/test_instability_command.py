@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
+from tests.support.goldens import GOLDENS
 from tests.support.perturbed_runs import (
     MODELS,
     SDS,
@@ -22,6 +24,7 @@ from tests.support.perturbed_runs import (
 from tests.support.tables import table
 
 Tables = dict[str, Any]
+DOCS = Path(__file__).parents[1] / "docs"
 LARGEST = {"wording": "wording", "position": "order", "seed": "rest", "question": "sample"}
 
 
@@ -229,3 +232,16 @@ def test_compare_tests_against_wordings(tmp_path: Path) -> None:
     assert {row["metric"]: row["difference"] for row in found["metrics"]}["rpts"] == pytest.approx(
         0.1
     )
+
+
+def test_the_tables_of_the_page_are_real() -> None:
+    page = (DOCS / "instability.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    shown = [line for block in blocks for line in block.splitlines() if "export" not in block]
+    printed = [
+        line
+        for name in ("instability.txt", "compare_draws.txt")
+        for line in (GOLDENS / name).read_text(encoding="utf-8").splitlines()
+    ]
+    assert len(shown) > 8
+    assert not [line for line in shown if line.rstrip() not in printed]

@@ -178,14 +178,8 @@ def _part(part: Part) -> dict[str, Estimate | None]:
 
 
 def _positions(subject: _Subject) -> Iterator[dict[str, Any]]:
-    answers = []
-    for each in subject.records:
-        answer, draw = answer_of(subject.grading, each), each.instance.drawn
-        if answer and each.instance.perturbed:
-            asked = draw.marks, draw.images, draw.clues
-            answer = replace(answer, order=draw.order, asked=asked)
-        answers += [answer] if answer else []
-    bias = position_bias(answers)
+    answers = (answer_of(subject.grading, each) for each in subject.records)
+    bias = position_bias(each for each in answers if each)
     if bias.chosen:
         shares = {"chosen": bias.chosen, "expected": bias.expected, "distance": bias.distance}
         p = None if math.isnan(bias.p) else bias.p

@@ -82,8 +82,7 @@ def first_difference(one: Any, other: Any) -> tuple[int | None, list[str]]:
 
 def _steps(record: Any) -> Iterator[tuple[object, ...]]:
     """Evidence, words and score of each step; clues have their numbers in the data."""
-    drawn = record.instance.perturbed
-    orders = {"image": drawn.images, "text": drawn.clues} if drawn else {}
+    orders = {"image": record.instance.drawn.images, "text": record.instance.drawn.clues}
     numbers = {(kind, at): each for kind, order in orders.items() for at, each in enumerate(order)}
     for step in getattr(record, "steps", ()):
         cited = {

@@ -172,14 +172,18 @@ def balanced_order(options: int, right: int, variant: int, seed: int, *names: ob
     return [*others[:place], right, *others[place:]]
 
 
-def distinct_order(count: int, level: int, *names: object) -> list[int]:
+@lru_cache(maxsize=1024)  # the draws of a document share levels
+def distinct_order(count: int, level: int, *names: object) -> tuple[int, ...]:
     """An order of things that differs from those of the lower levels, while there are others.
 
     Level 0 keeps the given order; from ``factorial(count)`` on, orders repeat.
     """
-    rng, found = rng_of(0, *names), [list(range(count))]
+    found = [tuple(range(count))]
+    if level % math.factorial(count) == 0:
+        return found[0]
+    rng = rng_of(0, *names)
     while len(found) <= level % math.factorial(count):
-        drawn = rng.sample(range(count), count)
+        drawn = tuple(rng.sample(range(count), count))
         if drawn not in found:
             found.append(drawn)
     return found[-1]

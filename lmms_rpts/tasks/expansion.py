@@ -67,8 +67,8 @@ class Expansion:
         """
         rows = enumerate(without_media(docs))
         draws = [each for sample, doc in rows for each in self.draws(doc, sample)]
-        varied = {name for each in draws for name in each.model_dump()}
-        if draws and not varied & {*FACTORS}:
+        varied = {name for name in FACTORS if any(getattr(each, name) for each in draws)}
+        if draws and not varied:
             raise SettingError(
                 f"{self.spec!r} varies nothing in {self.task}: its documents have no "
                 f"{', '.join(self.design.levels)} that can vary"

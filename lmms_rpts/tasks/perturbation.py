@@ -11,6 +11,7 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from lmms_rpts.filters.documents import STANCES
@@ -124,12 +125,20 @@ class Listed:
         return re.sub(f"[{self.marks}]", lambda mark: next(new), said, flags=flags) if own else said
 
 
-def listed_options(text: str) -> Listed | None:
-    """The options at the end of a text; None if they can't be read and reordered with certainty."""
+def listed_options(text: str, sure: bool = True) -> Listed | None:
+    """The options at the end of a text; None if they can't be read and reordered with certainty.
+
+    Without ``sure``, they may depend on each other, and lines may follow, to read an answer only.
+    """
     found = list(_MARK.finditer(text))
     for marks in MARKS.values():
         first = max((at for at, each in enumerate(found) if each[2] == marks[0]), default=0)
         run = found[first:]
+        if not sure:
+            pairs = zip(run, marks, strict=False)
+            run = [each for each, _ in takewhile(lambda pair: pair[0][2] == pair[1], pairs)]
+            end = text.find("\n", run[-1].end()) if run else -1
+            text = text[:end] if end >= 0 else text
         ends = [*(each.start() for each in run[1:]), len(text)]
         options = [text[each.end() : end].rstrip() for each, end in zip(run, ends, strict=False)]
         if (
@@ -137,8 +146,7 @@ def listed_options(text: str) -> Listed | None:
             and "".join(each[2] for each in run) == marks[: len(run)]
             and len({each.group(1, 3) for each in run}) == 1
             and len({*options} - {"", *marks}) == len(options)
-            and not any(map(_TIED.search, options))
-            and not _NAMED.search(text)
+            and not (sure and (any(map(_TIED.search, options)) or _NAMED.search(text)))
         ):
             stops = [each.end() + len(said) for each, said in zip(run, options, strict=True)]
             around = [
@@ -227,7 +235,7 @@ def answer_to(record: Any, said: str | None, right: bool, text: str = "", gold: 
         gold: the marks or the text of the right option.
     """
     perturbed = record.instance.perturbed or Perturbed(sample=0, draw=0)
-    listed = listed_options(text)
+    listed = listed_options(text, sure=False)
     places, golds = (listed.places(each or "") if listed else () for each in (said, gold))
     chosen: Any = " ".join(said.casefold().split()) if said else None
     if places:

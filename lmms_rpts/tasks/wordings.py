@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from annotated_types import Len
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from lmms_rpts.base.schema import FieldError, Line, first_fault
@@ -24,16 +23,14 @@ Sentence = tuple[re.Pattern[str], tuple[str, ...]]
 
 
 def _alike(wordings: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(wordings)) < len(wordings):
-        raise FieldError("has a wording twice")
+    if len({*wordings}) < max(2, len(wordings)):
+        raise FieldError("should have at least two texts, none of them twice")
     if len({each.count("{}") for each in wordings}) > 1:
         raise FieldError("has wordings with different numbers of {}")
     return wordings
 
 
-_LISTS = TypeAdapter(
-    Annotated[list[Annotated[tuple[Line, ...], Len(2), AfterValidator(_alike)]], Len(1)]
-)
+_LISTS = TypeAdapter(list[Annotated[tuple[Line, ...], AfterValidator(_alike)]])
 
 
 def reword(text: str, level: int) -> str:

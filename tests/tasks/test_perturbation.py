@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from pkgutil import resolve_name
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -35,7 +36,14 @@ from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.own.data import PERTURBATION as OWN
 from lmms_rpts.tasks.own.data import Instance, as_document
-from lmms_rpts.tasks.perturbation import CLUES, Perturbation, Things, listed_options, negated
+from lmms_rpts.tasks.perturbation import (
+    CLUES,
+    Perturbation,
+    Things,
+    answer_to,
+    listed_options,
+    negated,
+)
 from lmms_rpts.tasks.reform_eval.benchmark import TASKS
 from lmms_rpts.tasks.reform_eval.dataset import PERTURBATION as REFORM
 from lmms_rpts.tasks.reform_eval.dataset import load_documents, load_task
@@ -346,6 +354,29 @@ def test_only_numbers_of_clues_are_replaced(text: str, expected: str | None) -> 
 def test_options_that_can_be_read_with_certainty(text: str, options: list[str] | None) -> None:
     found = listed_options(text)
     assert (found.options if found else None) == options
+
+
+@table(
+    "said, right, chosen, position",
+    ("B", True, (0,), 1),
+    ("C.", False, (1,), 2),
+    ("both A and B", False, (2,), 0),
+    ("C, A", False, (1, 2), None),
+    ("Blue or so", False, "blue or so", None),
+    ("Blue or so", True, True, None),
+    (None, False, None, None),
+)
+def test_answers_to_any_task_whose_options_were_reordered(
+    said: str | None, right: bool, chosen: object, position: int | None
+) -> None:
+    """The options in the order (2, 0, 1), so that the right one stands at B."""
+    perturbed = Perturbed(sample=4, draw=1, wording=2, order=(2, 0, 1))
+    record = SimpleNamespace(instance=SimpleNamespace(perturbed=perturbed, key=("t", 4)))
+    text = "Which? Not A. Smith.\nA. both A and B\nB. red\nC. blue\nAnswer with A, B or C.\nWhy?"
+    found = answer_to(record, said, right, text, "B")
+    assert (found.chosen, found.correct, found.position) == (chosen, right, position)
+    assert (found.sample, found.wording, found.options) == (("t", 4), 2, 3)
+    assert found.order == (2, 0, 1)
 
 
 @table(

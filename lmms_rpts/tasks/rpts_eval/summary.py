@@ -93,7 +93,8 @@ def _root_error(record: RptsRecord) -> str | None:
 def _answered(record: RptsRecord) -> StableAnswer:
     instance, said = record.instance, record.answer.value
     # Options are at the end of the context of own data, and of the statement of CMMaTH.
-    asked = next(filter(listed_options, (instance.context, instance.statement)), "")
+    places = instance.context, instance.statement
+    asked = next((each for each in places if listed_options(each, sure=False)), "")
     said = None if said == UNDETERMINED else said
     return answer_to(record, said, bool(record.answer.correct), asked, instance.answer)
 
