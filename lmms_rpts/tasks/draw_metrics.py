@@ -170,9 +170,9 @@ def answer_of(grading: Grading, record: Any) -> Answer | None:
 def drawn(grading: Grading, record: Any, sample: str) -> Drawn:
     """A response to one draw of a sample."""
     metrics, found = grading.metrics, answer_of(grading, record)
-    answer = found and (
-        *(sample, found.wording, found.chosen, found.correct, None, None, found.options),
-    )
+    answer: tuple[Any, ...] | None = None
+    if found is not None:
+        answer = (sample, found.wording, found.chosen, found.correct, None, None, found.options)
     rpts, wrong = (
         metrics[name].of(record) if name in metrics else None
         for name in ("rpts", "right_for_wrong_reason")
