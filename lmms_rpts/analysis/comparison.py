@@ -280,7 +280,7 @@ def _over_wordings(pairs: Pairs, grading: Grading) -> Mapping[str, Mapping[str, 
     found: dict[str, Mapping[str, float | None]] = {}
     for name, metric in grading.response_metrics.items() if len(wordings) > 1 else ():
         first, second = (by_wording(side, wordings, metric) for side in sides)
-        test = crossed_difference(second - first) if metric.tested else None
+        test = crossed_difference(second, first) if metric.tested else None
         if test and test.difference.low is not None and test.difference.high is not None:
             low, high = max(-1.0, test.difference.low), min(1.0, test.difference.high)
             found[name] = {"low": low, "high": high, "p": test.p}

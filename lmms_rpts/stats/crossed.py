@@ -55,19 +55,21 @@ class Level:
     by_sample: Floats
 
 
-def crossed_difference(differences: Floats) -> CrossedTest:
-    """Whether a mean of paired differences is 0, over samples and levels such as wordings.
+def crossed_difference(values: Floats, baseline: Floats | None = None) -> CrossedTest:
+    """Whether the mean, or its difference from a baseline, is 0, over samples and levels.
 
     Both are random: the conclusion is about other samples and other wordings. t test of the two-way
     random model: quasi-F with Satterthwaite's degrees of freedom (Clark 1973), at least those of
     the fewer of samples and levels.
 
     Args:
-        differences: (samples, levels), NaN for no value; see ``_filled``.
+        values: (samples, levels), NaN for no value; see ``_filled``.
+        baseline: values of another model for the same samples and levels.
     """
     from scipy.special import stdtr
 
-    (table,), gaps = _filled(differences[None])
+    tables, gaps = _filled(np.stack([values] if baseline is None else [values, baseline]))
+    table = tables[0] if baseline is None else tables[0] - tables[1]
     n, m = table.shape
     value = float(table.mean()) if table.size else None
     undefined = CrossedTest(Estimate(value, None, None, n), None, math.nan)
@@ -155,7 +157,7 @@ def by_level(values: Floats) -> list[Level]:
 
 
 def _filled(values: Floats) -> tuple[Floats, int]:
-    """Missing cells of (k, samples, levels) filled by sample + level - mean, and their number.
+    """Missing values of (k, samples, levels) filled by sample + level - mean; cells that lack one.
 
     See Yates 1933. Samples and levels that lack all values of one of k are left out.
     """
@@ -170,7 +172,7 @@ def _filled(values: Floats) -> tuple[Floats, int]:
         for _ in range(_FILLS):
             rows, columns, mean = (values.mean(axis, keepdims=True) for axis in (2, 1, (1, 2)))
             values = np.where(gaps, rows + columns - mean, values)
-    return values, int(gaps.sum())
+    return values, int(gaps.any(axis=0).sum())
 
 
 def _replicated(means: Floats, generator: np.random.Generator) -> Floats:
