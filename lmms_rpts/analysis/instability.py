@@ -6,7 +6,6 @@ Each sample of an expanded task was asked in several draws, see `Perturbed`.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -147,7 +146,9 @@ def _measures(subject: _Subject) -> dict[str, Any]:
         found = {name: each for name, each in found.items() if not name.endswith("_wording")}
     return {
         "samples": len(subject.samples),
-        "draws": max(Counter(each.instance.key for each in subject.records).values()),
+        "draws": max(
+            len({r.instance.drawn.draw for r in each}) for each in subject.samples.values()
+        ),
         "accuracy": found.pop("accuracy", None),
         "unperturbed": plain.get("accuracy"),
         **found,

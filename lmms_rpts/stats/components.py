@@ -109,7 +109,7 @@ def variance_parts(
         each[0] = max(0.0, each[0])  # but not the draws: their sums would be biased
     total = np.sum(list(found.values()), axis=0)
     total[total < _TIED] = 0.0  # no shares of rounding errors
-    most = 0.25 if 0 <= y.min() and y.max() <= 1 else math.inf  # the variance of 0 and 1
+    most = 0.25 if y.min() >= 0 and y.max() <= 1 else math.inf  # the variance of 0 and 1
 
     def estimate(effects: Sequence[Effect], share: bool = False) -> Estimate | None:
         there = [found[effect] for effect in effects if effect in found]

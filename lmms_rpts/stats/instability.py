@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -39,7 +39,7 @@ BY_SAMPLE = (
 BY_WORDING = ("accuracy_best_prompt", "accuracy_worst_prompt")
 _USUAL = 0.9
 _TIED = 1e-9
-_PERMUTATIONS = 2_000
+_RESAMPLES = _PERMUTATIONS = 2_000
 _ENUMERATED = 5  # drawing from the 5! exchanges of five answers is faster than shuffling them
 # Minimum expected number of answers per position for a chi-square test.
 LEAST_EXPECTED = 5.0
@@ -125,7 +125,7 @@ class Rounds:
 
 
 def wording_statistics(
-    answers: Iterable[Answer], resamples: int = RESAMPLES
+    answers: Iterable[Answer], resamples: int = _RESAMPLES
 ) -> dict[str, Estimate]:
     """Dependence of answers on the wording, with 95% intervals over samples.
 
@@ -150,43 +150,37 @@ def wording_statistics(
     Returns:
         Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``; without a value if undefined.
     """
-    grouped, values, statistic = _of_samples(answers)
-    if not grouped:
-        return dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
-    whole, draws = bootstrap(statistic, len(grouped), resamples)
-    counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
-    return {
-        name: bootstrapped(float(value), column, int(n))
-        for name, value, column, n in zip(
-            (*BY_SAMPLE, *BY_WORDING), whole, draws, counts, strict=True
-        )
-    }
+    none = dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
+    found = _over_samples(answers, resamples)
+    return none | {name: bootstrapped(*each) for name, each in found.items()}
 
 
-def wording_errors(answers: Iterable[Answer], resamples: int = RESAMPLES) -> dict[str, float]:
+def wording_errors(answers: Iterable[Answer], resamples: int = _RESAMPLES) -> dict[str, float]:
     """Standard errors of the values of ``wording_statistics``: bootstrap over samples.
 
     Not a jackknife, which is zero for the best of several wordings with the same accuracy. NaN for
     fewer than two samples.
     """
-    grouped, _, statistic = _of_samples(answers)
-    names = (*BY_SAMPLE, *BY_WORDING)
-    if len(grouped) < 2:
-        return dict.fromkeys(names, math.nan)
-    _, draws = bootstrap(statistic, len(grouped), resamples)
-    return dict(zip(names, np.std(draws, axis=1, ddof=1).tolist(), strict=True))
+    none = dict.fromkeys((*BY_SAMPLE, *BY_WORDING), math.nan)
+    return none | {
+        name: float(np.std(draws, ddof=1))
+        for name, (_, draws, n) in _over_samples(answers, resamples).items()
+        if n > 1
+    }
 
 
-def _of_samples(
-    answers: Iterable[Answer],
-) -> tuple[list[list[Answer]], Floats, Callable[[Floats], Floats]]:
-    """The answers by sample, their values, and the statistics for (k, n) weights of samples."""
+def _over_samples(
+    answers: Iterable[Answer], resamples: int
+) -> dict[str, tuple[float, Floats, int]]:
+    """For each statistic its value, its draws, and the number of samples; none without answers."""
     samples: dict[Hashable, list[Answer]] = defaultdict(list)
     for answer in answers:
         samples[answer.sample].append(answer)
     grouped = list(samples.values())
+    if not grouped:
+        return {}
     values = np.array([_of_sample(each) for each in grouped])
-    if grouped and all(answer.chosen is None for each in grouped for answer in each):
+    if all(answer.chosen is None for each in grouped for answer in each):
         values[:, BY_SAMPLE.index("instability") :] = math.nan
     asked = Counter(wording for each in grouped for wording in {one.wording for one in each})
     usual = sorted(each for each, n in asked.items() if n >= _USUAL * max(asked.values()))
@@ -197,7 +191,10 @@ def _of_samples(
         ends = np.fmax.reduce(means, axis=1), np.fmin.reduce(means, axis=1)
         return np.column_stack([resampled_means(values, weights), *ends])
 
-    return grouped, values, statistic
+    whole, draws = bootstrap(statistic, len(grouped), resamples)
+    counts = [*(~np.isnan(values)).sum(axis=0).tolist(), len(grouped), len(grouped)]
+    each = zip(whole.tolist(), draws, counts, strict=True)
+    return dict(zip((*BY_SAMPLE, *BY_WORDING), each, strict=True))
 
 
 def position_bias(answers: Iterable[Answer]) -> PositionBias:
