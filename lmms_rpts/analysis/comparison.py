@@ -153,11 +153,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole comparison, for JSON; without what only expanded tasks have if it is empty."""
-        whole = asdict(self)
-        return {name: each for name, each in whole.items() if each or name not in _OF_DRAWS}
-
-
-_OF_DRAWS = ("draws", "over_wordings")
+        of_draws = ("draws", "over_wordings")
+        return {name: each for name, each in asdict(self).items() if each or name not in of_draws}
 
 
 def compare_runs(
