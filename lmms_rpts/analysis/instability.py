@@ -136,14 +136,11 @@ def instability_of(
 
 
 def _measures(subject: _Subject) -> dict[str, Any]:
-    def estimates(records: Sequence[Any]) -> dict[str, Estimate]:
-        rows = (drawn(subject.grading, each, str(each.instance.key)) for each in records)
-        return estimates_of(list(rows))
-
-    found = estimates(subject.records)
-    plain = estimates([each for each in subject.records if not each.instance.drawn.draw])
-    if len(subject.wordings) == 1:
-        found = {name: each for name, each in found.items() if not name.endswith("_wording")}
+    rows = [drawn(subject.grading, each, str(each.instance.key)) for each in subject.records]
+    drawn_as = [each.instance.drawn.draw for each in subject.records]
+    plain = estimates_of([row for row, draw in zip(rows, drawn_as, strict=True) if not draw])
+    found = estimates_of(rows)
+    worded = len(subject.wordings) > 1
     return {
         "samples": len(subject.samples),
         "draws": max(
@@ -151,7 +148,7 @@ def _measures(subject: _Subject) -> dict[str, Any]:
         ),
         "accuracy": found.pop("accuracy", None),
         "unperturbed": plain.get("accuracy"),
-        **found,
+        **{name: each for name, each in found.items() if worded or not name.endswith("_wording")},
     }
 
 
@@ -171,11 +168,14 @@ def _part(part: Part) -> dict[str, Estimate | None]:
         if variance is None:
             return None
         ends = (variance.value, variance.low, variance.high)
-        value, low, high = (None if end is None else math.sqrt(end) for end in ends)
-        return Estimate(value, low, high, variance.n)
+        return Estimate(*(None if end is None else math.sqrt(end) for end in ends), variance.n)
 
-    by_effect = {"sd_all_samples": sd(part.main), "sd_single_samples": sd(part.interaction)}
-    return {"share": part.share, "sd": sd(part.variance), **by_effect}
+    found = {
+        "sd": part.variance,
+        "sd_all_samples": part.main,
+        "sd_single_samples": part.interaction,
+    }
+    return {"share": part.share, **{name: sd(each) for name, each in found.items()}}
 
 
 def _positions(subject: _Subject) -> Iterator[dict[str, Any]]:
@@ -231,14 +231,15 @@ def _ranking(subjects: Sequence[_Subject]) -> Iterator[dict[str, Any]]:
         }
         if (found := ranking(values)) is None:
             continue
-        every = {("all", "all"): found.turns_any} if len(subjects) > 2 else {}
-        for (better, worse), (turns, too) in {**found.turns, **every}.items():
-            names = {"task": subjects[0].task, "metric": metric.name}
-            difference = found.means.get(better, 0.0) - found.means.get(worse, 0.0)
-            yield names | {
-                "better": better,
-                "worse": worse,
-                "difference": None if better == "all" else difference,
-                "turns_wordings": turns,
-                "turns_samples_too": too,
+        rows = [
+            (*pair, found.means[pair[0]] - found.means[pair[1]], *turns)
+            for pair, turns in found.turns.items()
+        ]
+        rows += [("all", "all", None, *found.turns_any)] if len(subjects) > 2 else []
+        heads = ("better", "worse", "difference", "turns_wordings", "turns_samples_too")
+        for row in rows:
+            yield {
+                "task": subjects[0].task,
+                "metric": metric.name,
+                **dict(zip(heads, row, strict=True)),
             }
