@@ -168,7 +168,8 @@ def _part(part: Part) -> dict[str, Estimate | None]:
         if variance is None:
             return None
         ends = (variance.value, variance.low, variance.high)
-        return Estimate(*(None if end is None else math.sqrt(end) for end in ends), variance.n)
+        value, low, high = (None if end is None else math.sqrt(end) for end in ends)
+        return Estimate(value, low, high, variance.n)
 
     found = {
         "sd": part.variance,
@@ -211,8 +212,8 @@ def _wordings(
     needed = levels_needed(half_width, parts, "wording", len(subject.samples))
     reached = None
     if mean.low is not None and mean.high is not None:
-        mean = replace(mean, low=max(0.0, mean.low), high=min(1.0, mean.high))
-        reached = (mean.high - mean.low) / 2
+        low, high = max(0.0, mean.low), min(1.0, mean.high)
+        mean, reached = replace(mean, low=low, high=high), (high - low) / 2
     enough = {"wordings": len(names), "mean": mean, "half_width": reached, "wanted": half_width}
     enough |= {"needed": needed.levels, "narrowest": needed.narrowest}
     return rows, sorted(lowered, key=lambda row: row["difference"]), enough
@@ -231,7 +232,7 @@ def _ranking(subjects: Sequence[_Subject]) -> Iterator[dict[str, Any]]:
         }
         if (found := ranking(values)) is None:
             continue
-        rows = [
+        rows: list[tuple[Any, ...]] = [
             (*pair, found.means[pair[0]] - found.means[pair[1]], *turns)
             for pair, turns in found.turns.items()
         ]

@@ -345,12 +345,12 @@ def _exchanged(answers: Sequence[Answer], size: int) -> tuple[Floats, Floats] | 
     expected, moved = np.zeros((len(answers), size)), False
     counts, generator = np.zeros((_PERMUTATIONS, size)), np.random.default_rng(SEED)
     for members in groups.values():
-        at, orders, k = [*members], np.array([*members.values()]), np.arange(len(members))
-        options = orders[k, [answers[each].position for each in at]]
+        own, orders, k = [*members], np.array([*members.values()]), np.arange(len(members))
+        options = orders[k, np.array([answers[at].position for at in own])]
         # (k, k): the place in order j of the option that answer i chose; then (k, k, size).
         places = orders.argsort(axis=1)[:, options].T
         there = places[:, :, None] == np.arange(size)
-        expected[at] = there.mean(axis=0)
+        expected[own] = there.mean(axis=0)
         if (options == options[0]).all():
             counts += there[0].sum(axis=0)
             continue
