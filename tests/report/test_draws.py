@@ -190,7 +190,7 @@ def test_prompts_are_those_of_the_own_run(tmp_path: Path) -> None:
 def test_a_run_that_is_not_expanded_has_nothing_of_it(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {0: [make_record([1.0, 1.0]), make_record([0.0, 0.2])]})
     html = html_of(tmp_path / "run")
-    assert [each for each in ("data-draw", "flips", "strip-of", " draws") if each in html] == []
+    assert [each for each in ("data-draw", "flips", " draws") if each in html] == []
     assert "1 of 2 responses" in html
     write_rpts_run(tmp_path / "drawn", "wording", draws(wording=2), samples=1)
     html = html_of(tmp_path / "drawn")
