@@ -149,6 +149,11 @@ def test_what_flips_and_what_stands_beside_each_other(tmp_path: Path) -> None:
     assert [each.draw for each in first.answers if each.run == 0] == [each.words for each in design]
     assert first.tags.get("relation") is None
     assert not view.warnings, "the draws are not changes of the data"
+    # The answer of a run that was not expanded is that to the unperturbed question.
+    html = html_of(tmp_path / "a", tmp_path / "plain")
+    assert html.count('<tr data-draw="unperturbed">') == 3
+    assert "<h2></h2>" not in html
+    assert '<tr data-draw="">' not in html
 
 
 def test_draws_are_compared_with_the_first_that_has_a_score(tmp_path: Path) -> None:
