@@ -34,7 +34,12 @@ from lmms_rpts.reasoning import (
     parse_chain,
     select_reasoning,
 )
-from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line, without_answer
+from lmms_rpts.reasoning.answer_lines import (
+    UNDETERMINED,
+    is_answer_line,
+    is_any_answer_line,
+    without_answer,
+)
 from lmms_rpts.reasoning.mentions import lower
 from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
@@ -44,9 +49,6 @@ T = TypeVar("T")
 
 MAX_STEPS = 64
 """Maximum number of judged steps per response; the longest gold reasoning has 7."""
-
-UNDETERMINED: Stance = "undetermined"
-"""The value of an answer if none was found, or if it takes no side."""
 
 NO_ANSWER = Answer(value=None, correct=None)
 

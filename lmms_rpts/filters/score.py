@@ -16,7 +16,6 @@ from lmms_rpts.filters.documents import images_of
 from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.metrics import OF_THE_ROOT
 from lmms_rpts.filters.record import Judged, Kind, Question
-from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
@@ -37,6 +36,7 @@ from lmms_rpts.reasoning import (
     plan_steps,
     repair_chain,
 )
+from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, gold_facts
 from lmms_rpts.runs.validity import Judging, read_validity_file

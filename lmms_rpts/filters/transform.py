@@ -19,7 +19,6 @@ from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.response_reading import (
     ANSWER_FORMS,
     MAX_STEPS,
-    UNDETERMINED,
     Grader,
     QuestionReading,
     Reading,
@@ -28,6 +27,7 @@ from lmms_rpts.filters.response_reading import (
 )
 from lmms_rpts.filters.responses import Doc, TransformedResponse, undecided_note
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
+from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 
 R = TypeVar("R", bound=Reading)
 OTHER_FORMS = (

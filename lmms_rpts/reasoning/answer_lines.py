@@ -9,6 +9,9 @@ from typing import Literal
 from lmms_rpts.reasoning.mentions import find_mentions, fold_width, lower
 
 Answer = Literal["agree", "disagree", "undetermined"]
+
+UNDETERMINED: Answer = "undetermined"
+"""The value of an answer if none was found, or if it takes no side."""
 IsAnswer = Callable[[str], bool]
 """Whether a line states the final answer and no other content."""
 
@@ -69,7 +72,7 @@ def leading_stance(text: str) -> tuple[Answer | None, str]:
         return None, text
     rest = text[found.end() :]
     if found["open"]:
-        return "undetermined", rest
+        return UNDETERMINED, rest
     said = re.sub(r"^(?:yes|no),? ", "", lower(found[0]))
     return "disagree" if _AGAINST.search(said) else "agree", rest
 

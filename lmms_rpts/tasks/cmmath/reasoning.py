@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.base.schema import Line, Text
 from lmms_rpts.filters.documents import ReasoningDocument
 from lmms_rpts.filters.record import Answer
-from lmms_rpts.filters.response_reading import UNDETERMINED, QuestionReading, Reading
+from lmms_rpts.filters.response_reading import QuestionReading, Reading
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue
 from lmms_rpts.reasoning import JudgedText
+from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.cmmath.data import DATA, attach_images, problems_metadata, say_once
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request

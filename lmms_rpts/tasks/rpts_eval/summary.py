@@ -9,8 +9,8 @@ from statistics import fmean
 
 from lmms_rpts.filters.metrics import GUARDED, METRICS, THINKING_METRICS
 from lmms_rpts.filters.record import RptsRecord, Scoring
-from lmms_rpts.filters.response_reading import UNDETERMINED
 from lmms_rpts.filters.responses import CUT, undecided_note
+from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.runs.record import field_of
 from lmms_rpts.runs.rounds import document_means, there
