@@ -215,6 +215,7 @@ def test_compare_tests_against_wordings(tmp_path: Path) -> None:
     assert found["over_wordings"]["accuracy"]["p"] is not None
     text, found = compared("one")
     assert "only the unperturbed draw is compared" in text
+    assert "the data changed" not in text
     assert "over_wordings" not in found
     differences = {row["metric"]: row["difference"] for row in found["metrics"]}
     assert differences["rpts"] == pytest.approx(0.1)
