@@ -11,7 +11,6 @@ import os
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,20 +66,6 @@ def build(spec: str) -> tuple[Any, float, int]:
     return task, seconds, held
 
 
-def prompts(task: Any) -> float:
-    """Seconds per document to read it without images and to render its prompt."""
-    began = time.perf_counter()
-    docs = task.eval_docs_no_media
-    for doc in docs:
-        task.doc_to_text(doc)
-    return (time.perf_counter() - began) / len(docs)
-
-
-def images_in(doc: Mapping[str, Any]) -> int:
-    """Bytes of the images of a document, decoded."""
-    return sum(each.width * each.height * 3 for each in doc["images"])
-
-
 def main() -> None:
     """Build, measure, print."""
     import lmms_eval.models  # noqa: F401 - it loads the plugin
@@ -93,7 +78,7 @@ def main() -> None:
         expanded, after, more = build(SPEC)
         assert len(plain.task_docs) == INSTANCES
         assert len(expanded.task_docs) == INSTANCES * DRAWS
-        image = images_in(plain.task_docs[0])
+        image = sum(each.width * each.height * 3 for each in plain.task_docs[0]["images"])
         print(f"{INSTANCES} instances x {DRAWS} draws ({SPEC})")
         print(f"start: {before:.2f} s, expanded {after:.2f} s: {after - before:+.2f} s")
         added = more - held
@@ -102,8 +87,6 @@ def main() -> None:
             f"of {INSTANCES * image / 2**20:,.0f} MiB of images: "
             f"ratio {added / INSTANCES / image:.4f}"
         )
-        one, many = prompts(plain), prompts(expanded)
-        print(f"prompt: {1e6 * one:.0f} us, expanded {1e6 * many:.0f} us: ratio {many / one:.1f}")
 
 
 if __name__ == "__main__":
