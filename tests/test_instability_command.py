@@ -25,7 +25,7 @@ from tests.support.tables import table
 
 Tables = dict[str, Any]
 DOCS = Path(__file__).parents[1] / "docs"
-LARGEST = {"wording": "wording", "position": "order", "seed": "rest", "question": "sample"}
+LARGEST = {"wording": "wording", "position": "position", "seed": "rest", "question": "sample"}
 
 
 def run(*arguments: object) -> Result:
@@ -64,7 +64,7 @@ def reasoned(tmp_path_factory: pytest.TempPathFactory) -> Tables:
 def test_each_model_owes_its_variance_to_what_it_depends_on(options: Tables, model: str) -> None:
     found = rows(options, "Parts of the variance", model=model)
     shares = {row["part"]: row["share"] for row in found}
-    assert [*shares] == ["sample", "wording", "order", "rest"]
+    assert [*shares] == ["sample", "wording", "order", "position", "rest"]
     largest = max(shares, key=lambda part: shares[part]["value"])
     assert largest == LARGEST[model]
     assert shares[largest]["value"] > 0.85

@@ -349,12 +349,13 @@ def write_frame(frame: pd.DataFrame, path: Path) -> int:
         raise ExportError(f"Cannot write to {path}: {error.strerror or error}") from None
 
 
-def read_frame(path: Path) -> pd.DataFrame:
+def read_frame(path: str | Path) -> pd.DataFrame:
     """Read a file written by ``write_frame``, with the same columns and types.
 
     CSV does not distinguish an empty text from a missing one: both are read as missing. An empty
     JSON Lines file gets the columns of ``STEP_TYPES``.
     """
+    path = Path(path)
     suffix = format_of(path)
     try:
         return _READERS[suffix](path)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.components import MOST_LEVELS, Part, levels_needed, variance_parts
 from lmms_rpts.stats.crossed import by_level, crossed_difference, ranking
-from lmms_rpts.stats.instability import position_bias
+from lmms_rpts.stats.instability import Answer, position_bias
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.draw_metrics import OF_DRAWS, answer_of, drawn, estimates_of
@@ -36,8 +36,9 @@ _NOTES = {
     + ". [ ]: 95% interval over samples.",
     "Parts of the variance": "Parts: share of the variance of the values of single draws, and "
     "standard deviation; of a factor also that of its effect on all samples alike and on single "
-    "samples. rest: also the effects of several factors together, of sampling, and those without a "
-    "number. Wordings count as drawn from many, so few of them leave a wide interval.",
+    "samples. position: the place of the right option. rest: also the effects of several factors "
+    "together, of sampling, and those without a number. Wordings count as drawn from many, so few "
+    "of them leave a wide interval.",
     "Positions": "Positions: chosen and expected share of each; p: of a model that ignores them.",
     "Wordings": "Wordings: the difference is that from the mean of the others; p: adjusted for "
     "their number (Holm). The worst looks worse than it would with other samples.",
@@ -67,6 +68,10 @@ class _Subject:
         for each in self.records:
             found.setdefault(each.instance.key, []).append(each)
         return found
+
+    @cached_property
+    def answers(self) -> Sequence[Answer | None]:
+        return [answer_of(self.grading, each) for each in self.records]
 
     @cached_property
     def wordings(self) -> Sequence[int]:
@@ -132,6 +137,7 @@ def instability_of(
         tables["Ranking"] += _ranking(list(of_one))
     tables = {title: rows for title, rows in tables.items() if rows}
     lines = [f"Not expanded, and left out: {single}"] if single else []
+    worst.sort(key=itemgetter("difference"))
     return Measured(tuple(lines), tables, tuple(_NOTES[title] for title in tables)), worst
 
 
@@ -160,7 +166,23 @@ def _parts(subject: _Subject, metric: Metric) -> dict[str, Part]:
     repeated = len({*zip(samples, *factors.values(), strict=True)}) < len(samples)
     values = [metric.of(each) for each in subject.records]
     numbers = np.array([math.nan if each is None else float(each) for each in values])
+    if "order" in factors:
+        factors["position"] = _right_places(subject)
     return variance_parts(numbers, samples, factors, repeated, _NESTED)
+
+
+def _right_places(subject: _Subject) -> list[int | None]:
+    """The place of the right option in each draw; None if no answer to the sample tells it."""
+    right: dict[Any, int] = {}
+    for each, answer in zip(subject.records, subject.answers, strict=True):
+        if answer and answer.right_position is not None:
+            order, place = each.instance.drawn.order, answer.right_position
+            right[each.instance.key] = order[place] if order else place
+    found: list[int | None] = []
+    for each in subject.records:
+        order, option = each.instance.drawn.order, right.get(each.instance.key)
+        found.append(order.index(option) if order and option is not None else option)
+    return found
 
 
 def _part(part: Part) -> dict[str, Estimate | None]:
@@ -180,8 +202,7 @@ def _part(part: Part) -> dict[str, Estimate | None]:
 
 
 def _positions(subject: _Subject) -> Iterator[dict[str, Any]]:
-    answers = (answer_of(subject.grading, each) for each in subject.records)
-    bias = position_bias(each for each in answers if each)
+    bias = position_bias(each for each in subject.answers if each)
     if bias.chosen:
         shares = {"chosen": bias.chosen, "expected": bias.expected, "distance": bias.distance}
         p = None if math.isnan(bias.p) else bias.p
@@ -216,7 +237,7 @@ def _wordings(
         mean, reached = replace(mean, low=low, high=high), (high - low) / 2
     enough = {"wordings": len(names), "mean": mean, "half_width": reached, "wanted": half_width}
     enough |= {"needed": needed.levels, "narrowest": needed.narrowest}
-    return rows, sorted(lowered, key=lambda row: row["difference"]), enough
+    return rows, lowered, enough
 
 
 def _ranking(subjects: Sequence[_Subject]) -> Iterator[dict[str, Any]]:
