@@ -217,6 +217,37 @@ def test_options_of_a_task_of_lmms_eval(tmp_path: Path) -> None:
     assert [each["draw"] for each in drawn] == [0, 1, 2, 3]
 
 
+def test_options_of_own_data(tmp_path: Path) -> None:
+    """Three questions with four options, and one with two, from a YAML and a file of data."""
+    rows = [
+        {"question": "Which colour?", "options": COLOURS, "answer": "DBCA"[at]}
+        for at in range(1, 4)
+    ]
+    rows.append({"question": "Which colour?", "options": COLOURS[:2], "answer": "red"})
+    (tmp_path / "data.json").write_text(json.dumps(rows))
+    keys = "{data: data.json, answer: choice, perturb: 'order=all,marks=2'}"
+    (tmp_path / "mine.yaml").write_text(f"task: mine\nrpts: {keys}\n")
+    said = tmp_path / "said.jsonl"
+    texts = [{"task": "mine", "doc_id": at, "response": "Final answer: B"} for at in range(28)]
+    said.write_text("".join(json.dumps(row) + "\n" for row in texts))
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "replay", "--model_args", f"samples={said}", "--tasks", "mine"),
+        *("--include_path", str(tmp_path)),
+        env={"LMMS_RPTS_JUDGE": "lexical"},
+    )
+    found, records = done.results["mine"], done.records("mine")
+    # B is right in a fourth of the draws of three questions, and in half of those of the last.
+    assert found["accuracy,none"] == pytest.approx((3 * 2 + 2) / 28), done.output
+    assert found["accuracy_all,none"] == 0.0
+    for number, record in records.items():
+        drawn, answer = record["instance"]["perturbed"], record["instance"]["answer"]
+        assert (drawn["sample"], drawn["draw"]) == divmod(number, 8)
+        assert (drawn.get("marks") == "lower") == bool(number % 2)
+        right = answer.upper() if drawn["sample"] < 3 else "BA"[drawn.get("order", [0])[0] == 0]
+        assert record["answer"]["correct"] == (right == "B")
+
+
 @table(
     "env, arguments, said",
     ({"LMMS_RPTS_PERTURB": "words=5"}, (), "'words' is unknown"),

@@ -51,6 +51,7 @@ class Keys(BaseModel):
     filter: str | None = None
     evidence: Literal["facts", "image", "both"] | None = None
     language: Language = "en"
+    perturb: str | None = None
 
     @property
     def form(self) -> str:
@@ -160,4 +161,5 @@ def _metadata(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) ->
         "images": str(source.images),
         "variant": keys.variant,
         **({"evidence": keys.evidence} if keys.evidence else {}),
+        **({"perturb": keys.perturb} if keys.perturb else {}),
     }
