@@ -12,6 +12,7 @@ from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.host.documents import change_prompts, in_last_question, said_in
+from lmms_rpts.runs.record import perturbed_of
 from lmms_rpts.tasks.draw_metrics import DRAWS, DrawMetrics
 from lmms_rpts.tasks.expansion import ExpandedDocuments, Expansion
 from lmms_rpts.tasks.wordings import Sentence, known_sentences, levels_in, reword
@@ -39,7 +40,7 @@ def expand_task(task: Any, filters: Iterable[Any]) -> None:
         _check_wordings(task, expansion, sentences)
 
         def worded(doc: Any, text: str) -> str:
-            return reword(text, (doc.get("perturbed") or {}).get("wording", 0), sentences)
+            return reword(text, (perturbed_of(doc) or {}).get("wording", 0), sentences)
 
         change_prompts(
             task,
@@ -63,7 +64,8 @@ def expand_task(task: Any, filters: Iterable[Any]) -> None:
 
 def _check_sampling(task: Any, expansion: Expansion) -> None:
     given = {**(task.config.generation_kwargs or {}), **generation_kwargs}
-    samples = given.get("do_sample") or (given.get("temperature") or 0) > 0
+    temperature = given.get("temperature")
+    samples = given.get("do_sample") if temperature is None else float(temperature) > 0
     if "seed" in expansion.design.levels and not (samples and "generate" in str(task.OUTPUT_TYPE)):
         raise SettingError(
             f"{expansion.spec!r} repeats the prompts of {expansion.task} with other seeds, but its "

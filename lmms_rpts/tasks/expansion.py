@@ -52,11 +52,11 @@ class Expansion:
 
     def draws(self, doc: Doc, sample: int) -> Iterator[Perturbed]:
         """The draws of a document, without those that repeat an earlier one."""
-        things, seen = self.perturbation.things(doc), []
+        things, seen = self.perturbation.things(doc), set()
         for draw, levels in enumerate(self.design.draws(things.options)):
             fields = _fields(things, levels, (self.task, sample))
-            if fields not in seen:
-                seen.append(fields)
+            if (changes := tuple(fields[name] for name in FACTORS)) not in seen:
+                seen.add(changes)
                 yield Perturbed(sample=sample, draw=draw, **fields)
 
     def expand(self, docs: Any) -> ExpandedDocuments:

@@ -72,14 +72,16 @@ MARKS: Mapping[str, str] = {
 _MARK = re.compile(
     r"(?:^|(?<=[\s?？。：:)）]))([(（]?)([A-Za-z1-9])([)）.．、:：])[ \t\u3000]*", re.MULTILINE
 )
-# "all of the above", "A and C", 以上都对; another sentence: "D. four. Choose one."
+# "all of the above", "A and C", 以上都对
 _TIED = re.compile(
-    r"\b(?:above|below|preceding|previous)\b|以上|上述|上面|前[两三]|\n|[。！？!?]\s*\S|\.\s+\S"
+    r"\b(?:above|below|preceding|previous)\b|以上|上述|上面|前[两三]"
     r"|(?<![A-Za-z])[A-H]\s?(?:and|or|&|和|与|或|、|,)\s?[A-H](?![A-Za-z])",
     re.IGNORECASE,
 )
 # "... than in option B?"
 _NAMED = re.compile(r"\b(?:option|choice)s? \(?[A-H]\b|选项\s?[A-H]", re.IGNORECASE)
+# "D. four. Choose one."
+_MORE = re.compile(r"\n|[。！？!?]\s*\S|\.\s+\S")
 _BETWEEN = re.compile(r"[\s$,、，;；&.．。()（）{}]|and|和")
 
 
@@ -125,6 +127,11 @@ class Listed:
         return re.sub(f"[{self.marks}]", lambda mark: next(new), said, flags=flags) if own else said
 
 
+def tied(text: str, options: Sequence[str]) -> bool:
+    """Whether a question or its options refer to options by their place."""
+    return any(map(_TIED.search, options)) or _NAMED.search(text) is not None
+
+
 def listed_options(text: str, sure: bool = True) -> Listed | None:
     """The options at the end of a text; None if they can't be read and reordered with certainty.
 
@@ -146,7 +153,7 @@ def listed_options(text: str, sure: bool = True) -> Listed | None:
             and "".join(each[2] for each in run) == marks[: len(run)]
             and len({each.group(1, 3) for each in run}) == 1
             and len({*options} - {"", *marks}) == len(options)
-            and not (sure and (any(map(_TIED.search, options)) or _NAMED.search(text)))
+            and not (sure and (tied(text, options) or any(map(_MORE.search, options))))
         ):
             stops = [each.end() + len(said) for each, said in zip(run, options, strict=True)]
             around = [
@@ -188,11 +195,12 @@ def rearranged(doc: Doc, perturbed: Perturbed) -> dict[str, Any]:
     The gold reasoning stays under a negated statement: what it says of images and texts is still
     true, though it does not argue for the statement (see ``RptsInstance.gold``).
     """
-    orders = {"image": perturbed.images, "text": perturbed.clues}
+    given = {"image": perturbed.images, "text": perturbed.clues}
+    orders = {kind: order for kind, order in given.items() if order}
     new = {kind: [order.index(at) for at in range(len(order))] for kind, order in orders.items()}
-    changed = _renumbered(doc, new) or {}
+    changed = (_renumbered(doc, new) or {}) if orders else {}
     for name, kind in (("visual_clue", "image"), ("images", "image"), ("textual_clue", "text")):
-        if orders[kind] and name in doc:
+        if kind in orders and name in doc:
             changed[name] = in_order({**doc, **changed}[name], orders[kind])
     if perturbed.negated:
         changed["statement"] = negated({**doc, **changed}["statement"], doc["language"])
