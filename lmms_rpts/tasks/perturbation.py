@@ -87,12 +87,16 @@ _BETWEEN = re.compile(r"[\s$,、，;；&.．。()（）{}]|and|和")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The options at the end of a text: their texts, marks, and the text around each mark."""
+    """The options at the end of a text: their marks, and where their texts begin and end."""
 
-    options: Sequence[str]
+    text: str
     marks: str
-    around: Sequence[tuple[str, str]]
-    tail: str
+    spans: Sequence[tuple[int, int]]
+
+    @property
+    def options(self) -> list[str]:
+        """The texts of the options."""
+        return [self.text[start:end] for start, end in self.spans]
 
     def things(self, gold: str) -> Things:
         """That the order can vary, if the gold answer names options."""
@@ -112,17 +116,17 @@ class Listed:
         marks = marks.upper() if len(marks) == 1 and self.marks.isupper() else marks
         return marks if len({*marks} & {*self.marks}) == len(marks) else ""
 
-    def reordered(self, order: Sequence[int], marks: str = "") -> str:
-        """The text with its options in another order, and with other marks."""
-        rows = zip(self.around, marks or self.marks, order, strict=True)
-        parts = (f"{one}{mark}{other}{self.options[at]}" for (one, other), mark, at in rows)
-        return "".join(parts) + self.tail
+    def reordered(self, order: Sequence[int]) -> str:
+        """The text with its options in another order; the marks keep their places."""
+        text, moved = self.text, in_order(self.options, order)
+        for (start, end), said in reversed([*zip(self.spans, moved, strict=True)]):
+            text = text[:start] + said + text[end:]
+        return text
 
-    def renamed(self, said: str, order: Sequence[int], marks: str = "") -> str:
+    def renamed(self, said: str, order: Sequence[int]) -> str:
         """An answer by marks, with those of the same options in another order; else unchanged."""
         own = self._named(said)
-        places = sorted(order.index(self.marks.index(mark)) for mark in own)
-        new = iter([(marks or self.marks)[at] for at in places])
+        new = iter(sorted(self.marks[order.index(self.marks.index(mark))] for mark in own))
         flags = re.IGNORECASE if len(own) == 1 else 0
         return re.sub(f"[{self.marks}]", lambda mark: next(new), said, flags=flags) if own else said
 
@@ -155,12 +159,9 @@ def listed_options(text: str, sure: bool = True) -> Listed | None:
             and len({*options} - {"", *marks}) == len(options)
             and not (sure and (tied(text, options) or any(map(_MORE.search, options))))
         ):
-            stops = [each.end() + len(said) for each, said in zip(run, options, strict=True)]
-            around = [
-                (text[start : each.start(2)], text[each.end(2) : each.end()])
-                for start, each in zip([0, *stops], run, strict=False)
-            ]
-            return Listed(options, marks[: len(run)], around, text[stops[-1] :])
+            starts = [each.end() for each in run]
+            ends = [start + len(said) for start, said in zip(starts, options, strict=True)]
+            return Listed(text, marks[: len(run)], [*zip(starts, ends, strict=True)])
     return None
 
 

@@ -113,7 +113,7 @@ CASES: dict[str, Case] = {
     "own text": own("choice", answer="one of Image 1", **LETTERS),
     "own lettered": own("mixed", answer="b", options=["A. red", "B. blue", "C. green"]),
     "own sentences": own(
-        "choice", answer="B. It is cold", options=["It is red. It is hot!", "It is cold", "No:\nneither."]
+        "choice", answer="B. It is cold", options=["It is red. Hot!", "It is cold", "No:\nneither."]
     ),
     "own numbers": own("mixed", answer="3", options=["1", "3", "5"]),
     "rome choice": Case(
