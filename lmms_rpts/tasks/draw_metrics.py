@@ -56,7 +56,8 @@ def _wrong_reason(rows: Sequence[Drawn]) -> float | None:
 
 
 # A value of `wording_statistics`, or of the responses to one sample
-_MEASURES: Mapping[str, tuple[str | Callable[[Sequence[Drawn]], float | None], bool, str]] = {
+Measure = str | Callable[[Sequence[Drawn]], float | None]
+_MEASURES: Mapping[str, tuple[Measure, bool, str]] = {
     "accuracy_worst_wording": ("accuracy_worst_prompt", True, "accuracy of the worst wording"),
     "accuracy_best_wording": ("accuracy_best_prompt", True, "accuracy of the best wording"),
     "consistent_rate": ("consistent_rate", True, "share of samples with one answer throughout"),
@@ -76,21 +77,17 @@ _MEASURES: Mapping[str, tuple[str | Callable[[Sequence[Drawn]], float | None], b
 }
 
 
-def aggregated(name: str, items: Items) -> float:
+def aggregated(of: Measure, items: Items) -> float:
     """The value of a metric of ``OF_DRAWS``; NaN if it is undefined."""
-    of, *_ = _MEASURES[name]
     if callable(of):
         return mean_of_scored(_by_sample(of, items))
     found = wording_statistics(_answers(items), resamples=1)[of]
     return math.nan if found.value is None else Mean(found.value, n=found.n)
 
 
-def _error(name: str, items: Items) -> float:
-    of, *_ = _MEASURES[name]
-    if callable(of):
-        error = stderr_of_scored(_by_sample(of, items))
-    else:
-        error = wording_errors(_answers(items))[of]
+def _error(of: Measure, items: Items) -> float:
+    samples = stderr_of_scored(_by_sample(of, items)) if callable(of) else None
+    error = wording_errors(_answers(items))[str(of)] if samples is None else samples
     # No values: a group has no error, since its tasks may share samples (translations).
     return StandardError(error, values=())
 
@@ -142,8 +139,8 @@ def _by_sample(of: Callable[[Sequence[Drawn]], float | None], items: Items) -> l
 
 OF_DRAWS: Metrics = by_name(
     *(
-        Metric(name, aggregation=partial(aggregated, name), higher_is_better=up, words=words)
-        for name, (_, up, words) in _MEASURES.items()
+        Metric(name, aggregation=partial(aggregated, of), higher_is_better=up, words=words)
+        for name, (of, up, words) in _MEASURES.items()
     )
 )
 """Metrics of the responses to all draws of all samples."""

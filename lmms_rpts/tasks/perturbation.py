@@ -24,15 +24,10 @@ Doc = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Things:
-    """What of a document can be varied; 0, () and False: nothing.
+    """What of a document can be varied: how many options, images and clues can change places.
 
-    Attributes:
-        options: number of options.
-        right: position of the right option; None if it is unknown, or if there are several.
-        marks: styles in which the options can be marked, the style in the data first.
-        images: number of images whose order can vary.
-        clues: number of textual clues whose order can vary.
-        statement: whether it has a statement that can be negated.
+    ``right`` is the position of the right option, None if it is unknown or there are several.
+    ``marks`` are styles for marks of options, the one in the data first.
     """
 
     options: int = 0

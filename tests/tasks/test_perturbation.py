@@ -398,6 +398,15 @@ def test_questions_of_rome_that_are_not_varied(changes: Mapping[str, Any]) -> No
     assert things.options == (2 if "A. 1 B. 2" in changes.get("question", "") else 0)
 
 
+def test_data_with_a_column_of_this_name_are_not_expanded(lexical: None) -> None:
+    case = CASES["rpts_eval en"]
+    for value in (True, "yes", {"noise": 3}):
+        found = [[case.say(case.doc)]]
+        for each in case.filters():
+            found = each.apply(found, [{**case.doc, "perturbed": value}])
+        assert RptsRecord.model_validate(json.loads(found[0])).instance.perturbed is None
+
+
 # --- ReForm-Eval ---------------------------------------------------------------------------------
 
 
