@@ -39,16 +39,14 @@ def expand_task(task: Any, filters: Iterable[Any]) -> None:
         sentences = known_sentences()
         _check_wordings(task, expansion, sentences)
 
-        def worded(doc: Any, text: str) -> str:
+        def on_text(doc: Any, text: str) -> str:
             return reword(text, (perturbed_of(doc) or {}).get("wording", 0), sentences)
 
-        change_prompts(
-            task,
-            worded,
-            lambda doc, messages: in_last_question(
-                messages, lambda m: _in_texts(m, partial(worded, doc))
-            ),
-        )
+        def on_messages(doc: Any, messages: Any) -> Any:
+            change = partial(on_text, doc)
+            return in_last_question(messages, lambda message: _in_texts(message, change))
+
+        change_prompts(task, on_text, on_messages)
     split = config.test_split or config.validation_split
     task.task_docs = expansion.expand(docs)
     for data in (task.dataset, task.dataset_no_image):

@@ -34,6 +34,7 @@ from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning import PERTURBATION as CMMATH
 from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
+from lmms_rpts.tasks.draw_metrics import DrawMetrics
 from lmms_rpts.tasks.own.data import PERTURBATION as OWN
 from lmms_rpts.tasks.own.data import Instance, as_document
 from lmms_rpts.tasks.perturbation import (
@@ -405,6 +406,14 @@ def test_data_with_a_column_of_this_name_are_not_expanded(lexical: None) -> None
         for each in case.filters():
             found = each.apply(found, [{**case.doc, "perturbed": value}])
         assert RptsRecord.model_validate(json.loads(found[0])).instance.perturbed is None
+
+
+def test_records_of_no_benchmark_have_unperturbed_values_only() -> None:
+    task = SimpleNamespace(_aggregation_list={"accuracy": max}, _higher_is_better={})
+    metrics = DrawMetrics(task, type("Other", (RptsRecord,), {}), worded=True)
+    found = metrics.complete({"perturbed": {"sample": 3, "draw": 0}}, [["x"]], {"accuracy": 1})
+    assert (*task._aggregation_list,) == ("accuracy", "accuracy_unperturbed")
+    assert (found["accuracy"], found["accuracy"].document) == (1.0, "3")
 
 
 # --- ReForm-Eval ---------------------------------------------------------------------------------

@@ -293,7 +293,7 @@ def _choices(doc: Mapping[str, Any]) -> tuple[list[str], int] | None:
     gold = gold_marks(doc["answer"], read_options(doc["options"], doc.get("marks") or ()))
     if not texts or tied(doc["statement"], texts) or len(gold) != 1:
         return None
-    return texts, list(marks).index(*gold)
+    return texts, list(marks).index(min(gold))
 
 
 def _things(doc: Mapping[str, Any]) -> Things:
