@@ -153,11 +153,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole comparison, for JSON; without what only expanded tasks have if it is empty."""
-        whole = asdict(self)
-        return {name: each for name, each in whole.items() if each or name not in _OF_DRAWS}
-
-
-_OF_DRAWS = ("draws", "over_wordings")
+        of_draws = ("draws", "over_wordings")
+        return {name: each for name, each in asdict(self).items() if each or name not in of_draws}
 
 
 def compare_runs(
@@ -271,10 +268,16 @@ def _common_draws(pairs: Pairs) -> tuple[Pairs, str]:
 
 def _over_wordings(pairs: Pairs, grading: Grading) -> Mapping[str, Mapping[str, float | None]]:
     wordings = sorted({one.instance.drawn.wording for pair in pairs.values() for one in pair[0]})
+    clusters: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {}
+    for ours, theirs in pairs.values():
+        a, b = clusters.setdefault(ours[0].instance.cluster, ([], []))
+        a += ours
+        b += theirs
+    sides = list(zip(*clusters.values(), strict=True))
     found: dict[str, Mapping[str, float | None]] = {}
     for name, metric in grading.response_metrics.items() if len(wordings) > 1 else ():
-        a, b = (by_wording(side, wordings, metric) for side in zip(*pairs.values(), strict=True))
-        test = crossed_difference(b - a) if metric.tested else None
+        first, second = (by_wording(side, wordings, metric) for side in sides)
+        test = crossed_difference(second, first) if metric.tested else None
         if test and test.difference.low is not None and test.difference.high is not None:
             low, high = max(-1.0, test.difference.low), min(1.0, test.difference.high)
             found[name] = {"low": low, "high": high, "p": test.p}
@@ -483,5 +486,8 @@ def _count_changed(pairs: Pairs, grading: Grading) -> int:
                 f"{one[1][:60]!r}, and id {other[0]!r}, {other[1][:60]!r}. The runs used different "
                 "data and cannot be compared"
             )
-        changed += ours[0].instance != theirs[0].instance
+        # Not which draw it is, nor its number, which is another one in an expanded run.
+        alike = {"perturbed": None, "doc_id": 0}
+        a, b = (each[0].instance.model_copy(update=alike) for each in (ours, theirs))
+        changed += a != b
     return changed

@@ -6,7 +6,6 @@ Each sample of an expanded task was asked in several draws, see `Perturbed`.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.record import FACTORS
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.stats.components import Part, levels_needed, variance_parts
+from lmms_rpts.stats.components import MOST_LEVELS, Part, levels_needed, variance_parts
 from lmms_rpts.stats.crossed import by_level, crossed_difference, ranking
 from lmms_rpts.stats.instability import position_bias
 from lmms_rpts.stats.intervals import Estimate
@@ -43,8 +42,8 @@ _NOTES = {
     "Wordings": "Wordings: the difference is that from the mean of the others; p: adjusted for "
     "their number (Holm). The worst looks worse than it would with other samples.",
     "Enough wordings": "Enough wordings: the interval is over samples and wordings; needed: number "
-    "of wordings that reaches the wanted half-width; narrowest: half-width of very many wordings "
-    "(more samples narrow it).",
+    f"of wordings that reaches the wanted half-width, none if over {MOST_LEVELS:,}; narrowest: "
+    "half-width of very many wordings (more samples narrow it).",
     "Ranking": "Ranking: probability that another study finds the opposite order, with other "
     "wordings of the same samples, and with other samples as well.",
 }
@@ -105,7 +104,7 @@ def instability_of(
         if task in (None, name) and (part := of_task(run, name))
     ]
     subjects = [each for each in every if any(r.instance.drawn.draw for r in each.records)]
-    subjects.sort(key=attrgetter("task"))
+    subjects.sort(key=attrgetter("task", "grading.title"))
     single = "; ".join(f"{each.task} of {each.model}" for each in every if each not in subjects)
     if not subjects:
         raise RunError(
@@ -129,7 +128,7 @@ def instability_of(
                 tables["Wordings"] += [of_metric | row for row in levels]
                 tables["Enough wordings"].append(of_metric | enough)
                 worst += [of_metric | row for row in lowered]
-    for _, of_one in groupby(subjects, attrgetter("task")):
+    for _, of_one in groupby(subjects, attrgetter("task", "grading.title")):
         tables["Ranking"] += _ranking(list(of_one))
     tables = {title: rows for title, rows in tables.items() if rows}
     lines = [f"Not expanded, and left out: {single}"] if single else []
@@ -137,20 +136,19 @@ def instability_of(
 
 
 def _measures(subject: _Subject) -> dict[str, Any]:
-    def estimates(records: Sequence[Any]) -> dict[str, Estimate]:
-        rows = (drawn(subject.grading, each, str(each.instance.key)) for each in records)
-        return estimates_of(list(rows))
-
-    found = estimates(subject.records)
-    plain = estimates([each for each in subject.records if not each.instance.drawn.draw])
-    if len(subject.wordings) == 1:
-        found = {name: each for name, each in found.items() if not name.endswith("_wording")}
+    rows = [drawn(subject.grading, each, str(each.instance.key)) for each in subject.records]
+    drawn_as = [each.instance.drawn.draw for each in subject.records]
+    plain = estimates_of([row for row, draw in zip(rows, drawn_as, strict=True) if not draw])
+    found = estimates_of(rows)
+    worded = len(subject.wordings) > 1
     return {
         "samples": len(subject.samples),
-        "draws": max(Counter(each.instance.key for each in subject.records).values()),
+        "draws": max(
+            len({r.instance.drawn.draw for r in each}) for each in subject.samples.values()
+        ),
         "accuracy": found.pop("accuracy", None),
         "unperturbed": plain.get("accuracy"),
-        **found,
+        **{name: each for name, each in found.items() if worded or not name.endswith("_wording")},
     }
 
 
@@ -173,8 +171,12 @@ def _part(part: Part) -> dict[str, Estimate | None]:
         value, low, high = (None if end is None else math.sqrt(end) for end in ends)
         return Estimate(value, low, high, variance.n)
 
-    by_effect = {"sd_all_samples": sd(part.main), "sd_single_samples": sd(part.interaction)}
-    return {"share": part.share, "sd": sd(part.variance), **by_effect}
+    found = {
+        "sd": part.variance,
+        "sd_all_samples": part.main,
+        "sd_single_samples": part.interaction,
+    }
+    return {"share": part.share, **{name: sd(each) for name, each in found.items()}}
 
 
 def _positions(subject: _Subject) -> Iterator[dict[str, Any]]:
@@ -192,7 +194,7 @@ def _wordings(
     """A row for each wording, one for each sample that the worst lowers, and what is enough."""
     table = by_wording(subject.samples.values(), subject.wordings, metric)
     levels, names = by_level(table), [str(number + 1) for number in subject.wordings]
-    means = np.nanmean(table, axis=0)
+    means = [math.nan if each.value.value is None else each.value.value for each in levels]
     worst, best = int(np.nanargmin(means)), int(np.nanargmax(means))
     marks = {best: "best", worst: "worst"} if means[worst] < means[best] else {}
     rows: _Rows = [
@@ -210,8 +212,8 @@ def _wordings(
     needed = levels_needed(half_width, parts, "wording", len(subject.samples))
     reached = None
     if mean.low is not None and mean.high is not None:
-        reached = (mean.high - mean.low) / 2
-        mean = replace(mean, low=max(0.0, mean.low), high=min(1.0, mean.high))
+        low, high = max(0.0, mean.low), min(1.0, mean.high)
+        mean, reached = replace(mean, low=low, high=high), (high - low) / 2
     enough = {"wordings": len(names), "mean": mean, "half_width": reached, "wanted": half_width}
     enough |= {"needed": needed.levels, "narrowest": needed.narrowest}
     return rows, sorted(lowered, key=lambda row: row["difference"]), enough
@@ -221,24 +223,24 @@ def _ranking(subjects: Sequence[_Subject]) -> Iterator[dict[str, Any]]:
     """A row for each pair of models of a task, over the samples and wordings that all have."""
     wordings = sorted(set.intersection(*({*each.wordings} for each in subjects)))
     shared = sorted(set.intersection(*({*each.samples} for each in subjects)))
-    if len(subjects) < 2 or len(wordings) < 2 or len(shared) < 2:
+    if len(subjects) < 2 or not wordings or not shared:
         return
     for metric in subjects[0].metrics:
         values = {
             each.model: by_wording((each.samples[key] for key in shared), wordings, metric)
             for each in subjects
         }
-        if any(np.isnan(each).all() for each in values.values()):
+        if (found := ranking(values)) is None:
             continue
-        found = ranking(values)
-        every = {("all", "all"): found.turns_any} if len(subjects) > 2 else {}
-        for (better, worse), (turns, too) in {**found.turns, **every}.items():
-            names = {"task": subjects[0].task, "metric": metric.name}
-            difference = found.means.get(better, 0.0) - found.means.get(worse, 0.0)
-            yield names | {
-                "better": better,
-                "worse": worse,
-                "difference": None if better == "all" else difference,
-                "turns_wordings": turns,
-                "turns_samples_too": too,
+        rows: list[tuple[Any, ...]] = [
+            (*pair, found.means[pair[0]] - found.means[pair[1]], *turns)
+            for pair, turns in found.turns.items()
+        ]
+        rows += [("all", "all", None, *found.turns_any)] if len(subjects) > 2 else []
+        heads = ("better", "worse", "difference", "turns_wordings", "turns_samples_too")
+        for row in rows:
+            yield {
+                "task": subjects[0].task,
+                "metric": metric.name,
+                **dict(zip(heads, row, strict=True)),
             }

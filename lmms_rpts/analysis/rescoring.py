@@ -16,7 +16,13 @@ from lmms_rpts.base.settings import SettingError, Settings
 from lmms_rpts.host.correctness import choose, survey
 from lmms_rpts.host.task_index import SUFFIX, split_name
 from lmms_rpts.runs.metadata import value_at
-from lmms_rpts.runs.reading import check_expansion, model_name, name_missing_parts, read_results
+from lmms_rpts.runs.reading import (
+    check_expansion,
+    expansion_of,
+    model_name,
+    name_missing_parts,
+    read_results,
+)
 from lmms_rpts.runs.responses import (
     LikelihoodError,
     ResponsesError,
@@ -103,6 +109,16 @@ class Rescoring:
         return bool({*self.responses} - {DEMO_TASK} - grading)
 
     @property
+    def perturb(self) -> str:
+        """The setting of all tasks with which the responses were generated, if it is one.
+
+        The YAML of an own task may have another one by now.
+        """
+        every = map(read_results, self.files)
+        found = {expansion_of(each, task) for each in every for task in each.get("configs") or ()}
+        return found.pop() if len(found) == 1 else ""
+
+    @property
     def default_judge(self) -> str:
         """The judge if none is set."""
         return "lexical" if DEMO_TASK in self.responses else "none"
@@ -164,7 +180,7 @@ def plan_rescoring(
         raise ResponsesError(_nothing(saved, [*documents], passed_over))
     for name in saved.tasks if task is None else ():
         documents |= dict(read_documents(name))
-    _check_expansions(saved.files, documents)
+    check_expansions(saved.files, documents)
     responses = {name: by_document(saved, name, docs) for name, docs in documents.items()}
     if _check_groups(saved, documents):
         responses = {name: found for name, found in responses.items() if found}
@@ -215,13 +231,13 @@ def plan_any_run(
         _refuse_filtered(results, each)
     grades = {names[each]: read_task_grades(saved.files, each) for each in tasks if each not in own}
     _check_correct(correct, grades)
-    _check_expansions(saved.files, [*tasks, *names.values()])
+    check_expansions(saved.files, [*tasks, *names.values()])
     responses = {names[each]: _by_number(saved, each) for each in tasks}
     totals = {names[each]: _total(results.values(), each) for each in tasks}
     return _planned(saved, responses, totals, ",".join(responses), others, grades)
 
 
-def _check_expansions(files: Sequence[Path], tasks: Iterable[str]) -> None:
+def check_expansions(files: Sequence[Path], tasks: Iterable[str]) -> None:
     """Refuse responses to other draws than those of the setting; a task's YAML may name others."""
     setting = Settings.given().get("perturb")
     for task in tasks:

@@ -61,6 +61,7 @@ def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
     """Documents by task, and their responses if there are any."""
+    from lmms_rpts.analysis.rescoring import check_expansions
     from lmms_rpts.host.task_index import split_name
     from lmms_rpts.runs.responses import read_responses
 
@@ -74,6 +75,7 @@ def _gather(
         # Under the name of the task, or of the one that it wraps.
         asked = split_name(task)
         names = [task, *([asked.base] if asked else [])]
+        check_expansions(saved.files, names)
         pairs = []
         for at, doc in enumerate(chosen):
             there = (saved.responses(name, at, doc.get("id")) for name in names)

@@ -272,7 +272,8 @@ def _score(
     if rescoring.grades:
         write_task_grades(graded, rescoring.grades)
     grades = str(graded) if rescoring.grades else None
-    with options_given(judge=chosen, correct=correct, grades=grades):
+    perturb = rescoring.perturb
+    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb):
         environment = environment_without()
         if job:
             given = {**job, "responses": str(merged), "report": str(folder / "job.json")}

@@ -141,7 +141,7 @@ def _response(run: Run, instance: str, task: str, doc_id: int | None, repeat: in
         choices = [f"--doc-id {number}: {shorten(name, 70)}" for number, name in named]
         fail(
             f"{run.label} has {len(found)} documents with the id {instance} in {task}. Use one "
-            "of:\n  " + listed(choices, "\n  ")
+            "of:\n  " + "\n  ".join(choices)
         )
     responses = found[next(iter(found)) if doc_id is None else doc_id]
     for each in responses:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import takewhile, zip_longest
-from operator import eq
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from lmms_rpts.base.escaping import cut_middle
 
-# Chinese and Japanese characters are words of their own.
-_WORD = re.compile(r"(?:[⺀-鿿豈-﫿＀-￯]|[^\W⺀-鿿豈-﫿＀-￯]+|[^\w\s])\s*|\s+")
-# Words between the equal ends of two texts that are compared one by one: it takes quadratic time.
-_MOST_WORDS = 500
-# Words that must be equal in sequence, so that a sentence is not marked in shreds.
-_LEAST_EQUAL = 3
+# Lines, sentences and clauses, so that a sentence is not marked in shreds; "A. red" is one.
+_PART = re.compile(r"(?s).{3,}?(?:[,;:.?!]\s+|[\n，；：。？！]\s*|\Z)|.+")
+# Parts of two texts that are compared one by one: it takes quadratic time.
+_MOST_PARTS = 300
 # Characters of an unchanged passage that are shown.
 _MOST_SAME = 120
 
@@ -42,30 +39,17 @@ class Against(NamedTuple):
 
 def compare_prompts(one: str, other: str) -> list[tuple[str, str]]:
     """The passages of two texts, of unchanged ones their beginning and end; see `Against`."""
-    a, b = _WORD.findall(one), _WORD.findall(other)
-    start = _equal(a, b)
-    end = _equal(a[start:][::-1], b[start:][::-1])
-    inner = a[start : len(a) - end], b[start : len(b) - end]
-    blocks = [(len(inner[0]), len(inner[1]), 0)]
-    if max(map(len, inner)) <= _MOST_WORDS:
-        found = SequenceMatcher(None, *inner, autojunk=False).get_matching_blocks()
-        blocks = [each for each in found if each.size >= _LEAST_EQUAL] + blocks
-    parts, at, to = [("same", a[:start])], 0, 0
-    for i, j, size in blocks:
-        parts += [("removed", inner[0][at:i]), ("added", inner[1][to:j])]
-        parts += [("same", inner[0][i : i + size])]
-        at, to = i + size, j + size
-    texts = [(kind, "".join(words)) for kind, words in [*parts, ("same", a[len(a) - end :])]]
-    return [
-        (kind, cut_middle(text, _MOST_SAME) if kind == "same" else text)
-        for kind, text in texts
-        if text and one != other
-    ]
-
-
-def _equal(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of words that two texts begin with alike."""
-    return sum(takewhile(bool, map(eq, one, other)))
+    if one == other:
+        return []
+    a, b = _PART.findall(one), _PART.findall(other)
+    if max(len(a), len(b)) > _MOST_PARTS:
+        a, b = [one], [other]
+    found = []
+    for kind, i, until, j, end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        removed, added = "".join(a[i:until]), "".join(b[j:end])
+        same = [("same", cut_middle(removed, _MOST_SAME))]
+        found += same if kind == "equal" else [("removed", removed), ("added", added)]
+    return [each for each in found if each[1]]
 
 
 def first_difference(one: Any, other: Any) -> tuple[int | None, list[str]]:

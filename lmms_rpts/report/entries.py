@@ -87,7 +87,7 @@ class Answer:
 class Cell:
     """The answers of one run to one question: the one to check first, and how many there are.
 
-    ``left_out``: number of answers that are not shown. ``facts``: facts about all, by name.
+    ``left_out``: number of answers that are not shown.
     ``pair``: of several draws, the first that has a score, and the next that is right where it is
     wrong or the other way round, else the one whose score differs most.
     """
@@ -96,7 +96,6 @@ class Cell:
     right: int
     of: int
     left_out: int
-    facts: Mapping[str, str]
     pair: tuple[Answer, Answer] | None
 
 
@@ -362,8 +361,6 @@ class View:
             return None
         worst = min(shown, key=lambda each: each.rank)
         right = sum(self.outcome(each) == "right" for each in records)
-        several = len(records) > 1
-        facts = self.grading.display.together(records[: self._most_answers]) if several else {}
         first = next(each for each in shown if not each.against.first)
         others = (each for each in shown if each.against.first)
 
@@ -375,7 +372,7 @@ class View:
 
         other = max(others, key=apart, default=None)
         pair = (first, other) if other else None
-        return Cell(worst, right, len(records), len(records) - len(shown), facts, pair)
+        return Cell(worst, right, len(records), len(records) - len(shown), pair)
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         """Each once; an empty name for the image from the benchmark's own function."""

@@ -352,10 +352,13 @@ def check_expansion(files: Iterable[Path], task: str, asked: str) -> None:
     for results in map(read_results, files):
         there = task in (value_at(results, "configs") or {})
         if there and (recorded := expansion_of(results, task)) != asked:
-            remedy = f"set LMMS_RPTS_PERTURB={recorded}" if recorded else "unset LMMS_RPTS_PERTURB"
+            with_what, remedy = "without perturb", "unset LMMS_RPTS_PERTURB"
+            if recorded:
+                with_what, remedy = f"with perturb={recorded}", f"set LMMS_RPTS_PERTURB={recorded}"
             raise RunError(
-                f"{task}: the responses were generated with perturb={recorded or 'nothing'}, not "
-                f"{asked or 'nothing'}, so they answer other documents: {remedy}"
+                f"{task}: the responses were generated {with_what}, but "
+                f"{f'perturb={asked} is asked for' if asked else 'it is not set now'}, so they "
+                f"answer other documents: {remedy}"
             )
 
 

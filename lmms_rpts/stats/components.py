@@ -109,11 +109,12 @@ def variance_parts(
         each[0] = max(0.0, each[0])  # but not the draws: their sums would be biased
     total = np.sum(list(found.values()), axis=0)
     total[total < _TIED] = 0.0  # no shares of rounding errors
+    most = 0.25 if y.min() >= 0 and y.max() <= 1 else math.inf  # the variance of 0 and 1
 
     def estimate(effects: Sequence[Effect], share: bool = False) -> Estimate | None:
         there = [found[effect] for effect in effects if effect in found]
         sums = np.maximum(0.0, np.sum(there, axis=0))
-        sums = np.minimum(1.0, divided(sums, total)) if share else sums
+        sums = np.minimum(1.0, divided(sums, total)) if share else np.minimum(most, sums)
         return bootstrapped(float(sums[0]), sums[1:], count) if there else None
 
     def part(*effects: Effect) -> Part:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,21 +16,15 @@ from lmms_rpts.stats.permutation import holm, swap_test
 # Simulated replications of a ranking.
 REPLICATIONS = 10_000
 _FILLS = 100
-_TIED = 1e-18
+_TIED = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class CrossedTest:
-    """A mean difference with its 95% interval and p over samples and levels, and their df.
-
-    ``p_samples``: p if only the samples were drawn (a t test of their means). None, and NaN for the
-    degrees of freedom, if undefined.
-    """
+class CrossedTest(NamedTuple):
+    """A mean difference with its 95% interval, p and degrees of freedom; NaN if undefined."""
 
     difference: Estimate
     p: float | None
     df: float
-    p_samples: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,65 +55,69 @@ class Level:
     by_sample: Floats
 
 
-def crossed_difference(differences: Floats) -> CrossedTest:
-    """Whether a mean of paired differences is 0, over samples and levels such as wordings.
+def crossed_difference(values: Floats, baseline: Floats | None = None) -> CrossedTest:
+    """Whether the mean, or its difference from a baseline, is 0, over samples and levels.
 
     Both are random: the conclusion is about other samples and other wordings. t test of the two-way
-    random model: quasi-F with Satterthwaite's degrees of freedom (Clark 1973).
+    random model: quasi-F with Satterthwaite's degrees of freedom (Clark 1973), at least those of
+    the fewer of samples and levels.
 
     Args:
-        differences: (samples, levels), NaN for no value; see ``_filled``.
+        values: (samples, levels), NaN for no value; see ``_filled``.
+        baseline: values of another model for the same samples and levels.
     """
     from scipy.special import stdtr
 
-    table, gaps = _filled(differences)
+    tables, gaps = _filled(np.stack([values] if baseline is None else [values, baseline]))
+    table = tables[0] if baseline is None else tables[0] - tables[1]
     n, m = table.shape
     value = float(table.mean()) if table.size else None
-    if value is None or n < 2 or m < 2:
-        return CrossedTest(Estimate(value, None, None, n), None, math.nan, None)
+    undefined = CrossedTest(Estimate(value, None, None, n), None, math.nan)
+    if value is None or min(n, m) < 2:
+        return undefined
     rows, columns = table.mean(axis=1), table.mean(axis=0)
     free = max(1, (n - 1) * (m - 1) - gaps)
     both = float(((table - rows[:, None] - columns + value) ** 2).sum()) / free
     samples, levels = m * float(rows.var(ddof=1)), n * float(columns.var(ddof=1))
     total = max(samples, levels, samples + levels - both)
     if total < _TIED:
-        return CrossedTest(Estimate(value, None, None, n), None, math.nan, None)
+        return undefined
     df = total**2 / (samples**2 / (n - 1) + levels**2 / (m - 1) + both**2 / free)
-    error, alone = math.sqrt(total / (n * m)), math.sqrt(samples / (n * m))
+    df, error = max(min(n, m) - 1, df), math.sqrt(total / (n * m))
     half = t_quantile(df) * error
-    p, p_samples = (
-        float(2 * stdtr(free, -abs(value) / sd)) if sd > 0 else None
-        for free, sd in ((df, error), (n - 1, alone))
-    )
-    return CrossedTest(Estimate(value, value - half, value + half, n), p, df, p_samples)
+    p = float(2 * stdtr(df, -abs(value) / error))
+    return CrossedTest(Estimate(value, value - half, value + half, n), p, df)
 
 
-def ranking(values: Mapping[str, Floats]) -> Ranking:
+def ranking(values: Mapping[str, Floats]) -> Ranking | None:
     """Order of models by their means, and the probability that a replication has another order.
 
     A replication draws as many other levels, such as wordings, for the same samples, or other
     samples as well. Its means are drawn from their predictive distribution given these values: a
     multivariate t, whose variance is twice that of the means because both have the error (Geisser
     1993; for one difference: Killeen 2005, p_rep). The variances of samples and levels are added as
-    in min F' (Clark 1973).
+    in min F' (Clark 1973). Ties are broken at random: the order of equal models is a coin.
 
     Args:
         values: for each model (samples, levels), the same for all; NaN for no value. Samples
             and levels without any value of a model do not count.
+
+    Returns:
+        None for fewer than two samples or levels.
     """
-    names, every = list(values), np.stack(list(values.values()))
-    every = every[:, ~np.isnan(every).all(axis=2).any(axis=0)]
-    every = every[:, :, ~np.isnan(every).all(axis=1).any(axis=0)]
-    tables = np.stack([_filled(each)[0] for each in every])
+    names, (tables, _) = list(values), _filled(np.stack(list(values.values())))
+    if min(tables.shape) < 2:
+        return None
     means = tables.mean(axis=(1, 2))
     order = np.argsort(-means, kind="stable")
     generator = np.random.default_rng(SEED)
     of_levels = means + _replicated(tables.mean(axis=1), generator)
     of_both = of_levels + _replicated(tables.mean(axis=2), generator)
-    draws = [each[:, order] for each in (of_levels, of_both)]
+    ties = _TIED * generator.standard_normal(of_both.shape)
+    draws = [(each + ties)[:, order] for each in (of_levels, of_both)]
 
     def turned(*at: int) -> tuple[float, float]:
-        wrong = [float((np.diff(each[:, at], axis=1) >= 0).any(axis=1).mean()) for each in draws]
+        wrong = [float((np.diff(each[:, at], axis=1) > 0).any(axis=1).mean()) for each in draws]
         return wrong[0], wrong[1]
 
     ranked = [names[at] for at in order]
@@ -158,26 +157,28 @@ def by_level(values: Floats) -> list[Level]:
 
 
 def _filled(values: Floats) -> tuple[Floats, int]:
-    """Missing cells filled by sample + level - mean (Yates 1933), and their number.
+    """Missing values of (k, samples, levels) filled by sample + level - mean; cells that lack one.
 
-    Samples and levels without any value are left out.
+    See Yates 1933. Samples and levels that lack all values of one of k are left out.
     """
-    values = values[~np.isnan(values).all(axis=1)]
-    values = values[:, ~np.isnan(values).all(axis=0)]
+    before = None
+    while values.shape != before:
+        before = values.shape
+        values = values[:, ~np.isnan(values).all(axis=2).any(axis=0)]
+        values = values[:, :, ~np.isnan(values).all(axis=1).any(axis=0)]
     gaps = np.isnan(values)
-    table = np.where(gaps, np.nanmean(values) if values.size else 0.0, values)
-    for _ in range(_FILLS if gaps.any() else 0):
-        rows, columns = table.mean(axis=1, keepdims=True), table.mean(axis=0)
-        table = np.where(gaps, rows + columns - table.mean(), table)
-    return table, int(gaps.sum())
+    if values.size and gaps.any():
+        values = np.where(gaps, np.nanmean(values, axis=(1, 2), keepdims=True), values)
+        for _ in range(_FILLS):
+            rows, columns, mean = (values.mean(axis, keepdims=True) for axis in (2, 1, (1, 2)))
+            values = np.where(gaps, rows + columns - mean, values)
+    return values, int(gaps.any(axis=0).sum())
 
 
 def _replicated(means: Floats, generator: np.random.Generator) -> Floats:
     """Draws of the error of the means of models, whose means by level or sample are (models, k)."""
     models, k = means.shape
-    if k < 2:
-        return np.zeros((REPLICATIONS, models))
-    covariance = np.atleast_2d(np.cov(means)) * (2 / k)
+    covariance = np.cov(means) * (2 / k)
     normal = generator.multivariate_normal(np.zeros(models), covariance, REPLICATIONS)
     found: Floats = normal * np.sqrt((k - 1) / generator.chisquare(k - 1, (REPLICATIONS, 1)))
     return found

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from itertools import product
-from typing import Literal
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class Design:
     """
 
     levels: Mapping[str, int]
-    kind: Literal["full", "single"] | int = "full"
+    kind: str | int = "full"
 
     def draws(self, options: int = 0) -> tuple[Mapping[str, int], ...]:
         """The level of each factor by draw; the first draw has level 0 of all.
@@ -56,31 +55,27 @@ def parse_design(text: str, factors: Collection[str]) -> Design:
         ValueError: with what is wrong and what is allowed.
     """
     levels: dict[str, int] = {}
-    kind: Literal["full", "single"] | int | None = None
+    kind: str | int = ""
     for part in filter(None, map(str.strip, text.split(","))):
         name, equals, given = map(str.strip, part.partition("="))
         count = int(given) if re.fullmatch("[0-9]{1,4}", given) else -1
-        if name in levels or (name == "design" and kind is not None):
+        if name in levels or (name == "design" and kind):
             raise ValueError(f"has {name} twice")
         if name == "design":
-            if given in ("full", "single"):
-                kind = "full" if given == "full" else "single"
-            elif 2 <= count <= MOST_DRAWS:
-                kind = count
-            else:
+            if given not in ("full", "single") and not 2 <= count <= MOST_DRAWS:
                 raise ValueError(f"design: use full, single or a number from 2 to {MOST_DRAWS}")
+            kind = given if count < 0 else count
         elif name not in factors:
             raise ValueError(f"{name!r} is unknown: use {', '.join(factors)} or design; {_FORM}")
-        elif name == "negated" and (count == 2 or not equals):
+        elif name == "negated":
+            if equals and count != 2:
+                raise ValueError("negated: it has 2 levels")
             levels[name] = 2
-        elif name == "negated" or not (2 <= count <= 100 or (name, given) == ("order", "all")):
-            more = " or all" if name == "order" else ""
-            allowed = (
-                "it has 2 levels" if name == "negated" else f"use a number from 2 to 100{more}"
-            )
-            raise ValueError(f"{name}: {allowed}")
-        else:
+        elif 2 <= count <= 100 or (name, given) == ("order", "all"):
             levels[name] = max(0, count)
+        else:
+            more = " or all" if name == "order" else ""
+            raise ValueError(f"{name}: use a number from 2 to 100{more}")
     if not levels:
         raise ValueError(f"varies nothing: {_FORM}")
     design = Design(levels, kind or "full")
@@ -97,12 +92,9 @@ def _draws(counts: tuple[int, ...], kind: str | int) -> list[tuple[int, ...]]:
     if kind == "full":
         return list(product(*map(range, counts)))
     if kind == "single":
-        zeros = [0] * len(counts)
-        places = [(at, level) for at, count in enumerate(counts) for level in range(1, count)]
-        return [tuple(zeros)] + [
-            tuple(level if at == place else 0 for at in range(len(counts)))
-            for place, level in places
-        ]
+        zeros = (0,) * len(counts)
+        others = [(at, level) for at, count in enumerate(counts) for level in range(1, count)]
+        return [zeros] + [(*zeros[:at], level, *zeros[at + 1 :]) for at, level in others]
     return _fraction(counts, int(kind))
 
 
@@ -113,27 +105,23 @@ def _fraction(counts: tuple[int, ...], wanted: int) -> list[tuple[int, ...]]:
     pairs of levels did; so N draws of two factors with N levels form a Latin square.
     """
     every = np.indices(counts).reshape(len(counts), -1).T
-    seen = [np.zeros(count, dtype=int) for count in counts]
-    pairs = [
-        (one, other, np.zeros((counts[one], counts[other]), dtype=int))
+    pairs = {
+        (one, other): np.zeros((counts[one], counts[other]), dtype=int)
         for one in range(len(counts))
-        for other in range(one)
-    ]
+        for other in range(one + 1)  # with itself: how often a level occurred
+    }
     free = np.ones(len(every), dtype=bool)
     found = []
     for _ in range(min(wanted, len(every))):
-        alone = sum(times[every[:, at]] for at, times in enumerate(seen))
-        together = sum(
-            (times[every[:, one], every[:, other]] for one, other, times in pairs),
-            np.zeros(len(every), dtype=int),
-        )
+        alone, together = np.zeros((2, len(every)), dtype=int)
+        for (one, other), times in pairs.items():
+            sums = alone if one == other else together
+            sums += times[every[:, one], every[:, other]]
         chosen = int(np.lexsort((together, alone, ~free))[0])
         free[chosen] = False
         found.append(tuple(every[chosen].tolist()))
-        for at, times in enumerate(seen):
-            times[found[-1][at]] += 1
-        for one, other, table in pairs:
-            table[found[-1][one], found[-1][other]] += 1
+        for (one, other), times in pairs.items():
+            times[found[-1][one], found[-1][other]] += 1
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -25,7 +25,6 @@ from lmms_rpts.stats.intervals import (
     resampled_means,
 )
 from lmms_rpts.stats.measures import divided
-from lmms_rpts.stats.permutation import PERMUTATIONS
 
 # Means of one value per sample, see ``wording_statistics``.
 BY_SAMPLE = (
@@ -40,8 +39,8 @@ BY_SAMPLE = (
 BY_WORDING = ("accuracy_best_prompt", "accuracy_worst_prompt")
 _USUAL = 0.9
 _TIED = 1e-9
-# Number of answers up to which all 6! exchanges are enumerated, and then drawn from.
-_ENUMERATED = 6
+_RESAMPLES = _PERMUTATIONS = 2_000
+_ENUMERATED = 5  # drawing from the 5! exchanges of five answers is faster than shuffling them
 # Minimum expected number of answers per position for a chi-square test.
 LEAST_EXPECTED = 5.0
 
@@ -126,7 +125,7 @@ class Rounds:
 
 
 def wording_statistics(
-    answers: Iterable[Answer], resamples: int = RESAMPLES
+    answers: Iterable[Answer], resamples: int = _RESAMPLES
 ) -> dict[str, Estimate]:
     """Dependence of answers on the wording, with 95% intervals over samples.
 
@@ -151,43 +150,37 @@ def wording_statistics(
     Returns:
         Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``; without a value if undefined.
     """
-    grouped, values, statistic = _of_samples(answers)
-    if not grouped:
-        return dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
-    whole, draws = bootstrap(statistic, len(grouped), resamples)
-    counts = [*(~np.isnan(values)).sum(axis=0), len(grouped), len(grouped)]
-    return {
-        name: bootstrapped(float(value), column, int(n))
-        for name, value, column, n in zip(
-            (*BY_SAMPLE, *BY_WORDING), whole, draws, counts, strict=True
-        )
-    }
+    none = dict.fromkeys((*BY_SAMPLE, *BY_WORDING), Estimate(None, None, None, 0))
+    found = _over_samples(answers, resamples)
+    return none | {name: bootstrapped(*each) for name, each in found.items()}
 
 
-def wording_errors(answers: Iterable[Answer], resamples: int = RESAMPLES) -> dict[str, float]:
+def wording_errors(answers: Iterable[Answer], resamples: int = _RESAMPLES) -> dict[str, float]:
     """Standard errors of the values of ``wording_statistics``: bootstrap over samples.
 
     Not a jackknife, which is zero for the best of several wordings with the same accuracy. NaN for
     fewer than two samples.
     """
-    grouped, _, statistic = _of_samples(answers)
-    names = (*BY_SAMPLE, *BY_WORDING)
-    if len(grouped) < 2:
-        return dict.fromkeys(names, math.nan)
-    _, draws = bootstrap(statistic, len(grouped), resamples)
-    return dict(zip(names, np.std(draws, axis=1, ddof=1).tolist(), strict=True))
+    none = dict.fromkeys((*BY_SAMPLE, *BY_WORDING), math.nan)
+    return none | {
+        name: float(np.std(draws, ddof=1))
+        for name, (_, draws, n) in _over_samples(answers, resamples).items()
+        if n > 1
+    }
 
 
-def _of_samples(
-    answers: Iterable[Answer],
-) -> tuple[list[list[Answer]], Floats, Callable[[Floats], Floats]]:
-    """The answers by sample, their values, and the statistics for (k, n) weights of samples."""
+def _over_samples(
+    answers: Iterable[Answer], resamples: int
+) -> dict[str, tuple[float, Floats, int]]:
+    """For each statistic its value, its draws, and the number of samples; none without answers."""
     samples: dict[Hashable, list[Answer]] = defaultdict(list)
     for answer in answers:
         samples[answer.sample].append(answer)
     grouped = list(samples.values())
+    if not grouped:
+        return {}
     values = np.array([_of_sample(each) for each in grouped])
-    if grouped and all(answer.chosen is None for each in grouped for answer in each):
+    if all(answer.chosen is None for each in grouped for answer in each):
         values[:, BY_SAMPLE.index("instability") :] = math.nan
     asked = Counter(wording for each in grouped for wording in {one.wording for one in each})
     usual = sorted(each for each, n in asked.items() if n >= _USUAL * max(asked.values()))
@@ -198,17 +191,21 @@ def _of_samples(
         ends = np.fmax.reduce(means, axis=1), np.fmin.reduce(means, axis=1)
         return np.column_stack([resampled_means(values, weights), *ends])
 
-    return grouped, values, statistic
+    whole, draws = bootstrap(statistic, len(grouped), resamples)
+    counts = [*(~np.isnan(values)).sum(axis=0).tolist(), len(grouped), len(grouped)]
+    each = zip(whole.tolist(), draws, counts, strict=True)
+    return dict(zip((*BY_SAMPLE, *BY_WORDING), each, strict=True))
 
 
 def position_bias(answers: Iterable[Answer]) -> PositionBias:
     """Test whether positions influence the choice.
 
-    If the order shown is known for all answers: a permutation test. Given the sample, the wording
-    and what else it was asked with, a model that ignores positions would choose the same options if
-    the orders had been dealt to its answers differently. So the chosen options are exchanged among
-    the orders shown, p = (extreme + 1) / (permutations + 1) (Phipson and Smith 2010), and the
-    expected shares are means over all permutations. NaN if no permutation changes a position.
+    If the order shown is known for all answers, and samples were asked in several orders: a
+    permutation test. Given the sample, the wording and what else it was asked with, a model that
+    ignores positions would choose the same options if the orders had been dealt to its answers
+    differently. So the chosen options are exchanged among the orders shown, p = (extreme + 1) /
+    (permutations + 1) (Phipson and Smith 2010), and the expected shares are means over all
+    permutations. NaN if no permutation changes a position.
 
     Otherwise a chi-square test; NaN if fewer than ``LEAST_EXPECTED`` answers are expected at a
     position. The null model chooses the right option with the accuracy of these answers, at any
@@ -230,19 +227,18 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
     size = max((each.options for each in counted), default=0)
     if size < 2:
         return PositionBias((), (), math.nan, math.nan, math.nan, len(counted))
-    at = np.array([each.position for each in counted])
-    chosen = np.zeros((len(counted), size))
-    chosen[np.arange(len(counted)), at] = 1.0
-    accuracy = float(np.mean([each.position == each.right_position for each in counted]))
-    known = all(
-        each.order is not None
-        and sorted(each.order or range(each.options)) == list(range(each.options))
-        for each in counted
+    chosen, right = (
+        np.array([getattr(each, name) for each in counted])[:, None] == np.arange(size)
+        for name in ("position", "right_position")
     )
-    if known:
-        expected, exchanged = _exchanged(counted, size)
+    exchanged = _exchanged(counted, size)
+    if exchanged:
+        expected, counts = exchanged
     else:
-        expected = np.array([_chance(each, accuracy, size) for each in counted])
+        options = np.array([[each.options] for each in counted])
+        accuracy = (chosen & right).sum() / len(counted)
+        other = (1 - accuracy) / np.maximum(1, options - 1) * (np.arange(size) < options)
+        expected = np.where(right, np.where(options > 1, accuracy, 1.0), other)
     seen, wanted, n = chosen.sum(axis=0), expected.sum(axis=0), len(counted)
 
     def distance(counts: Floats) -> Floats:
@@ -250,12 +246,11 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
         return found
 
     statistic = float(distance(seen))
-    if known:
-        extreme = int((distance(exchanged) >= statistic - _TIED).sum())
-        p = (extreme + 1) / (len(exchanged) + 1) if len(exchanged) else math.nan
+    if exchanged:
+        extreme = int((distance(counts) >= statistic - _TIED).sum())
+        p = (extreme + 1) / (len(counts) + 1) if len(counts) else math.nan
     else:
-        samples = [each.sample for each in counted]
-        statistic /= _design_effect(chosen - expected, samples)
+        statistic /= _design_effect(chosen - expected, [each.sample for each in counted])
         enough = bool((wanted >= LEAST_EXPECTED).all())
         p = float(chdtrc(size - 1, statistic)) if enough else math.nan
     return PositionBias(
@@ -265,7 +260,7 @@ def position_bias(answers: Iterable[Answer]) -> PositionBias:
         statistic,
         p,
         n,
-        known,
+        bool(exchanged),
     )
 
 
@@ -331,45 +326,41 @@ def _by_wording(answers: Sequence[Answer], wordings: Sequence[int]) -> list[floa
     return [sum(found[each]) / len(found[each]) if each in found else math.nan for each in wordings]
 
 
-def _chance(answer: Answer, accuracy: float, size: int) -> list[float]:
-    """The probability of each position for a model that ignores positions."""
-    if answer.options == 1:
-        return [1.0] + [0.0] * (size - 1)
-    other = (1 - accuracy) / (answer.options - 1)
-    shares = [other] * answer.options + [0.0] * (size - answer.options)
-    shares[answer.right_position or 0] = accuracy
-    return shares
-
-
-def _exchanged(answers: Sequence[Answer], size: int) -> tuple[Floats, Floats]:
+def _exchanged(answers: Sequence[Answer], size: int) -> tuple[Floats, Floats] | None:
     """Positions of the chosen options if they are exchanged among the orders shown.
 
     Returns:
         The probability of each position, (answers, size), and counts of positions in permutations,
-        (k, size); k = 0 if all permutations have the same positions.
+        (k, size); k = 0 if all permutations have the same positions. None if orders are unknown, or
+        if nothing was shown in several orders.
     """
-    groups: dict[Hashable, list[int]] = defaultdict(list)
+    groups: dict[Hashable, dict[int, tuple[int, ...]]] = defaultdict(dict)
     for at, each in enumerate(answers):
-        groups[each.sample, each.wording, each.asked, each.options].append(at)
+        shown = tuple(range(each.options)) if each.order == () else each.order
+        if shown is None or sorted(shown) != [*range(each.options)]:
+            return None
+        groups[each.sample, each.wording, each.asked, each.options][at] = shown
+    if all(len({*orders.values()}) == 1 for orders in groups.values()):
+        return None
     expected, moved = np.zeros((len(answers), size)), False
-    counts, generator = np.zeros((PERMUTATIONS, size)), np.random.default_rng(SEED)
+    counts, generator = np.zeros((_PERMUTATIONS, size)), np.random.default_rng(SEED)
     for members in groups.values():
-        orders = [answers[at].order or tuple(range(answers[at].options)) for at in members]
-        options = [
-            order[answers[at].position or 0] for at, order in zip(members, orders, strict=True)
-        ]
-        # (k, k, size): whether the option that answer i chose is at this place in order j.
-        places = np.array([[order.index(option) for order in orders] for option in options])
+        own, orders, k = [*members], np.array([*members.values()]), np.arange(len(members))
+        options = orders[k, np.array([answers[at].position for at in own])]
+        # (k, k): the place in order j of the option that answer i chose; then (k, k, size).
+        places = orders.argsort(axis=1)[:, options].T
         there = places[:, :, None] == np.arange(size)
-        expected[members] = there.mean(axis=0)
-        k = len(members)
-        if k <= _ENUMERATED:
-            every = np.array(list(permutations(range(k))))
-            drawn = generator.integers(0, len(every), PERMUTATIONS)
+        expected[own] = there.mean(axis=0)
+        if (options == options[0]).all():
+            counts += there[0].sum(axis=0)
+            continue
+        if len(k) <= _ENUMERATED:
+            every = np.array([*permutations(k)])
+            drawn = generator.integers(0, len(every), _PERMUTATIONS)
+            counts += there[every, k].sum(axis=1)[drawn]
         else:
-            every = generator.permuted(np.tile(np.arange(k), (PERMUTATIONS, 1)), axis=1)
-            drawn = np.arange(PERMUTATIONS)
-        counts += there[every, np.arange(k)].sum(axis=1)[drawn]
+            every = generator.random((_PERMUTATIONS, len(k))).argsort(axis=1)
+            counts += there[every, k].sum(axis=1)
         moved |= bool((places != places[0]).any())
     return expected, counts if moved else counts[:0]
 

@@ -265,8 +265,6 @@ class Display:
     Attributes:
         question: the question of a record; if it is empty, the samples are read.
         answer: the answer of a record, with its grades.
-        together: facts about one run's answers to one question, by name; called if there are
-            several.
         scale: what the score of a record measures, such as ``ROUGE-L``; empty if it says whether
             the answer is right.
         by: the breakdowns that a report shows as tables and as filters; None: all.
@@ -275,7 +273,6 @@ class Display:
 
     question: Callable[[Any], ShownQuestion] = lambda record: ShownQuestion()
     answer: Callable[[Any], ShownAnswer] = score_only
-    together: Callable[[Sequence[Any]], Mapping[str, str]] = lambda records: {}
     scale: Callable[[Any], str] = lambda record: ""
     by: Sequence[str] | None = None
     filters: Sequence[str] = ()

@@ -50,19 +50,13 @@ def prompted(row: dict[str, Any]) -> None:
 @table(
     "one, other, parts",
     ("Is it closed?", "Is it closed?", ""),
-    ("Is it open? Yes or no.", "Is it shut? Yes or no.", "Is it |-open|+shut|? Yes or no."),
-    # Words that are equal by chance do not break a sentence into shreds.
-    (
-        "Say the letter of it. B",
-        "Take the mark of it. B",
-        "-Say the letter |+Take the mark |of it. B",
-    ),
-    ("请一步步思考。是或否", "请逐步推理。是或否", "请|-一步步思考|+逐步推理|。是或否"),
-    ("A b c d E f g h", "X b c d Y f g h", "-A |+X |b c d |-E |+Y |f g h"),
+    ("Is it open? Yes or no.", "Is it shut? Yes or no.", "-Is it open? |+Is it shut? |Yes or no."),
+    ("请一步步思考。是或否", "请逐步推理。是或否", "-请一步步思考。|+请逐步推理。|是或否"),
+    ("A. red\nB. sky blue", "A. sky blue\nB. red", "-A. red\nB. sky blue|+A. sky blue\nB. red"),
     ("", "new", "+new"),
-    ("x " * 200 + "one", "x " * 200 + "two", "x " * 29 + "x…" + "x " * 30 + "|-one|+two"),
-    # Too long to compare word by word, which takes quadratic time.
-    ("a b " * 5_000, "b a " * 5_000, "-" + "a b " * 5_000 + "|+" + "b a " * 5_000),
+    ("x" * 200 + ". One", "x" * 200 + ". Two", "x" * 59 + "…" + "x" * 58 + ". |-One|+Two"),
+    # Too long to compare part by part, which takes quadratic time.
+    ("ab. cd. " * 999, "cd. ab. " * 999, "-" + "ab. cd. " * 999 + "|+" + "cd. ab. " * 999),
 )
 def test_the_differences_of_two_prompts(one: str, other: str, parts: str) -> None:
     marks = {"same": "", "removed": "-", "added": "+"}
@@ -155,6 +149,11 @@ def test_what_flips_and_what_stands_beside_each_other(tmp_path: Path) -> None:
     assert [each.draw for each in first.answers if each.run == 0] == [each.words for each in design]
     assert first.tags.get("relation") is None
     assert not view.warnings, "the draws are not changes of the data"
+    # The answer of a run that was not expanded is that to the unperturbed question.
+    html = html_of(tmp_path / "a", tmp_path / "plain")
+    assert html.count('<tr data-draw="unperturbed">') == 3
+    assert "<h2></h2>" not in html
+    assert '<tr data-draw="">' not in html
 
 
 def test_draws_are_compared_with_the_first_that_has_a_score(tmp_path: Path) -> None:
@@ -196,7 +195,7 @@ def test_prompts_are_those_of_the_own_run(tmp_path: Path) -> None:
 def test_a_run_that_is_not_expanded_has_nothing_of_it(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {0: [make_record([1.0, 1.0]), make_record([0.0, 0.2])]})
     html = html_of(tmp_path / "run")
-    assert [each for each in ("data-draw", "flips", "strip-of", " draws") if each in html] == []
+    assert [each for each in ("data-draw", "flips", " draws") if each in html] == []
     assert "1 of 2 responses" in html
     write_rpts_run(tmp_path / "drawn", "wording", draws(wording=2), samples=1)
     html = html_of(tmp_path / "drawn")
@@ -250,8 +249,8 @@ def test_a_reader_finds_a_flip_and_compares(browser: Any, tmp_path: Path) -> Non
         assert one["x"] + one["width"] < other["x"]
         assert article.locator(".pair").first.locator(".tree a.diverges:visible").count() == 2
         changes = article.locator(".changes:visible").first
-        assert changes.locator("del").all_inner_texts() == ["Think step by step"]
-        assert changes.locator("ins").all_inner_texts() == ["Reason in steps"]
+        assert changes.locator("del").all_inner_texts() == ["Think step by step. "]
+        assert changes.locator("ins").all_inner_texts() == ["Reason in steps. "]
         expect(changes).to_contain_text("Conclusion 0, score 0.70 instead of 0.90")
         # Another draw by keyboard: its clues have the numbers that the model saw.
         rows.nth(5).locator("a").focus()

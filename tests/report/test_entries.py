@@ -119,12 +119,9 @@ def test_wordings_and_likelihoods_of_a_sample(tmp_path: Path) -> None:
     entry = pages["reform-gqa-0"]
     assert [each.shown.variant for each in entry.answers] == [f"wording {k}" for k in range(1, 6)]
     assert [each.outcome for each in entry.answers] == ["right", "wrong"] * 2 + ["right"]
-    # Two duplicates are wrong, with different options: the entropy of shares 3/5, 1/5 and 1/5 is
-    # 0.6 ln(5/3) + 0.4 ln 5 = 0.950.
     (cell,) = entry.by_run
     assert cell is not None
     assert (cell.right, cell.of) == (3, 5)
-    assert cell.facts == {"instability": "0.950 of at most 1.609", "most frequent answer": "3 of 5"}
     caption = pages["reform-coco-caption-0"].answers[0]
     assert (caption.outcome, caption.scale, caption.score) == ("value", "ROUGE-L", 1.0)
     html = html_of(run)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 from benchmarks.instability_coverage import rankings, two_models
 from lmms_rpts.stats.crossed import by_level, crossed_difference, ranking
@@ -22,28 +23,25 @@ def crossed(seed: int, of_levels: float = 0.1, n: int = 40, levels: int = 5) -> 
 
 
 def test_difference_by_hand() -> None:
-    """Mean squares 13.5, 0.5 and 0.5 with 1, 1 and 1 degrees of freedom."""
+    """Mean squares 12.25, 0.25 and 0.25 with 1, 1 and 1 degrees of freedom."""
     found = crossed_difference(np.array([[1.0, 2.0], [5.0, 5.0]]))
     assert found.difference.value == 3.25
     # Samples: 2 * ((1.5 - 3.25)**2 + (5 - 3.25)**2) = 12.25; levels and both: 0.25.
     variance = 12.25 / 4
-    assert found.df == pytest.approx(12.25**2 / (12.25**2 + 2 * 0.25**2))
+    assert found.df == 1  # 0.999 by Satterthwaite
     assert found.p == pytest.approx(2 * (0.5 - math.atan(3.25 / variance**0.5) / math.pi), abs=1e-3)
 
 
 def test_levels_widen_the_interval() -> None:
     """Wordings that move the difference count, and do not if only samples are drawn."""
     same, moved = (crossed_difference(crossed(1, of_levels)) for of_levels in (0.0, 0.2))
-    for each in (same, moved):
-        assert each.p is not None
-        assert each.p_samples is not None
-        assert each.difference.n == 40
+    assert same.difference.n == moved.difference.n == 40
     assert (moved.difference.high or 0) - (moved.difference.low or 0) > 2 * (
         (same.difference.high or 0) - (same.difference.low or 0)
     )
-    assert moved.p > 1.5 * moved.p_samples
-    assert same.p < 1.5 * same.p_samples
     assert moved.df < 8 < same.df
+    alone = [ttest_1samp(crossed(1, each).mean(axis=1), 0).pvalue for each in (0.0, 0.2)]
+    assert (same.p or 0) < 1.5 * alone[0] < 1.5 * alone[1] < (moved.p or 0)
 
 
 def test_level_of_the_test() -> None:
@@ -83,7 +81,15 @@ def test_missing_values() -> None:
 )
 def test_no_test(values: Floats) -> None:
     found = crossed_difference(values)
-    assert (found.difference.low, found.p, found.p_samples) == (None, None, None)
+    assert (found.difference.low, found.p) == (None, None)
+    assert ranking({"a": values, "b": values}) is None or min(values.shape) > 1
+
+
+def test_at_least_one_degree_of_freedom() -> None:
+    """Satterthwaite's formula gives 0.2 here, and an interval of 256,000."""
+    found = crossed_difference(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
+    assert found.df == 1
+    assert (found.difference.high or 9) < 5
 
 
 def test_ranking() -> None:
@@ -94,6 +100,7 @@ def test_ranking() -> None:
         for name, mean in (("b", 0.5), ("a", 0.9), ("c", 0.5))
     }
     found = ranking(values)
+    assert found is not None
     best, second, third = found.means
     assert best == "a"
     assert found.n == 60
@@ -102,19 +109,25 @@ def test_ranking() -> None:
     turned = found.turns[second, third]
     assert 0.1 < turned[0] < 0.5
     assert found.turns_any == pytest.approx(turned, abs=0.001)
-    # A constant difference is certain.
-    certain = ranking({"a": values["a"], "b": values["a"] - 0.1})
-    assert certain.turns["a", "b"] == (0.0, 0.0)
+    # A constant difference is certain; the order of equal models is a coin, not a turn.
+    for difference, turns in ((0.1, 0.0), (0.0, 0.5)):
+        pair = ranking({"a": values["a"], "b": values["a"] - difference})
+        assert pair is not None
+        assert pair.turns["a", "b"] == pytest.approx((turns, turns), abs=0.02)
 
 
 def test_ranking_with_missing_values() -> None:
-    """Levels and samples that a model lacks are left out for all."""
+    """Levels and samples that a model lacks are left out for all, and what they leave empty."""
     first, second = crossed(1), crossed(2)
     second[:, 4] = math.nan
     first[0] = math.nan
+    first[1, :4] = math.nan
     found = ranking({"a": first, "b": second})
-    assert found.n == 39
-    assert found.means["a"] == pytest.approx(first[1:, :4].mean())
+    assert found is not None
+    assert found.n == 38
+    assert found.means["a"] == pytest.approx(first[2:, :4].mean())
+    first[:20] = second[20:] = math.nan
+    assert ranking({"a": first, "b": second}) is None
 
 
 def test_ranking_predicts_replications() -> None:

@@ -289,12 +289,8 @@ def test_position_bias_is_exact_where_orders_are_known() -> None:
 
 def test_position_bias_by_enumeration() -> None:
     """Two samples, always the first place: 2 of the 4 exchanges that are possible look like it."""
-    swapped = [
-        Answer(sample, 0, order[0], False, 0, 1, 2, order)
-        for sample in (1, 2)
-        for order in ((), (1, 0))
-        for order in (order or (0, 1),)
-    ]
+    orders = ((0, 1), (1, 0))
+    swapped = [Answer(n, 0, each[0], False, 0, 1, 2, each) for n in (1, 2) for each in orders]
     found = position_bias(swapped)
     assert found.expected == (0.5, 0.5)
     # Of 4 exchanges, one leaves both samples as they are, one swaps both: 4 or 0 at the first.
@@ -311,14 +307,14 @@ def test_position_bias_level() -> None:
 
 
 def test_exchange_within_wording_only() -> None:
-    """Each wording was shown in one order: nothing can be exchanged."""
-    answers = [
-        Answer(sample, wording, wording, False, 0, 1, 2, ((0, 1), (1, 0))[wording])
-        for sample in range(20)
-        for wording in range(2)
-    ]
-    assert math.isnan(position_bias(answers).p)
+    """If each wording was shown in one order, nothing can be exchanged: chi-square."""
+    orders = list(enumerate(((0, 1), (1, 0))))
+    answers = [Answer(n, at, at, False, 0, 1, 2, each) for n in range(20) for at, each in orders]
     together = [dataclasses.replace(each, wording=0) for each in answers]
-    assert position_bias(together).p < 0.01
     marks = [dataclasses.replace(each, wording=0, asked=each.wording) for each in answers]
-    assert math.isnan(position_bias(marks).p)
+    assert [position_bias(each).exact for each in (answers, together, marks)] == [
+        False,
+        True,
+        False,
+    ]
+    assert position_bias(together).p < 0.01

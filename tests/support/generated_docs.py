@@ -14,7 +14,8 @@ from pydantic.fields import FieldInfo
 
 from lmms_rpts.base.schema import Described
 from lmms_rpts.base.settings import Table
-from lmms_rpts.runs.record import Record
+from lmms_rpts.filters.record import RptsInstance
+from lmms_rpts.runs.record import Perturbed, Record
 from lmms_rpts.tasks.benchmark import record_types, settings_tables
 from lmms_rpts.validation.layouts import LAYOUTS
 
@@ -92,8 +93,9 @@ def _rows(model: type[Any], place: str) -> Iterator[tuple[str, str, str]]:
         assert field.description, f"{model.__name__}.{name} has no description"
         path = f"{place}{field.alias or name}"
         kind, inner = _kind(hint)
-        yield path, kind, field.description
-        if inner is not None:
+        above = inner is Perturbed and model is not RptsInstance
+        yield path, kind, field.description + "; fields as above" * above
+        if inner is not None and not above:
             yield from _rows(inner, f"{path}{_INNER.get(kind, '')}.")
 
 

@@ -72,6 +72,8 @@ def expand(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     )
     source = Source(data, images, keys.form, keys.language)
     own = {name: value for name, value in config.items() if name != KEY}
+    if keys.perturb and isinstance(own.get("metadata"), Mapping):
+        own["metadata"] = {"perturb": keys.perturb, **own["metadata"]}
     return {**_whole(keys, source, load(source)), **own}
 
 

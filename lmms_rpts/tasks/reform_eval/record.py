@@ -72,8 +72,9 @@ class ReformInstance(Asked):
     def drawn(self) -> Perturbed:
         """The draw; each duplicate of a sample has another wording."""
         number = self.duplicate
-        own = Perturbed.model_construct(sample=self.sample, draw=number, wording=number)
-        return self.perturbed or own
+        return self.perturbed or Perturbed.model_construct(
+            sample=self.sample, draw=number, wording=number
+        )
 
     def option(self, index: int | None) -> str | None:
         """The text of an option; None for no index, and beyond the last option."""

@@ -8,7 +8,6 @@ is the mean over dimensions; the average rank is the mean over dimensions of a m
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -410,27 +409,9 @@ def _option(grade: ReformGrade, instance: ReformInstance) -> str:
     return f"({instance.marks[grade.chosen]}) {text}" if marked else text
 
 
-def _together(records: Sequence[ReformRecord]) -> Mapping[str, str]:
-    """Figures that show how much the answers to one sample depend on its wording."""
-    scored = [each for each in records if each.score is not None]
-    duplicates = {each.instance.duplicate for each in scored}
-    if len(duplicates) < 2 or any(each.instance.kind == "caption" for each in scored):
-        return {}
-    answers = answers_of("", scored)
-    instability, texts = instability_over([answers]), answers[1]
-    if math.isnan(instability):
-        return {}
-    most = Counter(texts).most_common(1)[0][1]
-    return {
-        "instability": f"{instability:.3f} of at most {math.log(len(texts)):.3f}",
-        "most frequent answer": f"{most} of {len(texts)}",
-    }
-
-
 DISPLAY = Display(
     question=_question,
     answer=_answer,
-    together=_together,
     scale=lambda record: "ROUGE-L" if record.instance.kind == "caption" else "",
     by=(),  # the sheets have a table by dimension
     filters=("dimension",),
