@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from statistics import fmean, stdev
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.runs.record import FACTORS
+from lmms_rpts.tasks.draw_metrics import OF_DRAWS
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support import oracle
 from tests.support.foreign_task import (
@@ -165,6 +167,15 @@ def test_the_table(expanded: tuple[Run, list[str]]) -> None:
             assert found[f"{name}_stderr,none"] > 0, name
 
 
+def test_the_group_has_the_mean_of_each_metric_of_draws(expanded: tuple[Run, list[str]]) -> None:
+    results = expanded[0].results
+    for name in (*OF_DRAWS, "accuracy_unperturbed", "rpts_unperturbed"):
+        values = [results[task][f"{name},none"] for task in TASKS]
+        assert results["rpts_eval"][f"{name},none"] == pytest.approx(fmean(values)), name
+        # Both languages have the same samples, so their errors can't be pooled.
+        assert (name in OF_DRAWS) == math.isnan(results["rpts_eval"][f"{name}_stderr,none"])
+
+
 def test_the_run_is_read_as_one(expanded: tuple[Run, list[str]]) -> None:
     (run,) = read_runs([expanded[0].folder])
     assert {len(draws) for draws in run.documents().values()} == {5}
@@ -208,6 +219,8 @@ def test_options_of_a_task_of_lmms_eval(tmp_path: Path) -> None:
     found = done.results["colours_rpts"]
     assert found["accuracy,rpts"] == found["percent,none"] / 100 == 0.25, done.output
     assert found["accuracy_all,rpts"] == 0.0
+    # Each sample is right in one draw of four: its own metric has the sample as cluster, too.
+    assert found["accuracy_stderr,rpts"] == found["percent_stderr,none"] == 0.0
     records = records_of(done)
     options = [records[at]["instance"]["statement"].splitlines()[1:5] for at in range(4)]
     assert [each[3:] for each in options[0]] == COLOURS
@@ -215,6 +228,37 @@ def test_options_of_a_task_of_lmms_eval(tmp_path: Path) -> None:
     assert sorted(places) == [0, 1, 2, 3]
     drawn = [records[at]["instance"]["perturbed"] for at in range(4)]
     assert [each["draw"] for each in drawn] == [0, 1, 2, 3]
+
+
+def test_options_of_own_data(tmp_path: Path) -> None:
+    """Three questions with four options, and one with two, from a YAML and a file of data."""
+    rows = [
+        {"question": "Which colour?", "options": COLOURS, "answer": "DBCA"[at]}
+        for at in range(1, 4)
+    ]
+    rows.append({"question": "Which colour?", "options": COLOURS[:2], "answer": "red"})
+    (tmp_path / "data.json").write_text(json.dumps(rows))
+    keys = "{data: data.json, answer: choice, perturb: 'order=all,marks=2'}"
+    (tmp_path / "mine.yaml").write_text(f"task: mine\nrpts: {keys}\n")
+    said = tmp_path / "said.jsonl"
+    texts = [{"task": "mine", "doc_id": at, "response": "Final answer: B"} for at in range(28)]
+    said.write_text("".join(json.dumps(row) + "\n" for row in texts))
+    done = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "replay", "--model_args", f"samples={said}", "--tasks", "mine"),
+        *("--include_path", str(tmp_path)),
+        env={"LMMS_RPTS_JUDGE": "lexical"},
+    )
+    found, records = done.results["mine"], done.records("mine")
+    # B is right in a fourth of the draws of three questions, and in half of those of the last.
+    assert found["accuracy,none"] == pytest.approx((3 * 2 + 2) / 28), done.output
+    assert found["accuracy_all,none"] == 0.0
+    for number, record in records.items():
+        drawn, answer = record["instance"]["perturbed"], record["instance"]["answer"]
+        assert (drawn["sample"], drawn["draw"]) == divmod(number, 8)
+        assert (drawn.get("marks") == "lower") == bool(number % 2)
+        right = answer.upper() if drawn["sample"] < 3 else "BA"[drawn.get("order", [0])[0] == 0]
+        assert record["answer"]["correct"] == (right == "B")
 
 
 @table(

@@ -14,6 +14,7 @@ from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.rating_file import Relation
+from lmms_rpts.runs.record import perturbed_of
 
 Asked = TypeVar("Asked", bound=Model)
 
@@ -105,7 +106,7 @@ def instance_of(
         for name, field in kind.model_fields.items()
         if name not in known and not field.exclude and name != "perturbed"
     }
-    known = {"perturbed": doc.get("perturbed"), **known}
+    known = {"perturbed": perturbed_of(doc), **known}
     return kind.model_validate({**fields, **known}, by_name=True)
 
 

@@ -22,6 +22,7 @@ from lmms_rpts.filters.documents import (
     without_media,
 )
 from lmms_rpts.host.task_index import split_name, task_files
+from lmms_rpts.runs.record import perturbed_of
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.expansion import expanded
 from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
@@ -214,7 +215,7 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
     row = task.task_docs[doc_id]
     images, target = _looked_at(task, row)
     question = without_steps(asked if asked.strip() else said_in(task, row)).strip()
-    language, perturbed = language_of(question), row.get("perturbed")
+    language, perturbed = language_of(question), perturbed_of(row)
     # Images have the number of the document in the data, which reports read.
     sample = perturbed["sample"] if perturbed else doc_id
     doc = Document(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,15 +12,13 @@ from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.host.documents import change_prompts, in_last_question, said_in
-from lmms_rpts.tasks.draw_metrics import DrawMetrics
+from lmms_rpts.runs.record import perturbed_of
+from lmms_rpts.tasks.draw_metrics import DRAWS, DrawMetrics
 from lmms_rpts.tasks.expansion import ExpandedDocuments, Expansion
-from lmms_rpts.tasks.wordings import levels_in, reword
+from lmms_rpts.tasks.wordings import Sentence, known_sentences, levels_in, reword
 
 generation_kwargs: dict[str, Any] = {}
 """Those of the command line, which take precedence over the task's."""
-
-DRAWS = "_lmms_rpts_draws"
-"""Attribute of an expanded task with its `DrawMetrics`."""
 
 # Number of prompts of which the wordings are counted
 _LOOKED_AT = 5
@@ -37,12 +36,17 @@ def expand_task(task: Any, filters: Iterable[Any]) -> None:
         return
     _check_sampling(task, expansion)
     if expansion.perturbation.rewords and "wording" in expansion.design.levels:
-        _check_wordings(task, expansion)
-        change_prompts(
-            task,
-            lambda doc, text: reword(text, _wording(doc)),
-            lambda doc, messages: in_last_question(messages, lambda m: _reworded(m, _wording(doc))),
-        )
+        sentences = known_sentences()
+        _check_wordings(task, expansion, sentences)
+
+        def on_text(doc: Any, text: str) -> str:
+            return reword(text, (perturbed_of(doc) or {}).get("wording", 0), sentences)
+
+        def on_messages(doc: Any, messages: Any) -> Any:
+            change = partial(on_text, doc)
+            return in_last_question(messages, lambda message: _in_texts(message, change))
+
+        change_prompts(task, on_text, on_messages)
     split = config.test_split or config.validation_split
     task.task_docs = expansion.expand(docs)
     for data in (task.dataset, task.dataset_no_image):
@@ -58,7 +62,8 @@ def expand_task(task: Any, filters: Iterable[Any]) -> None:
 
 def _check_sampling(task: Any, expansion: Expansion) -> None:
     given = {**(task.config.generation_kwargs or {}), **generation_kwargs}
-    samples = given.get("do_sample") or (given.get("temperature") or 0) > 0
+    temperature = given.get("temperature")
+    samples = given.get("do_sample") if temperature is None else float(temperature) > 0
     if "seed" in expansion.design.levels and not (samples and "generate" in str(task.OUTPUT_TYPE)):
         raise SettingError(
             f"{expansion.spec!r} repeats the prompts of {expansion.task} with other seeds, but its "
@@ -67,12 +72,12 @@ def _check_sampling(task: Any, expansion: Expansion) -> None:
         )
 
 
-def _check_wordings(task: Any, expansion: Expansion) -> None:
+def _check_wordings(task: Any, expansion: Expansion, sentences: Sequence[Sentence]) -> None:
     wanted = expansion.design.levels["wording"]
     for row in islice(task.task_docs, _LOOKED_AT):
         text = as_text(task.doc_to_text(row)) if task.config.doc_to_text else ""
         text = text if text.strip() else said_in(task, row)
-        if (offered := levels_in(text)) < wanted:
+        if (offered := levels_in(text, sentences)) < wanted:
             few = f"only {offered} wordings are known" if offered > 1 else "no other wording is"
             raise SettingError(
                 f"wording={wanted} for {expansion.task}: {few} of the sentences in its prompt "
@@ -82,16 +87,13 @@ def _check_wordings(task: Any, expansion: Expansion) -> None:
             )
 
 
-def _wording(doc: Mapping[str, Any]) -> int:
-    return int((doc.get("perturbed") or {}).get("wording", 0))
-
-
-def _reworded(message: Mapping[str, Any], level: int) -> dict[str, Any]:
+def _in_texts(message: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """A message whose texts are changed."""
     content = message.get("content")
     if isinstance(content, str):
-        return {**message, "content": reword(content, level)}
+        return {**message, "content": change(content)}
     parts = [
-        {**part, "text": reword(part["text"], level)}
+        {**part, "text": change(part["text"])}
         if isinstance(part, Mapping) and isinstance(part.get("text"), str)
         else part
         for part in content or ()

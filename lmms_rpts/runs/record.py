@@ -83,6 +83,12 @@ class Perturbed(Model):
         return ", ".join([*parts, *["negated"] * self.negated]) or "unperturbed"
 
 
+def perturbed_of(doc: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The draw of a document; None if its task is not expanded, whatever "perturbed" it has."""
+    found = doc.get("perturbed")
+    return found if isinstance(found, Mapping) and {"sample", "draw"} <= found.keys() else None
+
+
 FACTORS = tuple(name for name in Perturbed.model_fields if name not in ("sample", "draw"))
 """What can be varied."""
 

@@ -52,11 +52,11 @@ class Expansion:
 
     def draws(self, doc: Doc, sample: int) -> Iterator[Perturbed]:
         """The draws of a document, without those that repeat an earlier one."""
-        things, seen = self.perturbation.things(doc), []
+        things, seen = self.perturbation.things(doc), set()
         for draw, levels in enumerate(self.design.draws(things.options)):
             fields = _fields(things, levels, (self.task, sample))
-            if fields not in seen:
-                seen.append(fields)
+            if (changes := tuple(fields[name] for name in FACTORS)) not in seen:
+                seen.add(changes)
                 yield Perturbed(sample=sample, draw=draw, **fields)
 
     def expand(self, docs: Any) -> ExpandedDocuments:
@@ -81,16 +81,14 @@ class Expansion:
 def _fields(things: Things, levels: Mapping[str, int], names: tuple[Any, ...]) -> dict[str, Any]:
     """What a draw changes; an order that is as in the data changes nothing."""
     found: dict[str, Any] = {name: levels.get(name, 0) for name in ("wording", "seed")}
-    orders = {"images": things.images, "clues": things.clues}
-    if things.right is None:
-        orders["order"] = things.options
-    elif level := levels.get("order", 0):
-        found["order"] = balanced_order(things.options, things.right, level, 0, *names, "order")
-    for name, count in orders.items():
-        found[name] = distinct_order(count, levels.get(name, 0), *names, name)
-    for name in ("order", *orders):
-        order = tuple(found.get(name, ()))
-        found[name] = () if order == tuple(range(len(order))) else order
+    counts = {"order": things.options, "images": things.images, "clues": things.clues}
+    for name, count in counts.items():
+        level, drawn = levels.get(name, 0), (*names, name)
+        if name == "order" and things.right is not None:
+            order = tuple(balanced_order(count, things.right, level, 0, *drawn))
+        else:
+            order = distinct_order(count, level, *drawn)
+        found[name] = () if order == tuple(range(count)) else order
     which = levels.get("marks", 0) % max(1, len(things.marks))
     found["marks"] = things.marks[which] if which else ""
     found["negated"] = bool(things.statement and levels.get("negated"))

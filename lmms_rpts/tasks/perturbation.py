@@ -24,15 +24,10 @@ Doc = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Things:
-    """What of a document can be varied; 0, () and False: nothing.
+    """What of a document can be varied: how many options, images and clues can change places.
 
-    Attributes:
-        options: number of options.
-        right: position of the right option; None if it is unknown, or if there are several.
-        marks: styles in which the options can be marked, the style in the data first.
-        images: number of images whose order can vary.
-        clues: number of textual clues whose order can vary.
-        statement: whether it has a statement that can be negated.
+    ``right`` is the position of the right option, None if it is unknown or there are several.
+    ``marks`` are styles for marks of options, the one in the data first.
     """
 
     options: int = 0
@@ -72,25 +67,31 @@ MARKS: Mapping[str, str] = {
 _MARK = re.compile(
     r"(?:^|(?<=[\s?？。：:)）]))([(（]?)([A-Za-z1-9])([)）.．、:：])[ \t\u3000]*", re.MULTILINE
 )
-# "all of the above", "A and C", 以上都对; another sentence: "D. four. Choose one."
+# "all of the above", "A and C", 以上都对
 _TIED = re.compile(
-    r"\b(?:above|below|preceding|previous)\b|以上|上述|上面|前[两三]|\n|[。！？!?]\s*\S|\.\s+\S"
+    r"\b(?:above|below|preceding|previous)\b|以上|上述|上面|前[两三]"
     r"|(?<![A-Za-z])[A-H]\s?(?:and|or|&|和|与|或|、|,)\s?[A-H](?![A-Za-z])",
     re.IGNORECASE,
 )
 # "... than in option B?"
 _NAMED = re.compile(r"\b(?:option|choice)s? \(?[A-H]\b|选项\s?[A-H]", re.IGNORECASE)
+# "D. four. Choose one."
+_MORE = re.compile(r"\n|[。！？!?]\s*\S|\.\s+\S")
 _BETWEEN = re.compile(r"[\s$,、，;；&.．。()（）{}]|and|和")
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The options at the end of a text: their texts, marks, and the text around each mark."""
+    """The options at the end of a text: their marks, and where their texts begin and end."""
 
-    options: Sequence[str]
+    text: str
     marks: str
-    around: Sequence[tuple[str, str]]
-    tail: str
+    spans: Sequence[tuple[int, int]]
+
+    @property
+    def options(self) -> list[str]:
+        """The texts of the options."""
+        return [self.text[start:end] for start, end in self.spans]
 
     def things(self, gold: str) -> Things:
         """That the order can vary, if the gold answer names options."""
@@ -110,19 +111,24 @@ class Listed:
         marks = marks.upper() if len(marks) == 1 and self.marks.isupper() else marks
         return marks if len({*marks} & {*self.marks}) == len(marks) else ""
 
-    def reordered(self, order: Sequence[int], marks: str = "") -> str:
-        """The text with its options in another order, and with other marks."""
-        rows = zip(self.around, marks or self.marks, order, strict=True)
-        parts = (f"{one}{mark}{other}{self.options[at]}" for (one, other), mark, at in rows)
-        return "".join(parts) + self.tail
+    def reordered(self, order: Sequence[int]) -> str:
+        """The text with its options in another order; the marks keep their places."""
+        text, moved = self.text, in_order(self.options, order)
+        for (start, end), said in reversed([*zip(self.spans, moved, strict=True)]):
+            text = text[:start] + said + text[end:]
+        return text
 
-    def renamed(self, said: str, order: Sequence[int], marks: str = "") -> str:
+    def renamed(self, said: str, order: Sequence[int]) -> str:
         """An answer by marks, with those of the same options in another order; else unchanged."""
         own = self._named(said)
-        places = sorted(order.index(self.marks.index(mark)) for mark in own)
-        new = iter([(marks or self.marks)[at] for at in places])
+        new = iter(sorted(self.marks[order.index(self.marks.index(mark))] for mark in own))
         flags = re.IGNORECASE if len(own) == 1 else 0
         return re.sub(f"[{self.marks}]", lambda mark: next(new), said, flags=flags) if own else said
+
+
+def tied(text: str, options: Sequence[str]) -> bool:
+    """Whether a question or its options refer to options by their place."""
+    return any(map(_TIED.search, options)) or _NAMED.search(text) is not None
 
 
 def listed_options(text: str, sure: bool = True) -> Listed | None:
@@ -146,14 +152,11 @@ def listed_options(text: str, sure: bool = True) -> Listed | None:
             and "".join(each[2] for each in run) == marks[: len(run)]
             and len({each.group(1, 3) for each in run}) == 1
             and len({*options} - {"", *marks}) == len(options)
-            and not (sure and (any(map(_TIED.search, options)) or _NAMED.search(text)))
+            and not (sure and (tied(text, options) or any(map(_MORE.search, options))))
         ):
-            stops = [each.end() + len(said) for each, said in zip(run, options, strict=True)]
-            around = [
-                (text[start : each.start(2)], text[each.end(2) : each.end()])
-                for start, each in zip([0, *stops], run, strict=False)
-            ]
-            return Listed(options, marks[: len(run)], around, text[stops[-1] :])
+            starts = [each.end() for each in run]
+            ends = [start + len(said) for start, said in zip(starts, options, strict=True)]
+            return Listed(text, marks[: len(run)], [*zip(starts, ends, strict=True)])
     return None
 
 
@@ -188,11 +191,12 @@ def rearranged(doc: Doc, perturbed: Perturbed) -> dict[str, Any]:
     The gold reasoning stays under a negated statement: what it says of images and texts is still
     true, though it does not argue for the statement (see ``RptsInstance.gold``).
     """
-    orders = {"image": perturbed.images, "text": perturbed.clues}
+    given = {"image": perturbed.images, "text": perturbed.clues}
+    orders = {kind: order for kind, order in given.items() if order}
     new = {kind: [order.index(at) for at in range(len(order))] for kind, order in orders.items()}
-    changed = _renumbered(doc, new) or {}
+    changed = (_renumbered(doc, new) or {}) if orders else {}
     for name, kind in (("visual_clue", "image"), ("images", "image"), ("textual_clue", "text")):
-        if orders[kind] and name in doc:
+        if kind in orders and name in doc:
             changed[name] = in_order({**doc, **changed}[name], orders[kind])
     if perturbed.negated:
         changed["statement"] = negated({**doc, **changed}["statement"], doc["language"])

@@ -34,6 +34,7 @@ from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning import PERTURBATION as CMMATH
 from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
+from lmms_rpts.tasks.draw_metrics import DrawMetrics
 from lmms_rpts.tasks.own.data import PERTURBATION as OWN
 from lmms_rpts.tasks.own.data import Instance, as_document
 from lmms_rpts.tasks.perturbation import (
@@ -112,6 +113,9 @@ CASES: dict[str, Case] = {
     "own letter": own("choice", answer="C", **LETTERS),
     "own text": own("choice", answer="one of Image 1", **LETTERS),
     "own lettered": own("mixed", answer="b", options=["A. red", "B. blue", "C. green"]),
+    "own sentences": own(
+        "choice", answer="B. It is cold", options=["It is red. Hot!", "It is cold", "No:\nneither."]
+    ),
     "own numbers": own("mixed", answer="3", options=["1", "3", "5"]),
     "rome choice": Case(
         rome.make_doc(reference="B"), ROME, lambda: [RomeAnswerFilter()], RomeRecord,
@@ -197,6 +201,8 @@ def test_any_order_can_be_reversed(name: str, data: st.DataObject) -> None:
     back = {**changed, **perturbation.apply(changed, inverse(perturbed))}
     back.pop("marks", None)
     plain = {**doc, "answer": doc["answer"].upper()} if name == "own lettered" else doc
+    if name == "own sentences":
+        plain["answer"] = "B"
     if name == "own lettered":  # the letters are no longer part of the options
         plain["options"] = ["red", "blue", "green"]
     assert back == plain or not (perturbed.order or perturbed.marks)
@@ -391,6 +397,23 @@ def test_questions_of_rome_that_are_not_varied(changes: Mapping[str, Any]) -> No
     things = ROME.things(rome.make_doc(**{"reference": "B", **changes}))
     assert things.images == 0
     assert things.options == (2 if "A. 1 B. 2" in changes.get("question", "") else 0)
+
+
+def test_data_with_a_column_of_this_name_are_not_expanded(lexical: None) -> None:
+    case = CASES["rpts_eval en"]
+    for value in (True, "yes", {"noise": 3}):
+        found = [[case.say(case.doc)]]
+        for each in case.filters():
+            found = each.apply(found, [{**case.doc, "perturbed": value}])
+        assert RptsRecord.model_validate(json.loads(found[0])).instance.perturbed is None
+
+
+def test_records_of_no_benchmark_have_unperturbed_values_only() -> None:
+    task = SimpleNamespace(_aggregation_list={"accuracy": max}, _higher_is_better={})
+    metrics = DrawMetrics(task, type("Other", (RptsRecord,), {}), worded=True)
+    found = metrics.complete({"perturbed": {"sample": 3, "draw": 0}}, [["x"]], {"accuracy": 1})
+    assert (*task._aggregation_list,) == ("accuracy", "accuracy_unperturbed")
+    assert (found["accuracy"], found["accuracy"].document) == (1.0, "3")
 
 
 # --- ReForm-Eval ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from lmms_rpts.tasks.cmmath import reasoning as cmmath_rpts
 from lmms_rpts.tasks.own import prompts as own
 from lmms_rpts.tasks.rome import prompts as rome
 from lmms_rpts.tasks.rpts_eval import prompts as rpts_eval
-from lmms_rpts.tasks.wordings import levels_in, reword
+from lmms_rpts.tasks.wordings import known_sentences, levels_in, reword
 from tests.support.instances import make_doc
 from tests.support.tables import table
 
@@ -80,8 +80,8 @@ def test_the_request_for_steps_has_five_wordings(language: str, question: str) -
 
 
 def check(text: str, doc: dict[str, Any]) -> None:
-    assert levels_in(text) == 5
-    worded = [reword(text, level) for level in range(5)]
+    assert levels_in(text, known_sentences()) == 5
+    worded = [reword(text, level, known_sentences()) for level in range(5)]
     assert worded[0] is text
     assert len(set(worded)) == 5
     fixed = [doc.get("statement"), doc.get("context"), *doc.get("textual_clue", ())]
@@ -103,17 +103,17 @@ def check(text: str, doc: dict[str, Any]) -> None:
 def test_only_the_last_occurrence_is_the_instruction() -> None:
     asked = "Question: Who wrote: Answer the question.?\nAnswer the question."
     assert (
-        reword(asked, 1)
+        reword(asked, 1, known_sentences())
         == "Question: Who wrote: Answer the question.?\nGive the answer to the question."
     )
 
 
 def test_sentences_of_other_tasks_keep_what_is_filled_in() -> None:
     asked = "What is it?\nAnswer with the option's letter (A or B) from the given choices directly."
-    assert levels_in(asked) == 5
-    assert all("(A or B)" in reword(asked, level) for level in range(5))
-    assert levels_in("What is it?") == 1
-    assert reword("What is it?", 3) == "What is it?"
+    assert levels_in(asked, known_sentences()) == 5
+    assert all("(A or B)" in reword(asked, level, known_sentences()) for level in range(5))
+    assert levels_in("What is it?", known_sentences()) == 1
+    assert reword("What is it?", 3, known_sentences()) == "What is it?"
 
 
 def test_the_users_own_wordings_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,8 +122,8 @@ def test_the_users_own_wordings_come_first(tmp_path: Path, monkeypatch: pytest.M
         "- [Answer the question., Say it., Tell me.]\n- ['Why {}?', 'For what reason {}?']\n"
     )
     monkeypatch.setenv("LMMS_RPTS_WORDINGS", str(file))
-    assert levels_in("Answer the question.") == 3
-    said = [reword("Answer the question. Why not?", level) for level in range(4)]
+    assert levels_in("Answer the question.", known_sentences()) == 3
+    said = [reword("Answer the question. Why not?", level, known_sentences()) for level in range(4)]
     assert said == [
         "Answer the question. Why not?",
         "Say it. For what reason not?",
@@ -150,4 +150,4 @@ def test_a_file_of_another_form_is_refused(
         file.write_text(content)
     monkeypatch.setenv("LMMS_RPTS_WORDINGS", str(file))
     with pytest.raises(SettingError, match=f"LMMS_RPTS_WORDINGS='.*w.yaml': .*{fault}.*Make it"):
-        levels_in("")
+        known_sentences()

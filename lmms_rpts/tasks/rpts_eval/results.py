@@ -9,6 +9,7 @@ from typing import Any
 from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.runs.record import perturbed_of
 from lmms_rpts.tasks.aggregation import (
     Value,
     document_metrics,
@@ -47,7 +48,7 @@ def _identity(doc: Mapping[str, Any]) -> str | None:
     try:
         if doc.get("id") is None or not doc.get("visual_clue"):
             return None
-        answer, drawn = doc.get("answer"), doc.get("perturbed") or {}
+        answer, drawn = doc.get("answer"), perturbed_of(doc) or {}
         if drawn.get("negated"):
             answer = STANCES[answer == STANCES[0]]
         return json.dumps([doc["id"], sorted(doc["visual_clue"]), answer], default=str)
