@@ -262,30 +262,32 @@ def test_options_of_own_data(tmp_path: Path) -> None:
 
 
 @table(
-    "env, arguments, said",
-    ({"LMMS_RPTS_PERTURB": "words=5"}, (), "'words' is unknown"),
-    ({"LMMS_RPTS_PERTURB": "order=4"}, (), "varies nothing in rpts_demo"),
-    ({"LMMS_RPTS_PERTURB": "wording=60"}, (), "LMMS_RPTS_WORDINGS"),
-    ({"LMMS_RPTS_PERTURB": "seed=3"}, (), "--gen_kwargs temperature=0.7"),
+    "perturb, model, said",
+    ("words=5", "replay", "'words' is unknown"),
+    ("order=4", "replay", "varies nothing in rpts_demo"),
+    ("wording=60", "replay", "LMMS_RPTS_WORDINGS"),
+    ("seed=3", "hf_multimodal", "--gen_kwargs temperature=0.7"),
 )
 def test_refused_before_the_model_is_loaded(
-    env: dict[str, str], arguments: tuple[str, ...], said: str, tmp_path: Path
+    perturb: str, model: str, said: str, tmp_path: Path
 ) -> None:
-    model = ("--model", "replay", "--model_args", "samples=/nowhere.jsonl")
-    done = run_lmms_eval(tmp_path, *model, "--tasks", "rpts_demo", *arguments, env=env)
+    argument = {"replay": "samples", "hf_multimodal": "pretrained"}[model]
+    chosen = ("--model", model, "--model_args", f"{argument}=/nowhere.jsonl")
+    env = {"LMMS_RPTS_PERTURB": perturb}
+    done = run_lmms_eval(tmp_path, *chosen, "--tasks", "rpts_demo", env=env)
     assert said in done.output
     assert "nowhere" not in done.output.rpartition(said)[0].rpartition("Traceback")[2]
     assert "does not exist: pass saved responses" not in done.output
 
 
-def test_seeds_vary_where_responses_are_sampled(tmp_path: Path) -> None:
+def test_seeds_vary_in_replayed_responses(tmp_path: Path) -> None:
+    """As `score` does: they were sampled when they were generated, whatever the task says now."""
     rows = [{"task": "rpts_demo", "doc_id": at, "response": f"{at}"} for at in range(42)]
     said = tmp_path / "said.jsonl"
     said.write_text("".join(json.dumps(row) + "\n" for row in rows))
     model = ("--model", "replay", "--model_args", f"samples={said}")
-    sampled = ("--gen_kwargs", "temperature=0.7,do_sample=True")
     env = {"LMMS_RPTS_PERTURB": "seed=3"}
-    done = run_lmms_eval(tmp_path / "out", *model, "--tasks", "rpts_demo", *sampled, env=env)
+    done = run_lmms_eval(tmp_path / "out", *model, "--tasks", "rpts_demo", env=env)
     records = done.records("rpts_demo")
     seeds = [records[at]["instance"]["perturbed"].get("seed", 0) for at in range(6)]
     assert seeds == [0, 1, 2, 0, 1, 2]

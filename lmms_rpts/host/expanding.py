@@ -13,6 +13,7 @@ from lmms_rpts.filters.documents import as_text
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.host.documents import change_prompts, in_last_question, said_in
 from lmms_rpts.runs.record import perturbed_of
+from lmms_rpts.tasks.data import shows_images
 from lmms_rpts.tasks.draw_metrics import DRAWS, DrawMetrics
 from lmms_rpts.tasks.expansion import ExpandedDocuments, Expansion
 from lmms_rpts.tasks.wordings import Sentence, known_sentences, levels_in, reword
@@ -61,6 +62,8 @@ def expand_task(task: Any, filters: Iterable[Any]) -> None:
 
 
 def _check_sampling(task: Any, expansion: Expansion) -> None:
+    if not shows_images():
+        return  # replayed: the responses were sampled when they were generated
     given = {**(task.config.generation_kwargs or {}), **generation_kwargs}
     temperature = given.get("temperature")
     samples = given.get("do_sample") if temperature is None else float(temperature) > 0

@@ -53,8 +53,9 @@ class Expansion:
     def draws(self, doc: Doc, sample: int) -> Iterator[Perturbed]:
         """The draws of a document, without those that repeat an earlier one."""
         things, seen = self.perturbation.things(doc), set()
+        circular = self.design.levels.get("order") == 0
         for draw, levels in enumerate(self.design.draws(things.options)):
-            fields = _fields(things, levels, (self.task, sample))
+            fields = _fields(things, levels, (self.task, sample), circular)
             if (changes := tuple(fields[name] for name in FACTORS)) not in seen:
                 seen.add(changes)
                 yield Perturbed(sample=sample, draw=draw, **fields)
@@ -78,13 +79,20 @@ class Expansion:
         return ExpandedDocuments(docs, draws, self)
 
 
-def _fields(things: Things, levels: Mapping[str, int], names: tuple[Any, ...]) -> dict[str, Any]:
-    """What a draw changes; an order that is as in the data changes nothing."""
+def _fields(
+    things: Things, levels: Mapping[str, int], names: tuple[Any, ...], circular: bool
+) -> dict[str, Any]:
+    """What a draw changes; an order that is as in the data changes nothing.
+
+    ``circular``: each order of options is the one before, rotated by one place.
+    """
     found: dict[str, Any] = {name: levels.get(name, 0) for name in ("wording", "seed")}
     counts = {"order": things.options, "images": things.images, "clues": things.clues}
     for name, count in counts.items():
         level, drawn = levels.get(name, 0), (*names, name)
-        if name == "order" and things.right is not None:
+        if name == "order" and circular:
+            order = tuple((at + level) % count for at in range(count))
+        elif name == "order" and things.right is not None:
             order = tuple(balanced_order(count, things.right, level, 0, *drawn))
         else:
             order = distinct_order(count, level, *drawn)

@@ -236,7 +236,7 @@ def answer_to(record: Any, said: str | None, right: bool, text: str = "", gold: 
     Args:
         said: the final answer; None if there is none.
         text: the question, if it may list options.
-        gold: the marks or the text of the right option.
+        gold: the marks or the text of the right option, or the right stance.
     """
     perturbed = record.instance.perturbed or Perturbed(sample=0, draw=0)
     listed = listed_options(text, sure=False)
@@ -255,7 +255,7 @@ def answer_to(record: Any, said: str | None, right: bool, text: str = "", gold: 
         correct=right,
         position=places[0] if one else None,
         right_position=golds[0] if one else None,
-        options=len(listed.marks) if listed else 0,
+        options=len(listed.marks) if listed else len(STANCES) * (gold in STANCES),
         **asked_as(perturbed),
     )
 
