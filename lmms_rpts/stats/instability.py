@@ -142,10 +142,9 @@ def wording_statistics(
       wording.
 
     Samples with a single answer do not count in ``instability`` and the three metrics after it,
-    which are undefined if no answer chose an option. The
-    best of several wordings looks better than it would on other samples, and the worst looks worse;
-    their intervals do not correct for this. Wordings that are missing for more than a tenth of the
-    samples are excluded from both.
+    which are undefined if no answer chose an option. The best of several wordings looks better than
+    it would on other samples, and the worst looks worse; their intervals do not correct for this.
+    Wordings that are missing for more than a tenth of the samples are excluded from both.
 
     Returns:
         Estimates by the names in ``BY_SAMPLE`` and ``BY_WORDING``; without a value if undefined.

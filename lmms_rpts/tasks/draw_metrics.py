@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pkgutil import resolve_name
 from statistics import stdev
 from typing import Any, NamedTuple
@@ -85,9 +85,14 @@ def aggregated(of: Measure, items: Items) -> float:
     return math.nan if found.value is None else Mean(found.value, n=found.n)
 
 
+@lru_cache(maxsize=1)  # lmms-eval asks for the error of one metric after the other
+def _errors(answers: tuple[Answer, ...]) -> Mapping[str, float]:
+    return wording_errors(answers)
+
+
 def _error(of: Measure, items: Items) -> float:
     samples = stderr_of_scored(_by_sample(of, items)) if callable(of) else None
-    error = wording_errors(_answers(items))[str(of)] if samples is None else samples
+    error = _errors(tuple(_answers(items)))[str(of)] if samples is None else samples
     # No values: a group has no error, since its tasks may share samples (translations).
     return StandardError(error, values=())
 
