@@ -20,7 +20,9 @@ from lmms_rpts.tasks.benchmark import record_types, settings_tables
 from lmms_rpts.validation.layouts import LAYOUTS
 
 _DOCS = Path(__file__).parents[2] / "docs"
-PAGES = tuple(_DOCS / f"{name}.md" for name in ("record", "settings", "validation"))
+PAGES = tuple(
+    _DOCS / f"{name}.md" for name in ("record", "settings", "validation", "reference/validity")
+)
 _INNER = {"list of objects": "[]", "object by name": ".NAME", "objects by name": ".NAME.NAME"}
 # <!-- fields of lmms_rpts.runs.record.Record -->, <!-- settings of rome -->, <!-- sets -->
 _TABLE = re.compile(
@@ -49,9 +51,9 @@ def written(page: Path) -> str:
 
 def _sets(_: str) -> Iterator[Iterable[Any]]:
     """The known sets of labelled steps."""
-    yield "set", "what", "labels", "licence"
+    yield "set", "what", "licence"
     for each in LAYOUTS:
-        yield f"`{each.name}`", each.about.title, each.about.meaning, each.about.licence
+        yield f"`{each.name}`", each.about.title, each.about.licence
 
 
 def _settings(name: str) -> Iterator[Iterable[Any]]:
