@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import fail, read_validities
+from lmms_rpts.commands.common import fail
 
 
 def view(
@@ -42,15 +42,14 @@ def view(
     """
     from lmms_rpts.report.viewing import Viewer, open_server
 
-    validity = read_validities(None)
     if output is not None:
-        for fault in Viewer(folder, output, validity).write():
+        for fault in Viewer(folder, output).write():
             typer.echo(f"No report: {fault}", err=True)
         typer.echo(f"Written: {output / 'index.html'}")
         return
     with tempfile.TemporaryDirectory(prefix="lmms-rpts-view-") as pages:
         try:
-            server = open_server(Viewer(folder, Path(pages), validity), port)
+            server = open_server(Viewer(folder, Path(pages)), port)
         except OSError as error:
             fail(f"Cannot use port {port} ({error.strerror}): choose another one with --port")
         with server:

@@ -25,7 +25,6 @@ from lmms_rpts.report.writing import ReportError, write_page, write_report
 from lmms_rpts.runs.metadata import duration, metadata_of, value_at
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.samples import SAMPLES, task_of
-from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.all_runs import read_all_runs
 
 _FILE = re.compile(rf"(.+?)(_results\.json|{SAMPLES}.*\.jsonl)")
@@ -44,11 +43,10 @@ class Viewer:
     Args:
         folder: the folder.
         pages: a folder for reports.
-        validity: validity files of judges, for the reports.
     """
 
-    def __init__(self, folder: Path, pages: Path, validity: Sequence[ValidityFile] = ()) -> None:
-        self._folder, self._pages, self._validity = folder, pages, validity
+    def __init__(self, folder: Path, pages: Path) -> None:
+        self._folder, self._pages = folder, pages
         scripts = [f"{name}.js" for name in _SCRIPTS]
         self._frame = Frame(("report.css", "viewer.css", "view.css"), scripts, command="view")
         self._frame.environment.globals.update(duration=duration)
@@ -74,9 +72,8 @@ class Viewer:
             title=title,
             link=link,
         )
-        own = "'none'" if bundled else "'self'"
-        credit = "results of lmms-eval."
-        return self._frame.page(title=title, body=body, parts=(), credit=credit, own=own)
+        more = {"parts": (), "credit": "results of lmms-eval.", "served": not bundled}
+        return self._frame.page(title=title, body=body, **more)
 
     def report(self, numbers: Iterable[int]) -> Path:
         """The report of the runs with these numbers, written again if their samples changed."""
@@ -91,8 +88,7 @@ class Viewer:
             page = self._pages / f"report-{'-'.join(map(str, numbers))}.html"
             stamp = [(file, file.stat().st_mtime_ns) for file in files]
             if self._reports.get(page) != stamp:
-                runs = read_all_runs(files).every
-                write_report(runs, page, progress=False, validity=self._validity)
+                write_report(read_all_runs(files).every, page, progress=False)
                 self._reports[page] = stamp
             return page
 
@@ -153,7 +149,7 @@ def _read_rows(
     results: Mapping[str, Any], run: Path, files: Iterable[Path]
 ) -> Iterator[dict[str, Any]]:
     """The values of each task or group that is in no other group, from a results file."""
-    metrics = results.get("results") or {task_of(file): {} for file in sorted(files)}
+    metrics = results.get("results") or {", ".join(sorted(map(str, map(task_of, files)))): {}}
     groups = results.get("group_subtasks") or {}
     made = metadata_of({**results, "date": results.get("date") or run.name})
     common = {
