@@ -142,7 +142,7 @@ def test_the_list(browser: Any, address: str, folder: Path) -> None:
     expect(models).to_have_count(1)
     where.fill("rtps < 0.3")
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("Unknown name 'rtps' in a condition. Names: model, folder, date,")
+    expect(alert).to_contain_text("Unknown name 'rtps' in a condition. Names: model, date,")
     expect(models).to_have_count(9)
     where.fill("cost > 0 and accuracy > 0.7 and accuracy < 0.85")
     expect(models).to_have_count(3)
