@@ -138,13 +138,9 @@ def compare(
         for each, by_name in zip(found, measured, strict=True)
         for group in groups
     ]
-    warnings = list(
-        dict.fromkeys(
-            said
-            for b, each in zip(others, found, strict=True)
-            for said in _warnings(a, b, each, grading, run_b is None)
-        )
-    )
+    pairs = zip(others, found, strict=True)
+    every = (_warnings(a, b, each, grading, run_b is None) for b, each in pairs)
+    warnings = list(dict.fromkeys(chain.from_iterable(every)))
     notes: dict[str, Any] = {"validity": [asdict(note) for note in judges]} if judges else {}
     notes |= {"conditions": [{"b": b.label_b} | asdict(one) for b, one in gates]} if gates else {}
     whole = one.to_dict() if one else {"comparisons": [each.to_dict() for each in found]}
