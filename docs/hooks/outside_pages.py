@@ -7,6 +7,7 @@ paths within the site.
 
 from __future__ import annotations
 
+import csv
 import html
 import io
 import json
@@ -69,6 +70,23 @@ def _shown(output: Mapping[str, Any]) -> str:
     return "".join(output["text"] if "text" in output else output["data"]["text/plain"])
 
 
+def _csv(words: str, *columns: str) -> Callable[[Path], str]:
+    """A page with some columns of a CSV file as a table; the names of code are in backticks."""
+
+    def page(path: Path) -> str:
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+        cells = [
+            [name.replace(plain, row[plain]) for name in columns for plain in [name.strip("`")]]
+            for row in rows
+        ]
+        heads = [name.strip("`") for name in columns]
+        table = (f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *cells))
+        return "\n".join((words, "", *table, ""))
+
+    return page
+
+
 PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "README.md": ("readme.md", _text),
     "CHANGELOG.md": ("changelog.md", _text),
@@ -76,6 +94,22 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "LICENSE": ("license.md", _license),
     "examples/own_benchmark/README.md": ("examples/own_benchmark.md", _text),
     "docs/notebook.ipynb": ("notebook.md", _notebook),
+    "lmms_rpts/tasks/reform_eval/sets.csv": (
+        "reference/reform-sets.md",
+        _csv(
+            "# The 61 sets of ReForm-Eval\n\nEach is a task: `reform_NAME`. A-OKVQRA asks for the "
+            "answer, given question and rationale; A-OKVQAR for the rationale.",
+            *("`name`", "title", "dimension", "kind"),
+        ),
+    ),
+    "tests/fixtures/rome_quirks.csv": (
+        "reference/rome-quirks.md",
+        _csv(
+            "# Quirks of ROME's published rules\n\nAn answer for each, with both grades; a test "
+            "checks the table. [ROME](../rome.md)",
+            *("published rule", "`grader`", "`arguments`", "`answer`", "published", "strict"),
+        ),
+    ),
     "tests/fixtures/outside_package": ("examples/outside_package.md", _listing),
 }
 """Files that become pages: path in the repository, path of the page, function for its text."""
@@ -84,7 +118,6 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
 _TARGETS = {source: page for source, (page, _) in PAGES.items()} | {
     posixpath.dirname(source): page for source, (page, _) in PAGES.items() if "/README" in source
 }
-_TARGETS |= {"docs/tutorial.md": "quickstart.md", "docs/settings.md": "reference/commands.md"}
 _SOURCES = {page: source for source, (page, _) in PAGES.items()}
 
 

@@ -16,39 +16,30 @@ from lmms_rpts.base.schema import Described
 from lmms_rpts.filters.record import RptsInstance
 from lmms_rpts.runs.record import Perturbed, Record
 from lmms_rpts.tasks.benchmark import record_types
-from lmms_rpts.validation.layouts import LAYOUTS
 
 _DOCS = Path(__file__).parents[2] / "docs"
-PAGES = tuple(_DOCS / f"{name}.md" for name in ("record", "validation"))
+PAGES = tuple(_DOCS / f"{name}.md" for name in ("record", "reference/validity"))
 _INNER = {"list of objects": "[]", "object by name": ".NAME", "objects by name": ".NAME.NAME"}
-# <!-- fields of lmms_rpts.runs.record.Record -->, <!-- sets -->
-_TABLE = re.compile(r"(<!-- (fields|sets)(?: of (\S+))? -->\n).*?(<!-- end of \w+ -->)", re.DOTALL)
+# <!-- fields of lmms_rpts.runs.record.Record -->
+_TABLE = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
 
 
 def written(page: Path) -> str:
     """A page with its tables generated anew."""
     text = page.read_text(encoding="utf-8")
     if page.stem == "record":
-        shown = {found[2] for found in _TABLE.findall(text)}
+        shown = {found[1] for found in _TABLE.findall(text)}
         for record in record_types():
             assert f"{record.__module__}.{record.__name__}" in shown, f"{record} is not in {page}"
-    tables = {"fields": _fields, "sets": _sets}
 
     def table(found: re.Match[str]) -> str:
-        head, *rows = ([*map(str, row)] for row in tables[found[2]](found[3]))
+        head, *rows = ([*map(str, row)] for row in _fields(found[2]))
         lines = [f"| {' | '.join(row)} |" for row in rows]
         return "\n".join([
-            f"{found[1]}\n| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, "", found[4]
+            f"{found[1]}\n| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, "", found[3]
         ])  # fmt: skip
 
     return _TABLE.sub(table, text)
-
-
-def _sets(_: str) -> Iterator[Iterable[Any]]:
-    """The known sets of labelled steps."""
-    yield "set", "what", "labels", "licence"
-    for each in LAYOUTS:
-        yield f"`{each.name}`", each.about.title, each.about.meaning, each.about.licence
 
 
 def _fields(name: str) -> Iterator[Iterable[Any]]:
