@@ -167,14 +167,20 @@ def open_server(viewer: Viewer, port: int) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if not _HOST.fullmatch(self.headers.get("Host", "")):
-                return self.send_error(403, "This host is not allowed")
-            if self.path != "/" and not _REPORT.fullmatch(self.path):
-                return self.send_error(404)
+                self.send_error(403, "This host is not allowed")
+                return
             try:
-                numbers = list(dict.fromkeys(map(int, re.findall(r"\d+", self.path))))
-                page = viewer.report(numbers).read_bytes() if numbers else viewer.page().encode()
+                if self.path == "/":
+                    page = viewer.page().encode("utf-8", "replace")
+                elif _REPORT.fullmatch(self.path):
+                    numbers = dict.fromkeys(map(int, re.findall(r"\d+", self.path)))
+                    page = viewer.report([*numbers]).read_bytes()
+                else:
+                    self.send_error(404)
+                    return
             except (UserError, OSError) as error:
-                return self.send_error(409, "No report", str(error))
+                self.send_error(409, "No report", str(error))
+                return
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(page)))
