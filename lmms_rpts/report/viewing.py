@@ -10,6 +10,7 @@ import math
 import os
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -63,7 +64,12 @@ class Viewer:
         rows.sort(key=lambda row: str(row[2]["date"]), reverse=True)
         title = f"Runs in {self._folder.resolve().name}"
         cells = facts({at: [values] for at, (_, _, values) in enumerate(rows)})
-        more = {"rows": rows, "cells": cells, "going": None if bundled else going}
+        more = {
+            "rows": rows,
+            "cells": cells,
+            "going": None if bundled else going,
+            "now": time.time(),
+        }
         body = self._frame.body("view.jinja", title=title, **more)
         framed = {"parts": (), "credit": "results of lmms-eval.", "served": not bundled}
         return self._frame.page(title=title, body=body, **framed)
