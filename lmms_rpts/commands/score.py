@@ -360,7 +360,8 @@ def _score(
         write_task_grades(graded, rescoring.grades)
     grades = str(graded) if rescoring.grades else None
     perturb = rescoring.perturb
-    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb):
+    follow = {"status": output.absolute(), "command": same_command()}
+    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
         environment = environment_without()
         if job:
             place = given.include_path and str(given.include_path.absolute())
