@@ -1,6 +1,6 @@
 """MkDocs hook: pages made from files outside of docs/, and from the notebook.
 
-README.md, CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
+CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
 between them and the pages in docs/ are relative paths in the repository; the hook rewrites them to
 paths within the site.
 """
@@ -91,7 +91,6 @@ def _csv(words: str, *columns: str) -> Callable[[Path], str]:
 
 
 PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "README.md": ("readme.md", _text),
     "CHANGELOG.md": ("changelog.md", _text),
     "CONTRIBUTING.md": ("contributing.md", _text),
     "LICENSE": ("license.md", _license),
@@ -121,6 +120,7 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
 _TARGETS = {source: page for source, (page, _) in PAGES.items()} | {
     posixpath.dirname(source): page for source, (page, _) in PAGES.items() if "/README" in source
 }
+_TARGETS["README.md"] = "index.md"
 _SOURCES = {page: source for source, (page, _) in PAGES.items()}
 
 
