@@ -33,7 +33,7 @@ from lmms_rpts.analysis.rescoring import (
     write_responses,
 )
 from lmms_rpts.cli import app
-from lmms_rpts.commands.score import (
+from lmms_rpts.commands.evaluation import (
     EvaluationError,
     find_written,
     own_warnings,
@@ -44,8 +44,8 @@ from lmms_rpts.commands.score import (
 from lmms_rpts.runs import responses
 from lmms_rpts.runs.reading import model_name
 from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.rome.record import read_rome_runs, summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.environment import VARIABLES, write_config
@@ -312,7 +312,7 @@ def test_interrupting_the_caller_ends_the_process(tmp_path: Path) -> None:
         "except KeyboardInterrupt:\n    pathlib.Path(sys.argv[1], 'told').touch()\n"
     )
     parent = (
-        "import sys\nfrom lmms_rpts.commands.score import run\n"
+        "import sys\nfrom lmms_rpts.commands.evaluation import run\n"
         "try:\n    run([sys.executable, '-c', sys.argv[1], sys.argv[2]], {})\n"
         "except KeyboardInterrupt:\n    sys.exit(130)\n"
     )
@@ -618,7 +618,9 @@ def test_an_interrupt_ends_all_processes(
     assert "Traceback" not in said
     if status == 130:
         again = f"lmms-rpts score {responses} --judge openai:m"
-        assert said.endswith(f"run the same command again:\n  {again}\n")
+        assert re.search(
+            rf"the same command again:\n  (\w+=\S+ )*LMMS_RPTS_CACHE=.*{again}\n$", said
+        )
         assert "To start again" in said or f"cached in {cache}" in said
 
 
@@ -671,6 +673,6 @@ def test_released_rounds_are_runs_of_their_model(tmp_path: Path) -> None:
     done = run([COMMAND, *arguments], env={"ROME_PATH": str(data)})
     assert done.returncode == 0, done.stdout
     assert "lab/m, round 2 of 2: 2 documents" in done.stdout
-    (model,) = summarize_rome(read_rome_runs([out])).models
+    (model,) = summarize(read_runs([out])).models
     assert (model.model, model.rounds, model.tokens.value) == ("m", 2, 200)
     assert model.metrics["accuracy"].value == (1 + 0.5) / 2

@@ -10,15 +10,18 @@ import copy
 import dataclasses
 import json
 import math
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.base.status import followed
 
 # Attribute of lmms-eval's cache with the names of our tasks
 _OUR_TASKS = "_lmms_rpts_tasks"
@@ -64,6 +67,23 @@ def consolidate_group_results(
     if draws is not None:
         draws.list_in_groups(tasks)
     return original(results, versions, tasks, *more, **named)
+
+
+def follow(tasks: Mapping[Any, Any], options: Any) -> AbstractContextManager[None]:
+    """Context that keeps the status of a run of our tasks in its output folder.
+
+    ``options``: those of lmms-eval's command line; None for a run in Python.
+    """
+    ours, settings = our_tasks(tasks), load_settings()
+    folder = settings.status or getattr(options, "output_path", None)
+    if not ours or not folder or settings.rank:
+        return nullcontext()
+    from lmms_rpts.runs.reading import model_name
+
+    name = model_name({"config": vars(options), "model_source": options.model}) or ""
+    start = f"torchrun --nproc_per_node {settings.processes} -m lmms_eval"
+    words = [*(start if settings.processes > 1 else "lmms-eval").split(), *sys.argv[1:]]
+    return followed(Path(folder), settings.command or shlex.join(words), name, ", ".join(ours))
 
 
 def create_response_cache(
@@ -174,13 +194,14 @@ def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any,
 def with_places(results: Any) -> Any:
     """The results of an evaluation, with its settings and places; None in other processes."""
     try:
+        from lmms_rpts import __version__
         from lmms_rpts.host.task_index import is_scored
         from lmms_rpts.tasks.benchmark import configuration, record_data_folders
 
         configs = (results or {}).get("configs") or {}
         record_data_folders(configs)
         if any(map(is_scored, configs.values())):
-            results["config"]["lmms_rpts"] = configuration()
+            results["config"] |= {"lmms_rpts": configuration(), "lmms_rpts_version": __version__}
     except Exception as error:  # the results of other tasks must not be lost
         from loguru import logger
 

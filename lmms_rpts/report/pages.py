@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -42,6 +43,8 @@ SCATTER = (50, 236, 12, 166)
 LONGEST = 50_000
 # Maximum number of characters of a record in the page.
 MOST_RAW = 100_000
+# Of a text in conditions.
+_LONGEST_VALUE = 200
 
 
 class Choice(NamedTuple):
@@ -172,6 +175,7 @@ def _names() -> dict[str, Any]:
         "heat": _heat,
         "choices": _choices,
         "words_by_run": _words_by_run,
+        "facts_of": _facts_of,
         "numbered": lambda runs: [(at, cut_middle(run.label, 60)) for at, run in enumerate(runs)],
         "equal_to": lambda values: [(f"={value}", value) for value in values],
         "tags_of": _tags_of,
@@ -319,6 +323,44 @@ def _words_by_run(view: View, entry: Entry) -> str:
             own = found[answer.run].setdefault(each.name, [])
             own += [value for value in each.values(answer) if value not in own]
     return json.dumps(found, separators=(",", ":"))
+
+
+def _facts_of(view: View) -> dict[str, Any]:
+    from lmms_rpts.analysis.dataframes import cells_of
+
+    return facts(
+        {
+            entry.anchor: [
+                {"model": run.model, **cells_of(run, each.record, view.grading)}
+                for each in entry.answers
+                for run in [view.runs[each.run]]
+            ]
+            for entry in view.entries
+        }
+    )
+
+
+def facts(rows: Mapping[Any, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """The ``names`` in conditions that have a value, and the values in each row, as JSON."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            return round(value, 9) if isfinite(value) else None
+        value = " | ".join(map(str, value)) if isinstance(value, list) else value
+        return (value[:_LONGEST_VALUE] or None) if isinstance(value, str) else value
+
+    cells = {
+        key: [{name: plain(value) for name, value in each.items()} for each in row]
+        for key, row in rows.items()
+    }
+    every = chain.from_iterable(cells.values())
+    names = dict.fromkeys(name for each in every for name in each if each[name] is not None)
+    return {
+        "names": [*names],
+        "rows": {
+            key: json.dumps([[*map(each.get, names)] for each in row]) for key, row in cells.items()
+        },
+    }
 
 
 def _tags_of(entry: Entry) -> list[str]:
