@@ -32,6 +32,7 @@ from lmms_rpts.analysis.rescoring import (
     safe_name,
     write_responses,
 )
+from lmms_rpts.base.status import Status
 from lmms_rpts.cli import app
 from lmms_rpts.commands.evaluation import (
     EvaluationError,
@@ -613,7 +614,10 @@ def test_an_interrupt_ends_all_processes(
         calls = server.calls
         ended.set()
     assert calls <= 2
-    assert not list((tmp_path / "rescored").iterdir())
+    (left,) = (tmp_path / "rescored").iterdir()
+    found = Status.model_validate_json(left.read_bytes())
+    assert found.stopped
+    assert found.command == f"lmms-rpts score {responses} --judge openai:m"
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said
     if status == 130:

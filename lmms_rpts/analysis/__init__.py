@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_of_judges as agreement_of_judges
     from lmms_rpts.analysis.agreement import agreement_with_humans as agreement_with_humans
+    from lmms_rpts.analysis.checkpoints import by_step as by_step
     from lmms_rpts.analysis.comparison import compare_runs as compare_runs
     from lmms_rpts.analysis.comparison import parts_of as parts_of
     from lmms_rpts.analysis.dataframes import documents_frame as documents_frame
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "analysis.agreement": "agreement_of_judges agreement_with_humans",
+    "analysis.checkpoints": "by_step",
     "analysis.comparison": "compare_runs parts_of",
     "analysis.dataframes": "documents_frame read_frame responses_frame steps_frame write_frame",
     "analysis.estimate": "estimate_need",
