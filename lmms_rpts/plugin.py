@@ -33,6 +33,7 @@ from lmms_rpts.host.result_hooks import (
     stderr_for_metric,
     summarize_usage,
     unwrap_output,
+    with_messages,
     with_places,
     write_response,
 )
@@ -346,10 +347,10 @@ def _is_ours(candidate: Any, kind: str) -> bool:
 def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwargs: Any) -> Any:
     host = _host_of_task(kwargs.get("task"))
     if host is None or host.graded:
-        return original(item, *args, **kwargs)
+        return with_messages(original(item, *args, **kwargs), item[2])
     from lmms_rpts.host.any_task import process_document
 
-    return process_document(host, original, item, *args, **kwargs)
+    return with_messages(process_document(host, original, item, *args, **kwargs), item[2])
 
 
 def _process_results(

@@ -9,6 +9,7 @@ import typer
 
 from lmms_rpts.base.escaping import count, printable
 from lmms_rpts.commands.common import (
+    Comments,
     Images,
     ImageSize,
     IncludePath,
@@ -55,6 +56,7 @@ def report(
     ] = False,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     validity: Validities = None,
+    comments: Comments = None,
 ) -> None:
     """Show where the reasoning broke: metrics, and every instance with its reasoning as a tree.
 
@@ -72,7 +74,9 @@ def report(
     check_page(output)
     files = read_validities(validity)
     found = read_all_runs(runs).every
-    protect_inputs(found, [output], *(each.path for each in files), page_of="report")
+    protect_inputs(
+        found, [output], *(each.path for each in files), *(comments or ()), page_of="report"
+    )
     written = write_report(
         found,
         output.expanduser(),
@@ -84,6 +88,7 @@ def report(
         validity=files,
         limit=limit,
         published=published,
+        comments=comments or (),
     )
     typer.echo(
         f"{written.path}: {count(written.instances, 'instance')}, "

@@ -23,10 +23,10 @@ _EARLY = Markup('document.documentElement.classList.add("js");')
 
 _LABEL = 61
 
-STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css")
+STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css", "evidence.css")
 _SCRIPTS = (
     *("core", "theme", "expression", "table", "navigation", "keys", "zoom"),
-    *("previews", "record", "tree", "fit", "print", "address"),
+    *("previews", "record", "files", "comments", "tree", "fit", "print", "address"),
 )
 # Scripts of a report: ``core.js`` is first, since the others use what it defines.
 SCRIPTS = tuple(f"{name}.js" for name in _SCRIPTS)
