@@ -111,7 +111,7 @@ def _write(file: Path, facts: dict[str, Any], over: threading.Event) -> None:
 def _progress() -> dict[str, Any]:
     """The state of the newest progress bar; ``facts`` of a bar are further fields."""
     try:
-        bars = [bar for bar in list(tqdm._instances) if bar.total]
+        bars = [bar for bar in list(vars(tqdm).get("_instances", ())) if bar.total]
         bar = max(bars, key=lambda each: each.start_t)
     except (AttributeError, RuntimeError, ValueError):  # one is being made; there is none
         return {}
