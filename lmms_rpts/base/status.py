@@ -28,7 +28,7 @@ STATUS = "lmms_rpts_status_"
 INTERVAL = 2.0
 """Seconds between writes."""
 _SILENT = 60.0  # seconds without a write after which a run has stopped
-_LONGEST = 10_000
+_LONGEST, _PATIENCE = 10_000, 5.0  # characters of a text; seconds for the last write
 
 
 class Status(Model):
@@ -88,20 +88,19 @@ def followed(folder: Path, command: str, model: str, tasks: str) -> Iterator[Non
         raise
     finally:
         over.set()
-        thread.join(INTERVAL)
+        thread.join(_PATIENCE)
         with suppress(ValueError):  # lmms-eval may have removed it
             logger.remove(warned)
 
 
 def _write(file: Path, facts: dict[str, Any], over: threading.Event) -> None:
     try:
-        while True:
+        last = False
+        while not last:
+            last = over.wait(INTERVAL if "time" in facts else 0)
             facts.update(_progress(), time=time.time())
             with draft_of(file) as draft:
                 draft.write_text(Status(**facts).model_dump_json(), encoding="utf-8")
-            if over.is_set():
-                break
-            over.wait(INTERVAL)
         if not facts["ended"]:
             file.unlink()
     except Exception as error:  # it must never affect the run
