@@ -158,9 +158,9 @@ def _kwargs_of(given: Any) -> dict[str, Any]:
 
 
 def _evaluate(original: Callable[..., Any], lm: Any, task_dict: Any, *args: Any, **kw: Any) -> Any:
-    from lmms_rpts.host.result_hooks import careful_calls
+    from lmms_rpts.host.result_hooks import careful_calls, follow
 
-    with careful_calls(lm, task_dict):
+    with follow(task_dict, kw.get("cli_args")), careful_calls(lm, task_dict):
         return original(lm, task_dict, *args, **kw)
 
 

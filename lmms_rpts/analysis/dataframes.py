@@ -149,12 +149,10 @@ def responses_frame(runs: Runs) -> pd.DataFrame:
     rows: list[Mapping[str, Any]] = []
     types: dict[str, str] = {}
     for grading, of_benchmark in _by_benchmark(runs):
-        responses = [(run, each) for run in of_benchmark for each in run.responses]
+        rows += [cells_of(run, each, grading) for run in of_benchmark for each in run.responses]
         if grading is GRADING:
-            rows += [_of_response(*pair) for pair in responses]
             types |= RESPONSE_TYPES
         else:
-            rows += [_graded(*pair, grading) for pair in responses]
             graded = dict.fromkeys(grading.breakdowns, "string")
             types |= GRADED_TYPES | graded | dict.fromkeys(grading.response_metrics, "float64")
     return _with_draws(rows, types)
@@ -242,6 +240,12 @@ def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
         "correct": response.answer.correct,
         "judge": response.settings.judge,
     }
+
+
+def cells_of(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
+    """The row of a response in ``responses_frame``."""
+    rpts = grading is GRADING
+    return _of_response(run, record) if rpts else _graded(run, record, grading)
 
 
 def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:

@@ -139,9 +139,10 @@ def parse(text: str, names: Collection[str]) -> Expression:
             raise unread()
         token = tokens.pop()
         if token.lastgroup == "name" and token[0] not in names:
+            known = ", ".join(each for each in names if "." not in each)
             raise UserError(
                 f"Unknown name {shorten(token[0])!r} in a condition."
-                f"{did_you_mean(token[0], names)} Names: {', '.join(names)}. Text needs quotes"
+                f"{did_you_mean(token[0], names)} Names: {known}. Text needs quotes"
             )
         if token.lastgroup == "number":
             return float(token[0])

@@ -189,7 +189,7 @@ def _what_is_kept(judge: str | None) -> str:
     from lmms_rpts.judging.cache import FILE
 
     settings = load_settings(judge=judge)
-    again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"
+    again = f"run the same command again:\n  {_this_command()}"
     chosen = find_judges(settings.judge or NO_JUDGE, settings)
     paid = any(each.backend.kept for each in chosen)
     if paid and settings.cache is None:
@@ -199,6 +199,10 @@ def _what_is_kept(judge: str | None) -> str:
         kept = f"{settings.cache}{'; batches go on at the server, and are taken up' * batch}"
         return f"Judge replies are cached in {kept}. To request only the rest, {again}"
     return f"To start again, {again}"
+
+
+def _this_command() -> str:
+    return shlex.join(["lmms-rpts", *sys.argv[1:]])
 
 
 @contextmanager
@@ -273,7 +277,8 @@ def _score(
         write_task_grades(graded, rescoring.grades)
     grades = str(graded) if rescoring.grades else None
     perturb = rescoring.perturb
-    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb):
+    follow = {"status": output.absolute(), "command": _this_command()}
+    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
         environment = environment_without()
         if job:
             given = {**job, "responses": str(merged), "report": str(folder / "job.json")}

@@ -10,15 +10,18 @@ import copy
 import dataclasses
 import json
 import math
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.base.status import followed
 
 # Attribute of lmms-eval's cache with the names of our tasks
 _OUR_TASKS = "_lmms_rpts_tasks"
@@ -64,6 +67,26 @@ def consolidate_group_results(
     if draws is not None:
         draws.list_in_groups(tasks)
     return original(results, versions, tasks, *more, **named)
+
+
+def follow(tasks: Mapping[Any, Any], options: Any) -> AbstractContextManager[None]:
+    """Context that keeps the status of a run of our tasks in its output folder.
+
+    ``options``: those of lmms-eval's command line; None: a run in Python, which has no command.
+    """
+    from lmms_rpts.runs.reading import model_name
+
+    ours, settings = our_tasks(tasks), load_settings()
+    folder = settings.status or getattr(options, "output_path", None)
+    if not ours or not folder or not options or settings.rank:
+        return followed(None)
+    many = f"torchrun --nproc_per_node {settings.processes} -m lmms_eval"
+    command = settings.command or shlex.join(
+        [*("lmms-eval" if settings.processes == 1 else many).split(), *sys.argv[1:]]
+    )
+    said = {"config": {"model_args": getattr(options, "model_args", "")}}
+    model = model_name(said | {"model_source": getattr(options, "model", None)}) or ""
+    return followed(Path(folder), command, model, ", ".join(ours))
 
 
 def create_response_cache(

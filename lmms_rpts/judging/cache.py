@@ -23,6 +23,7 @@ from loguru import logger
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.settings import load_settings
+from lmms_rpts.base.status import is_alive
 from lmms_rpts.judging.types import JudgeRequest, Usage
 
 T = TypeVar("T")
@@ -277,24 +278,12 @@ def _connect(path: Path, wait: float) -> sqlite3.Connection:
         owners = connection.execute(
             "SELECT DISTINCT host, process FROM asking WHERE host = ?", (gethostname(),)
         ).fetchall()
-        dead = [owner for owner in owners if not _is_alive(owner[1])]
+        dead = [owner for owner in owners if not is_alive(owner[1])]
         connection.executemany("DELETE FROM asking WHERE host = ? AND process = ?", dead)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _is_alive(process: int) -> bool:
-    """Whether a process of this machine runs; True where that is not known."""
-    try:
-        if os.name == "posix":
-            os.kill(process, 0)  # sends nothing
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it is of another user
-        pass
-    return True
 
 
 def _inode(path: Path) -> int | None:

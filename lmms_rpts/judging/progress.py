@@ -12,11 +12,13 @@ from typing import Any
 
 from tqdm import tqdm
 
+from lmms_rpts.base.status import INTERVAL
 from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
 
 _OUTCOMES = ("asked", "cached", "identical", "waiting", "failed", "no call")
+_USAGE = ("calls", "cost")
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]
@@ -89,6 +91,7 @@ class Progress:
     outcome.
 
     The bar covers all processes that share ``board``; ``budget`` has the cost, if prices are known.
+    Its ``facts`` are for the status of the run.
     """
 
     def __init__(
@@ -104,7 +107,7 @@ class Progress:
         self._budget = budget
         self._board = board
         self._bar = open_bar(shown, total=total, desc=label, unit=f" {unit}")
-        self._last = time.monotonic()
+        self._counted = self._shown = time.monotonic()
 
     def __enter__(self) -> Progress:
         return self
@@ -126,12 +129,12 @@ class Progress:
         else:
             outcome = "identical" if all(each.identical for each in verdicts) else "cached"
         self._counts[outcome] += 1
-        if time.monotonic() - self._last >= getattr(self._bar, "mininterval", 30.0):
+        if time.monotonic() - self._counted >= min(INTERVAL, getattr(self._bar, "mininterval", 30)):
             self._show()
 
     def _show(self) -> None:
-        self._last = time.monotonic()
-        own = {**self._counts, "cost": self._budget.cost}
+        self._counted = time.monotonic()
+        own = {**self._counts, "cost": self._budget.cost, "calls": self._budget.calls}
         self._board.write(own)
         if self._bar.disable:
             return
@@ -143,4 +146,9 @@ class Progress:
             shown["cost"] = f"{counts['cost']:.3g}"
         self._bar.total = counts["total"]
         self._bar.n = sum(counts[name] for name in _OUTCOMES)
-        self._bar.set_postfix(shown)
+        missing = (counts["failed"] + counts["waiting"]) / max(1, self._bar.n)
+        self._bar.facts = {"coverage": 1 - missing, **{name: counts[name] for name in _USAGE}}
+        due = self._counted - self._shown >= self._bar.mininterval
+        self._bar.set_postfix(shown, refresh=due)
+        if due:
+            self._shown = self._counted

@@ -25,7 +25,7 @@ _LABEL = 61
 
 STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css")
 _SCRIPTS = (
-    *("core", "theme", "table", "navigation", "keys", "zoom"),
+    *("core", "theme", "expression", "table", "navigation", "keys", "zoom"),
     *("previews", "record", "tree", "fit", "print", "address"),
 )
 # Scripts of a report: ``core.js`` is first, since the others use what it defines.
@@ -95,13 +95,20 @@ class Frame:
         return Markup(text)  # noqa: S704 - rendered
 
     def page(
-        self, template: str = "page.jinja", *, title: str, images: str = "data:", **fields: object
+        self,
+        template: str = "page.jinja",
+        *,
+        title: str,
+        images: str = "data:",
+        own: str = "'none'",
+        **fields: object,
     ) -> str:
         """A whole page.
 
         Args:
             template: ``page.jinja``, or one that extends it.
             images: allowed sources of images, as in a content security policy.
+            own: what the page may fetch and where its forms may go.
             fields: for ``page.jinja``: ``body``, its content; ``parts``, pairs of a link to a
                 section and its name, for the bar at the top; ``credit``, the source of the page,
                 for the footer: the end of a sentence. Else the template's own.
@@ -110,7 +117,8 @@ class Frame:
         # Only the page's two scripts may run, and only images may load.
         policy = (
             f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
-            f"script-src {allowed}; base-uri 'none'; form-action 'none'"
+            f"script-src {allowed}; base-uri 'none'; form-action {own}; "
+            f"connect-src {own}"
         )
         return self.environment.get_template(template).render(
             **fields,

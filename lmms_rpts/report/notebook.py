@@ -42,6 +42,11 @@ def run_html(run: AnyRun) -> str:
     return Markup("<p>{}</p>{}").format(printable(repr(run)), Markup(table))  # noqa: S704
 
 
+def line_html(value: object) -> str:
+    """What a value is as text, as a paragraph."""
+    return str(Markup("<p>{}</p>").format(printable(str(value))))
+
+
 def grades_html(summary: GradeSummary) -> str:
     """A summary of graded answers as its tables."""
     parts = [

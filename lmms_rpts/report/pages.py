@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -37,6 +38,8 @@ SCATTER = (50, 236, 12, 166)
 LONGEST = 50_000
 # Maximum number of characters of a record in the page.
 MOST_RAW = 100_000
+# Of a text in conditions.
+_LONGEST_VALUE = 200
 
 
 class Choice(NamedTuple):
@@ -147,6 +150,7 @@ def _names() -> dict[str, Any]:
         "heat": _heat,
         "choices": _choices,
         "words_by_run": _words_by_run,
+        "facts_of": _facts_of,
         "numbered": lambda runs: [(at, cut_middle(run.label, 60)) for at, run in enumerate(runs)],
         "equal_to": lambda values: [(f"={value}", value) for value in values],
         "tags_of": _tags_of,
@@ -294,6 +298,43 @@ def _words_by_run(view: View, entry: Entry) -> str:
             own = found[answer.run].setdefault(each.name, [])
             own += [value for value in each.values(answer) if value not in own]
     return json.dumps(found, separators=(",", ":"))
+
+
+def _facts_of(view: View) -> dict[str, Any]:
+    """The names in conditions, and the values of the answers of each question, as JSON."""
+    from lmms_rpts.analysis.dataframes import cells_of
+
+    found = {
+        entry.anchor: [
+            {"model": view.runs[each.run].model}
+            | cells_of(view.runs[each.run], each.record, view.grading)
+            for each in entry.answers
+        ]
+        for entry in view.entries
+    }
+    every = chain.from_iterable(chain.from_iterable(found.values()))
+    names = list(dict.fromkeys(every))
+    return facts(names, found)
+
+
+def facts(names: Iterable[str], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """``names`` with a value in any of the rows, and the ``values`` of each row, as JSON."""
+    cells = list(chain.from_iterable(rows.values()))
+    there = [name for name in names if any(each.get(name) not in (None, "", []) for each in cells)]
+    values = {
+        key: json.dumps([[_plain(each.get(name)) for name in there] for each in row])
+        for key, row in rows.items()
+    }
+    return {"names": there, "values": values}
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON: a finite number, a text of limited length, or null."""
+    if isinstance(value, list | tuple):
+        value = " | ".join(map(str, value))
+    if isinstance(value, float):
+        return round(value, 9) if isfinite(value) else None
+    return value[:_LONGEST_VALUE] if isinstance(value, str) else value
 
 
 def _tags_of(entry: Entry) -> list[str]:

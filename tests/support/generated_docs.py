@@ -17,15 +17,12 @@ from lmms_rpts.base.settings import Table
 from lmms_rpts.filters.record import RptsInstance
 from lmms_rpts.runs.record import Perturbed, Record
 from lmms_rpts.tasks.benchmark import record_types, settings_tables
-from lmms_rpts.validation.layouts import LAYOUTS
 
 _DOCS = Path(__file__).parents[2] / "docs"
-PAGES = tuple(_DOCS / f"{name}.md" for name in ("record", "settings", "validation"))
+PAGES = tuple(_DOCS / f"{name}.md" for name in ("record", "settings", "reference/validity"))
 _INNER = {"list of objects": "[]", "object by name": ".NAME", "objects by name": ".NAME.NAME"}
-# <!-- fields of lmms_rpts.runs.record.Record -->, <!-- settings of rome -->, <!-- sets -->
-_TABLE = re.compile(
-    r"(<!-- (fields|settings|sets)(?: of (\S+))? -->\n).*?(<!-- end of \w+ -->)", re.DOTALL
-)
+# <!-- fields of lmms_rpts.runs.record.Record -->, <!-- settings of rome -->
+_TABLE = re.compile(r"(<!-- (fields|settings) of (\S+) -->\n).*?(<!-- end of \w+ -->)", re.DOTALL)
 
 
 def written(page: Path) -> str:
@@ -35,7 +32,7 @@ def written(page: Path) -> str:
         shown = {found[2] for found in _TABLE.findall(text)}
         for record in record_types():
             assert f"{record.__module__}.{record.__name__}" in shown, f"{record} is not in {page}"
-    tables = {"fields": _fields, "settings": _settings, "sets": _sets}
+    tables = {"fields": _fields, "settings": _settings}
 
     def table(found: re.Match[str]) -> str:
         head, *rows = ([*map(str, row)] for row in tables[found[2]](found[3]))
@@ -45,13 +42,6 @@ def written(page: Path) -> str:
         ])  # fmt: skip
 
     return _TABLE.sub(table, text)
-
-
-def _sets(_: str) -> Iterator[Iterable[Any]]:
-    """The known sets of labelled steps."""
-    yield "set", "what", "labels", "licence"
-    for each in LAYOUTS:
-        yield f"`{each.name}`", each.about.title, each.about.meaning, each.about.licence
 
 
 def _settings(name: str) -> Iterator[Iterable[Any]]:
