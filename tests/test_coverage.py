@@ -1,4 +1,4 @@
-"""docs/coverage.md: what it names exists; and the counts of RPTS-Eval in docs/what-is-rpts.md."""
+"""docs/coverage.md: what it names exists; and the counts of RPTS-Eval in docs/rpts_eval.md."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_benchmarks_have_their_rows() -> None:
 
 
 def test_the_release_of_rpts_eval_has_the_printed_counts() -> None:
-    page = (ROOT / "docs" / "what-is-rpts.md").read_text("utf-8")
+    page = (ROOT / "docs" / "rpts_eval.md").read_text("utf-8")
     found = json.loads(reference("rpts_eval", "texts_en.json").read_text("utf-8"))
     every = len(found)
     counted = Counter(name.lower() for each in found for name in {*each["ability"]})

@@ -44,8 +44,8 @@ from lmms_rpts.commands.score import (
 from lmms_rpts.runs import responses
 from lmms_rpts.runs.reading import model_name
 from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.rome.record import read_rome_runs, summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.environment import VARIABLES, write_config
@@ -671,6 +671,6 @@ def test_released_rounds_are_runs_of_their_model(tmp_path: Path) -> None:
     done = run([COMMAND, *arguments], env={"ROME_PATH": str(data)})
     assert done.returncode == 0, done.stdout
     assert "lab/m, round 2 of 2: 2 documents" in done.stdout
-    (model,) = summarize_rome(read_rome_runs([out])).models
+    (model,) = summarize(read_runs([out])).models
     assert (model.model, model.rounds, model.tokens.value) == ("m", 2, 200)
     assert model.metrics["accuracy"].value == (1 + 0.5) / 2

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import csv
 import html
+import io
 import json
 import os
 import posixpath
 import re
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File
+
+from lmms_rpts import __version__
 
 ROOT = Path(__file__).parents[2]
 DOCS = "docs"
@@ -117,11 +121,33 @@ _TARGETS = {source: page for source, (page, _) in PAGES.items()} | {
 _SOURCES = {page: source for source, (page, _) in PAGES.items()}
 
 
+def on_config(config: Any, **_: Any) -> Any:
+    """Show the version in the header and the titles; link to the repository, if it is known."""
+    config.site_name += f" {__version__}"
+    config.edit_uri = "edit/main/docs/" if config.repo_url else None
+    return config
+
+
 def on_files(files: Any, config: Any, **_: Any) -> Any:
     """Add the pages made from files outside of docs/."""
     for source, (page, read) in PAGES.items():
-        files.append(File.generated(config, page, content=read(ROOT / source)))
+        file = File.generated(config, page, content=read(ROOT / source))
+        file.edit_uri = posixpath.relpath(source, DOCS)
+        files.append(file)
+    questions = ROOT / "examples" / "ten_questions"
+    files.append(File.generated(config, f"{questions.name}.zip", content=_archive(questions)))
     return files
+
+
+def _archive(folder: Path) -> bytes:
+    """A folder as a zip file, the same in each build."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            archive.writestr(
+                zipfile.ZipInfo(path.relative_to(folder.parent).as_posix()), path.read_bytes()
+            )
+    return written.getvalue()
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

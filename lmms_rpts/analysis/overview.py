@@ -11,8 +11,9 @@ from lmms_rpts.filters.metrics import is_sound
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import GRADING, summarize
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
 
@@ -77,7 +78,7 @@ def overview_of(run: Run) -> Overview:
         for each in DIMENSIONS
     }
     divided = [each for each in DIMENSIONS if len(values[each]) > 1]
-    summary = summarize([run], divided)
+    summary = summarize_grades(GRADING, [run], divided)
     (figures,) = summary.models
     return Overview(
         documents=figures.questions,

@@ -114,8 +114,7 @@ def compare(
     from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
     files = check_suffixes(output, SUFFIXES)
-    status = Console(stderr=True).status("Reading and comparing the runs ...")
-    with _errors_with_status(2 if fail_if else 1), status:
+    with _errors_exit(2 if fail_if else 1), Console(stderr=True).status("Comparing the runs ..."):
         grading, (a, *others) = _read(run_a, run_b, by, benchmark, task)
         known = read_validities(validity)
         protect_inputs([a, *others], files, *(each.path for each in known))
@@ -139,19 +138,14 @@ def compare(
         for each, by_name in zip(found, measured, strict=True)
         for group in groups
     ]
-    warnings = list(
-        dict.fromkeys(
-            said
-            for b, each in zip(others, found, strict=True)
-            for said in _warnings(a, b, each, grading, run_b is None)
-        )
-    )
+    pairs = zip(others, found, strict=True)
+    every = (_warnings(a, b, each, grading, run_b is None) for b, each in pairs)
+    warnings = list(dict.fromkeys(chain.from_iterable(every)))
     notes: dict[str, Any] = {"validity": [asdict(note) for note in judges]} if judges else {}
-    if gates:
-        notes["conditions"] = [{"b": each.label_b} | asdict(judged) for each, judged in gates]
+    notes |= {"conditions": [{"b": b.label_b} | asdict(one) for b, one in gates]} if gates else {}
     whole = one.to_dict() if one else {"comparisons": [each.to_dict() for each in found]}
-    columns = [*["B"] * (one is None), *_COLUMNS]
-    columns += _OVER_WORDINGS if found[0].over_wordings else []
+    crossed = _OVER_WORDINGS if found[0].over_wordings else ()
+    columns = [*["B"] * (one is None), *_COLUMNS, *crossed]
     Output(
         [
             Line(f"A: {a.label}"),
@@ -173,7 +167,7 @@ def compare(
 
 
 @contextmanager
-def _errors_with_status(status: int) -> Iterator[None]:
+def _errors_exit(status: int) -> Iterator[None]:
     """Errors exit with this status: with conditions, status 1 says that one of them holds."""
     try:
         yield

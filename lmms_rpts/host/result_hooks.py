@@ -13,7 +13,7 @@ import math
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -72,21 +72,18 @@ def consolidate_group_results(
 def follow(tasks: Mapping[Any, Any], options: Any) -> AbstractContextManager[None]:
     """Context that keeps the status of a run of our tasks in its output folder.
 
-    ``options``: those of lmms-eval's command line; None: a run in Python, which has no command.
+    ``options``: those of lmms-eval's command line; None for a run in Python.
     """
-    from lmms_rpts.runs.reading import model_name
-
     ours, settings = our_tasks(tasks), load_settings()
     folder = settings.status or getattr(options, "output_path", None)
-    if not ours or not folder or not options or settings.rank:
-        return followed(None)
-    many = f"torchrun --nproc_per_node {settings.processes} -m lmms_eval"
-    command = settings.command or shlex.join(
-        [*("lmms-eval" if settings.processes == 1 else many).split(), *sys.argv[1:]]
-    )
-    said = {"config": {"model_args": getattr(options, "model_args", "")}}
-    model = model_name(said | {"model_source": getattr(options, "model", None)}) or ""
-    return followed(Path(folder), command, model, ", ".join(ours))
+    if not ours or not folder or settings.rank:
+        return nullcontext()
+    from lmms_rpts.runs.reading import model_name
+
+    name = model_name({"config": vars(options), "model_source": options.model}) or ""
+    start = f"torchrun --nproc_per_node {settings.processes} -m lmms_eval"
+    words = [*(start if settings.processes > 1 else "lmms-eval").split(), *sys.argv[1:]]
+    return followed(Path(folder), settings.command or shlex.join(words), name, ", ".join(ours))
 
 
 def create_response_cache(

@@ -19,8 +19,8 @@ from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.all_runs import grading_of, sort_runs
-from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.all_runs import summarize
+from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.sheets import summary_sheets
 
 if TYPE_CHECKING:
@@ -36,10 +36,13 @@ def run_html(run: AnyRun) -> str:
     """A run as one line and the table of its metrics; no table for benchmarks without a summary."""
     table = ""
     with suppress(RunError):  # no responses, or those of a benchmark without a summary
-        kinds = sort_runs([run])
-        for name in kinds:
-            table = grades_html(summarize_grades(grading_of(name), [run]))
-    return Markup("<p>{}</p>{}").format(printable(repr(run)), Markup(table))  # noqa: S704
+        table = grades_html(summarize([run]))
+    return line_html(repr(run)) + table
+
+
+def runs_html(runs: Sequence[AnyRun]) -> str:
+    """Runs below each other."""
+    return "".join(map(run_html, runs))
 
 
 def line_html(value: object) -> str:

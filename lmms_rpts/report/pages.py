@@ -301,40 +301,41 @@ def _words_by_run(view: View, entry: Entry) -> str:
 
 
 def _facts_of(view: View) -> dict[str, Any]:
-    """The names in conditions, and the values of the answers of each question, as JSON."""
     from lmms_rpts.analysis.dataframes import cells_of
 
-    found = {
-        entry.anchor: [
-            {"model": view.runs[each.run].model}
-            | cells_of(view.runs[each.run], each.record, view.grading)
-            for each in entry.answers
-        ]
-        for entry in view.entries
-    }
-    every = chain.from_iterable(chain.from_iterable(found.values()))
-    names = list(dict.fromkeys(every))
-    return facts(names, found)
+    return facts(
+        {
+            entry.anchor: [
+                {"model": run.model, **cells_of(run, each.record, view.grading)}
+                for each in entry.answers
+                for run in [view.runs[each.run]]
+            ]
+            for entry in view.entries
+        }
+    )
 
 
-def facts(names: Iterable[str], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """``names`` with a value in any of the rows, and the ``values`` of each row, as JSON."""
-    cells = list(chain.from_iterable(rows.values()))
-    there = [name for name in names if any(each.get(name) not in (None, "", []) for each in cells)]
-    values = {
-        key: json.dumps([[_plain(each.get(name)) for name in there] for each in row])
+def facts(rows: Mapping[Any, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """The ``names`` in conditions that have a value, and the values in each row, as JSON."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            return round(value, 9) if isfinite(value) else None
+        value = " | ".join(map(str, value)) if isinstance(value, list) else value
+        return (value[:_LONGEST_VALUE] or None) if isinstance(value, str) else value
+
+    cells = {
+        key: [{name: plain(value) for name, value in each.items()} for each in row]
         for key, row in rows.items()
     }
-    return {"names": there, "values": values}
-
-
-def _plain(value: Any) -> Any:
-    """A value in JSON: a finite number, a text of limited length, or null."""
-    if isinstance(value, list | tuple):
-        value = " | ".join(map(str, value))
-    if isinstance(value, float):
-        return round(value, 9) if isfinite(value) else None
-    return value[:_LONGEST_VALUE] if isinstance(value, str) else value
+    every = chain.from_iterable(cells.values())
+    names = dict.fromkeys(name for each in every for name in each if each[name] is not None)
+    return {
+        "names": [*names],
+        "rows": {
+            key: json.dumps([[*map(each.get, names)] for each in row]) for key, row in cells.items()
+        },
+    }
 
 
 def _tags_of(entry: Entry) -> list[str]:

@@ -11,15 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis import (
-    compare_runs,
-    read_cmmath_runs,
-    read_rome_runs,
-    read_runs,
-    summarize,
-    summarize_cmmath,
-    summarize_rome,
-)
+from lmms_rpts.analysis import compare_runs, read_runs, summarize
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree
 from tests.support.instances import make_doc
 from tests.support.rome_runs import make_rome_record, write_rome_run
@@ -57,7 +49,7 @@ def objects(folder: Path) -> dict[str, Any]:
     write_rome_run(folder / "rome", {"geo": [hostile]})
     one, other = read_runs([f"a={folder / 'a'}", f"b={folder / 'b'}"])
     one = replace(one, label=HOSTILE, model=HOSTILE)
-    (rome,) = read_rome_runs([folder / "rome"])
+    (rome,) = read_runs([folder / "rome"])
     rome = replace(rome, label=HOSTILE, model=HOSTILE)
     return {
         "run": one,
@@ -67,7 +59,7 @@ def objects(folder: Path) -> dict[str, Any]:
         "comparison": compare_runs(one, other, resamples=50, permutations=50),
         "rome run": rome,
         "rome record": rome.responses[0],
-        "rome summary": summarize_rome([rome]),
+        "rome summary": summarize([rome]),
     }
 
 
@@ -124,9 +116,9 @@ def test_what_is_shown(shown: dict[str, Any]) -> None:
 def test_saved_runs_and_empty_ones() -> None:
     (careful,) = read_runs([SAVED / "careful"])
     assert "rpts_demo" in careful._repr_html_()
-    (cmmath,) = read_cmmath_runs([SAVED / "cmmath"])
+    (cmmath,) = read_runs([SAVED / "cmmath"])
     assert "CMMaTH by task" in cmmath._repr_html_()
-    assert "CMMaTH by task" in summarize_cmmath([cmmath])._repr_html_()
+    assert "CMMaTH by task" in summarize([cmmath])._repr_html_()
     assert "by task" not in cmmath.responses[0]._repr_html_()
     assert build_tree(ReasoningChain((), "en"), 0, 0)._repr_html_() == "<pre></pre>"
 

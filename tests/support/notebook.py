@@ -1,6 +1,6 @@
 """Running docs/notebook.ipynb; ``python -m tests.support.notebook FOLDER`` updates its outputs.
 
-FOLDER holds ``results/careful`` and ``results/lucky``, created as in docs/tutorial.md.
+FOLDER holds ``results/careful`` and ``results/lucky``, the two runs of ``lmms-rpts demo``.
 """
 
 from __future__ import annotations

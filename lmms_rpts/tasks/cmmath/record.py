@@ -15,7 +15,6 @@ from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record, field_of, is_none
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.runs.run import RunOf
@@ -49,7 +48,7 @@ from lmms_rpts.tasks.grade_types import (
     ShownQuestion,
     judged_grade,
 )
-from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import answer_to
 from lmms_rpts.tasks.sheets import end_of, subject_names
 
@@ -208,10 +207,6 @@ class CmmathRecord(Record):
 
 CmmathRun = RunOf[CmmathRecord]
 """The answers of one model in one evaluation of CMMaTH."""
-
-
-read_cmmath_runs = partial(read_runs_of, CmmathRecord)
-"""Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 
 Mastery = dict[str, Any]
@@ -519,6 +514,3 @@ GRADING = Grading(
         by=("category", "grade_group", "answer_type", "form", "area"),
     ),
 )
-
-summarize_cmmath = partial(summarize_grades, GRADING)
-"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""

@@ -14,9 +14,7 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import Described, FieldError, Model, Several, Share, Text, wrong
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Consistency, JudgeGrade, PretendedTools, Record, is_none
-from lmms_rpts.runs.run import RunOf
 from lmms_rpts.stats.instability import Answer
 from lmms_rpts.tasks.aggregation import group_metric_list, metric_list, record_metrics
 from lmms_rpts.tasks.grade_types import (
@@ -30,7 +28,7 @@ from lmms_rpts.tasks.grade_types import (
     ShownQuestion,
     judged_grade,
 )
-from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import answer_to
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import choice_letters, extract_answer
@@ -151,14 +149,6 @@ class RomeRecord(Record):
         graders = [{(each.grader, each.prompt_version) for each in part} for part in (one, other)]
         models = {each.model for each in one | other} - {None}
         return graders[0] == graders[1] and len(models) <= 1
-
-
-RomeRun = RunOf[RomeRecord]
-"""The answers of one model in one evaluation of ROME."""
-
-
-read_rome_runs = partial(read_runs_of, RomeRecord)
-"""Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 
 METRICS = by_name(
@@ -306,6 +296,3 @@ GRADING = Grading(
     },
     display=Display(question=_question, answer=_answer),
 )
-
-summarize_rome = partial(summarize_grades, GRADING)
-"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""
