@@ -35,6 +35,11 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def _readme(path: Path) -> str:
+    """Markdown cannot size the logo, and the rewriting of links leaves HTML alone."""
+    return _text(path).replace('src="docs/', 'src="')
+
+
 def _license(path: Path) -> str:
     return "# License\n\n" + _text(path)
 
@@ -88,7 +93,7 @@ def _csv(words: str, *columns: str) -> Callable[[Path], str]:
 
 
 PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "README.md": ("readme.md", _text),
+    "README.md": ("readme.md", _readme),
     "CHANGELOG.md": ("changelog.md", _text),
     "CONTRIBUTING.md": ("contributing.md", _text),
     "LICENSE": ("license.md", _license),
