@@ -1,6 +1,6 @@
 """MkDocs hook: pages made from files outside of docs/, and from the notebook.
 
-README.md, CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
+CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
 between them and the pages in docs/ are relative paths in the repository; the hook rewrites them to
 paths within the site.
 """
@@ -33,11 +33,6 @@ _SHOWN = (*_KINDS, "METADATA")
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
-
-
-def _readme(path: Path) -> str:
-    """Markdown cannot size the logo, and the rewriting of links leaves HTML alone."""
-    return _text(path).replace('src="docs/', 'src="')
 
 
 def _license(path: Path) -> str:
@@ -93,7 +88,6 @@ def _csv(words: str, *columns: str) -> Callable[[Path], str]:
 
 
 PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "README.md": ("readme.md", _readme),
     "CHANGELOG.md": ("changelog.md", _text),
     "CONTRIBUTING.md": ("contributing.md", _text),
     "LICENSE": ("license.md", _license),
@@ -123,6 +117,7 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
 _TARGETS = {source: page for source, (page, _) in PAGES.items()} | {
     posixpath.dirname(source): page for source, (page, _) in PAGES.items() if "/README" in source
 }
+_TARGETS["README.md"] = "index.md"
 _SOURCES = {page: source for source, (page, _) in PAGES.items()}
 
 

@@ -260,6 +260,7 @@ _FACTS: Mapping[str, Reader] = {
     "device": _config("device"),
     "response cache": _config("use_cache"),
     "lmms-eval": _lmms_eval,
+    "lmms-rpts": _config("lmms_rpts_version"),
     "transformers": _fact("transformers_version"),
     "torch": _torch,
     "git commit": _commit,
