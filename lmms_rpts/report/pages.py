@@ -8,6 +8,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
 from lmms_rpts.analysis import differences
 from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.analysis.validity import EXPLAINED
@@ -16,6 +18,7 @@ from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
+from lmms_rpts.report.markup import in_line, rich
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
 from lmms_rpts.report.wrapping import width_of
@@ -82,9 +85,10 @@ def render(
         for view in views
     )
     drawn = any(any(view.flips) for view in views)
-    styles = (*STYLES, *["graded.css"] * graded, *["draws.css"] * drawn)
+    styles = (*STYLES, "markup.css", *["graded.css"] * graded, *["draws.css"] * drawn)
     # Before the script that fits trees into what is shown.
-    frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:]))
+    frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:], "written.js"))
+    frame.environment.filters["in_line"] = in_line
     frame.environment.globals.update(
         _names(),
         no_image=no_image,
@@ -158,6 +162,7 @@ def _names() -> dict[str, Any]:
         "corrected_explained": EXPLAINED,
         "grade_words": _grade_words,
         "bounded": bounded,
+        "rich": _rich,
         "parts_of": _parts_of,
         "sheets_of": summary_sheets,
         "explanation": explanation,
@@ -326,6 +331,11 @@ def bounded(text: str, longest: int = LONGEST) -> str:
     half = longest // 2
     left_out = len(text) - 2 * half
     return f"{text[:half]}\n\n[… {left_out:,} characters left out …]\n\n{text[-half:]}"
+
+
+def _rich(text: str, longest: int = LONGEST, block: bool = False) -> Markup:
+    """A bounded text with its formulas and other markup."""
+    return rich(bounded(text, longest), block=block)
 
 
 def _grade_words(grade: ShownGrade, scale: str) -> tuple[str, str]:
