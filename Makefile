@@ -7,7 +7,7 @@
 # make fuzz        Run the property tests with new random examples. Add each failing example to its
 #                  test as an @example, so that make test covers it.
 # make mutation    Run mutation tests of the core (hours), or of some modules:
-#                  PATHS=lmms_rpts/reasoning/metric.py. See docs/mutation.md.
+#                  PATHS=lmms_rpts/reasoning/metric.py. See CONTRIBUTING.md.
 # make check       Run ruff and mypy, and build the documentation in strict mode.
 # make docs        Build the site in site/; make docs-serve serves it on http://127.0.0.1:8000 and
 #                  rebuilds it when a page changes.
@@ -68,7 +68,7 @@ check: $(VENV)/.test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(MKDOCS) build --strict --quiet
+	$(MKDOCS) build --strict
 
 docs: $(VENV)/.docs-installed
 	$(MKDOCS) build --strict

@@ -16,7 +16,7 @@ Beside it: the level of tests of two models that are equal on average, the proba
 ranking turns against its frequency, and the level and power of the exact test of positions.
 
 Run: ``python -m benchmarks.instability_coverage`` (6 minutes). The tables are in
-docs/instability-statistics.md.
+docs/instability.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/coverage.md: what it names exists; and the counts of RPTS-Eval in docs/what-is-rpts.md."""
+"""docs/coverage.md: what it names exists; and the counts of RPTS-Eval in docs/rpts_eval.md."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def exists(span: str, names: set[str]) -> bool:
 def test_every_name_exists() -> None:
     names = known_names()
     spans = {span for _, where, _ in rows_of(PAGE) for span in re.findall(r"`([^`]+)`", where)}
-    assert len(spans) > 100
+    assert len(spans) > 90
     assert {span for span in spans if not exists(span, names)} == set()
 
 
 def test_every_row_has_a_state_and_a_reason() -> None:
     rows = list(rows_of(PAGE))
-    assert len(rows) > 100
+    assert len(rows) > 60
     for what, where, state in rows:
         assert what
         word = re.match(r"works|partly|no\b", state)
@@ -93,7 +93,7 @@ def test_the_benchmarks_have_their_rows() -> None:
 
 
 def test_the_release_of_rpts_eval_has_the_printed_counts() -> None:
-    page = (ROOT / "docs" / "what-is-rpts.md").read_text("utf-8")
+    page = (ROOT / "docs" / "rpts_eval.md").read_text("utf-8")
     found = json.loads(reference("rpts_eval", "texts_en.json").read_text("utf-8"))
     every = len(found)
     counted = Counter(name.lower() for each in found for name in {*each["ability"]})

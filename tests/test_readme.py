@@ -1,4 +1,4 @@
-"""README and tutorial: their commands run, print what is shown, and names and links are correct."""
+"""README and quickstart: their commands run, print what is shown; names and links are correct."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.notebook import NOTEBOOK, execute, outputs
 from tests.support.ratings import rated_file
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 BLOCKS = _BLOCK.findall(README)
 _NOT_RUN = ("python3 -m venv", ". .venv", "pip install")
@@ -39,7 +39,7 @@ SKIPS_LINES = "..."
 
 def perform(command: str, folder: Path, **env: str) -> str:
     """The output of a printed command, which must succeed."""
-    words = shlex.split(command)
+    words = shlex.split(command, comments=True)
     while "=" in words[0]:  # a variable before the command
         name, _, value = words.pop(0).partition("=")
         env[name] = value
@@ -103,7 +103,9 @@ def rate(results: Path) -> None:
 def test_names_and_links_are_those_that_there_are() -> None:
     read = {*Settings.variables(), CONFIG, "LMMS_RPTS_REFERENCE"}
     assert set(re.findall(r"LMMS_RPTS_[A-Z_]+[A-Z]", README)) == read
-    assert not [name for name in [*METRICS, *CHECKS, *BACKENDS] if f"`{name}" not in README]
+    assert not [name for name in [*CHECKS, *BACKENDS] if f"`{name}" not in README]
+    results = (ROOT / "docs" / "read-results.md").read_text(encoding="utf-8")
+    assert not [name for name in METRICS if f"`{name}`" not in results]
     links = re.findall(r"\]\((?!https?:)([^)#]+)", README)
     assert not [link for link in links if not (ROOT / link).exists()]
     for target in ("demo", "test"):
@@ -111,12 +113,12 @@ def test_names_and_links_are_those_that_there_are() -> None:
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
 
 
-# ---- the tutorial and the notebook
+# ---- the quickstart and the notebook
 
 
 def steps() -> Iterator[tuple[list[str], list[str]]]:
     """The commands of each block, with the page's lines of the last command's output."""
-    blocks = _BLOCK.findall(TUTORIAL)
+    blocks = _BLOCK.findall(QUICKSTART)
     for (kind, text), (next_kind, output) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
         commands = [line for line in text.splitlines() if not line.startswith(_NOT_RUN)]
         if kind == "bash" and commands:
@@ -143,18 +145,24 @@ def first_missing(shown: list[str], printed: str) -> str | None:
     return None
 
 
-def test_the_commands_of_the_tutorial_print_what_it_shows(tmp_path: Path) -> None:
-    responses = "lmms_rpts/demo/responses"  # where a checkout has them
-    shutil.copytree(ROOT / responses, tmp_path / responses)
+def test_the_commands_of_the_quickstart_print_what_it_shows(tmp_path: Path) -> None:
+    questions = Path("examples", "ten_questions")  # what the page has as a zip file
+    shutil.copytree(ROOT / questions, tmp_path / questions.name)
     seen = set()
     for commands, shown in steps():
         seen |= {shlex.split(command)[1] for command in commands}
         *_, printed = [perform(command, tmp_path, COLUMNS="100") for command in commands]
         missing = first_missing(shown, printed)
-        assert missing is None, f"docs/tutorial.md: {missing!r} is not in:\n{printed}"
-    assert seen >= {"--model", "doctor", "summarize", "compare", "report", "sweep", "score"}
+        assert missing is None, f"docs/quickstart.md: {missing!r} is not in:\n{printed}"
+    assert seen >= {"doctor", "demo", "init", "score", "report", "tree"}
+    rows = (ROOT / questions / "questions.jsonl", ROOT / questions / "responses.jsonl")
+    assert all(
+        any(line in each.read_text(encoding="utf-8").splitlines() for each in rows)
+        for kind, text in _BLOCK.findall(QUICKSTART)
+        for line in text.splitlines()
+        if kind == "json"
+    )
     assert (tmp_path / "report.html").is_file()
-    assert (tmp_path / "steps.csv").is_file()
 
 
 def test_lines_are_found_in_order() -> None:

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
+from lmms_rpts.tasks.all_runs import read_runs
 from lmms_rpts.tasks.reform_eval.benchmark import TASKS, groups
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
-from lmms_rpts.tasks.reform_eval.record import read_reform_runs
 from tests.support.environment import write_config
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
@@ -182,7 +182,7 @@ def test_a_real_model_answers_in_rounds(tmp_path: Path, tiny_llava: str) -> None
     assert {each["settings"]["history"] for each in every} == {"online"}
     assert done.results[ONLINE]["accuracy,none"] == 0  # a random model selects no option
 
-    (run,) = read_reform_runs([tmp_path / "1"])
+    (run,) = read_runs([tmp_path / "1"])
     assert {len(each) for each in run.documents().values()} == {2}
     for each in run.responses:
         assert (each.text or "").strip() == each.prediction.strip() != ""

@@ -32,8 +32,9 @@ from lmms_rpts.analysis.rescoring import (
     safe_name,
     write_responses,
 )
+from lmms_rpts.base.status import Status
 from lmms_rpts.cli import app
-from lmms_rpts.commands.score import (
+from lmms_rpts.commands.evaluation import (
     EvaluationError,
     find_written,
     own_warnings,
@@ -44,8 +45,8 @@ from lmms_rpts.commands.score import (
 from lmms_rpts.runs import responses
 from lmms_rpts.runs.reading import model_name
 from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.rome.record import read_rome_runs, summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.environment import VARIABLES, write_config
@@ -312,7 +313,7 @@ def test_interrupting_the_caller_ends_the_process(tmp_path: Path) -> None:
         "except KeyboardInterrupt:\n    pathlib.Path(sys.argv[1], 'told').touch()\n"
     )
     parent = (
-        "import sys\nfrom lmms_rpts.commands.score import run\n"
+        "import sys\nfrom lmms_rpts.commands.evaluation import run\n"
         "try:\n    run([sys.executable, '-c', sys.argv[1], sys.argv[2]], {})\n"
         "except KeyboardInterrupt:\n    sys.exit(130)\n"
     )
@@ -613,12 +614,17 @@ def test_an_interrupt_ends_all_processes(
         calls = server.calls
         ended.set()
     assert calls <= 2
-    assert not list((tmp_path / "rescored").iterdir())
+    (left,) = (tmp_path / "rescored").iterdir()
+    found = Status.model_validate_json(left.read_bytes())
+    assert found.stopped
+    assert found.command == f"lmms-rpts score {responses} --judge openai:m"
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said
     if status == 130:
         again = f"lmms-rpts score {responses} --judge openai:m"
-        assert said.endswith(f"run the same command again:\n  {again}\n")
+        assert re.search(
+            rf"the same command again:\n  (\w+=\S+ )*LMMS_RPTS_CACHE=.*{again}\n$", said
+        )
         assert "To start again" in said or f"cached in {cache}" in said
 
 
@@ -671,6 +677,6 @@ def test_released_rounds_are_runs_of_their_model(tmp_path: Path) -> None:
     done = run([COMMAND, *arguments], env={"ROME_PATH": str(data)})
     assert done.returncode == 0, done.stdout
     assert "lab/m, round 2 of 2: 2 documents" in done.stdout
-    (model,) = summarize_rome(read_rome_runs([out])).models
+    (model,) = summarize(read_runs([out])).models
     assert (model.model, model.rounds, model.tokens.value) == ("m", 2, 200)
     assert model.metrics["accuracy"].value == (1 + 0.5) / 2

@@ -1,4 +1,4 @@
-"""MkDocs hook: the page of all commands and settings, from their definitions."""
+"""MkDocs hook: the tables of all commands and settings, from their definitions."""
 
 from __future__ import annotations
 
@@ -6,41 +6,28 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer.main
-from mkdocs.structure.files import File
 
 from lmms_rpts.base.settings import Table
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.benchmark import settings_tables
 
 PAGE = "reference/commands.md"
-_INTRODUCTION = """# Commands and settings
-
-This page is generated from the definitions of the commands and settings. How to set them, and what
-comes first: [settings.md](../settings.md).
-
-## Commands
-
-All commands have `--help`, and `--config FILE`: the file of settings."""
-_SETTINGS = """## Settings
-
-Without a variable, a setting can only be set in the file. Where the default is empty, nothing is
-set."""
 
 
-def on_files(files: Any, config: Any, **_: Any) -> Any:
-    """Add the page."""
-    files.append(File.generated(config, PAGE, content=page()))
-    return files
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put the tables in the places that the page names."""
+    if page.file.src_uri != PAGE:
+        return markdown
+    commands = _commands(typer.main.get_command(app), "lmms-rpts")
+    return markdown.replace("<!-- commands -->", "\n\n".join(commands)).replace(
+        "<!-- settings -->", "\n\n".join(_tables())
+    )
 
 
-def page() -> str:
-    """The whole page."""
-    group = typer.main.get_command(app)
-    parts = [_INTRODUCTION, *_commands(group, "lmms-rpts"), _SETTINGS]
+def _tables() -> Iterator[str]:
     for table in settings_tables():
-        title = f"`[{table.TABLE}]`" if table.TABLE else "Top level of the file"
-        parts += [f"### {title}", "\n".join(_settings(table))]
-    return "\n\n".join(parts) + "\n"
+        yield f"### `[{table.TABLE}]`" if table.TABLE else "### Top level of the file"
+        yield "\n".join(_settings(table))
 
 
 def _commands(group: Any, name: str) -> Iterator[str]:

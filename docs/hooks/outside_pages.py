@@ -1,22 +1,27 @@
 """MkDocs hook: pages made from files outside of docs/, and from the notebook.
 
-README.md, CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
+CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
 between them and the pages in docs/ are relative paths in the repository; the hook rewrites them to
 paths within the site.
 """
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import os
 import posixpath
 import re
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File
+
+from lmms_rpts import __version__
 
 ROOT = Path(__file__).parents[2]
 DOCS = "docs"
@@ -46,7 +51,7 @@ def _listing(folder: Path) -> str:
 
 
 def _notebook(path: Path) -> str:
-    """A page with the cells of a notebook and their text outputs."""
+    """A page with the cells of a notebook and their outputs."""
     name = html.escape(path.name)
     parts = []
     for cell in json.loads(_text(path))["cells"]:
@@ -55,23 +60,58 @@ def _notebook(path: Path) -> str:
             parts.append(source)
             continue
         parts.append(f"````python\n{source}\n````")
-        parts += [f"````text\n{shown.rstrip()}\n````" for shown in map(_shown, cell["outputs"])]
+        parts += map(_shown, cell["outputs"])
     parts.insert(1, f'<a href="{name}" download>Download this notebook</a>')
     return "\n\n".join(parts) + "\n"
 
 
 def _shown(output: Mapping[str, Any]) -> str:
-    """The text of one output of a cell."""
-    return "".join(output["text"] if "text" in output else output["data"]["text/plain"])
+    """One output of a cell, as HTML if it has any; a blank line would end that in Markdown."""
+    shown = output["data"] if "data" in output else {"text/plain": output["text"]}
+    if "text/html" in shown:
+        return f"<div>{' '.join(''.join(shown['text/html']).split())}</div>"
+    return "````text\n" + "".join(shown["text/plain"]).rstrip() + "\n````"
+
+
+def _csv(words: str, *columns: str) -> Callable[[Path], str]:
+    """A page with some columns of a CSV file as a table; the names of code are in backticks."""
+
+    def page(path: Path) -> str:
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+        cells = [
+            [name.replace(plain, row[plain]) for name in columns for plain in [name.strip("`")]]
+            for row in rows
+        ]
+        heads = [name.strip("`") for name in columns]
+        table = (f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *cells))
+        return "\n".join((words, "", *table, ""))
+
+    return page
 
 
 PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "README.md": ("readme.md", _text),
     "CHANGELOG.md": ("changelog.md", _text),
     "CONTRIBUTING.md": ("contributing.md", _text),
     "LICENSE": ("license.md", _license),
     "examples/own_benchmark/README.md": ("examples/own_benchmark.md", _text),
     "docs/notebook.ipynb": ("notebook.md", _notebook),
+    "lmms_rpts/tasks/reform_eval/sets.csv": (
+        "reference/reform-sets.md",
+        _csv(
+            "# The 61 sets of ReForm-Eval\n\nEach is a task: `reform_NAME`. A-OKVQRA asks for the "
+            "answer, given question and rationale; A-OKVQAR for the rationale.",
+            *("`name`", "title", "dimension", "kind"),
+        ),
+    ),
+    "tests/fixtures/rome_quirks.csv": (
+        "reference/rome-quirks.md",
+        _csv(
+            "# Quirks of ROME's published rules\n\nAn answer for each, with both grades; a test "
+            "checks the table. [ROME](../rome.md)",
+            *("published rule", "`grader`", "`arguments`", "`answer`", "published", "strict"),
+        ),
+    ),
     "tests/fixtures/outside_package": ("examples/outside_package.md", _listing),
 }
 """Files that become pages: path in the repository, path of the page, function for its text."""
@@ -80,14 +120,37 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
 _TARGETS = {source: page for source, (page, _) in PAGES.items()} | {
     posixpath.dirname(source): page for source, (page, _) in PAGES.items() if "/README" in source
 }
+_TARGETS["README.md"] = "index.md"
 _SOURCES = {page: source for source, (page, _) in PAGES.items()}
+
+
+def on_config(config: Any, **_: Any) -> Any:
+    """Show the version in the header and the titles; link to the repository, if it is known."""
+    config.site_name += f" {__version__}"
+    config.edit_uri = "edit/main/docs/" if config.repo_url else None
+    return config
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
     """Add the pages made from files outside of docs/."""
     for source, (page, read) in PAGES.items():
-        files.append(File.generated(config, page, content=read(ROOT / source)))
+        file = File.generated(config, page, content=read(ROOT / source))
+        file.edit_uri = posixpath.relpath(source, DOCS)
+        files.append(file)
+    questions = ROOT / "examples" / "ten_questions"
+    files.append(File.generated(config, f"{questions.name}.zip", content=_archive(questions)))
     return files
+
+
+def _archive(folder: Path) -> bytes:
+    """A folder as a zip file, the same in each build."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            archive.writestr(
+                zipfile.ZipInfo(path.relative_to(folder.parent).as_posix()), path.read_bytes()
+            )
+    return written.getvalue()
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -1,6 +1,7 @@
 """Analyses of runs as functions, before and after a run, for scripts and notebooks.
 
-Names are imported on first use, because pandas and lmms-eval are slow to import.
+Names are imported on first use, because pandas and lmms-eval are slow to import. ``lmms_rpts`` has
+them as well.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_of_judges as agreement_of_judges
     from lmms_rpts.analysis.agreement import agreement_with_humans as agreement_with_humans
+    from lmms_rpts.analysis.checkpoints import by_step as by_step
     from lmms_rpts.analysis.comparison import compare_runs as compare_runs
     from lmms_rpts.analysis.comparison import parts_of as parts_of
     from lmms_rpts.analysis.dataframes import documents_frame as documents_frame
@@ -18,50 +20,37 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.dataframes import responses_frame as responses_frame
     from lmms_rpts.analysis.dataframes import steps_frame as steps_frame
     from lmms_rpts.analysis.dataframes import write_frame as write_frame
-    from lmms_rpts.analysis.estimate import Estimate as Estimate
-    from lmms_rpts.analysis.estimate import Need as Need
     from lmms_rpts.analysis.estimate import estimate_need as estimate_need
+    from lmms_rpts.analysis.gates import gate as gate
     from lmms_rpts.analysis.overview import overview_of as overview_of
     from lmms_rpts.analysis.ratings import read_ratings as read_ratings
     from lmms_rpts.analysis.sweeping import sweep as sweep
     from lmms_rpts.analysis.validity import validity_notes as validity_notes
+    from lmms_rpts.runs.run import RunOf as RunOf
     from lmms_rpts.runs.samples import RunError as RunError
     from lmms_rpts.runs.validity import read_validity_files as read_validity_files
     from lmms_rpts.stats.intervals import estimate_mean as estimate_mean
+    from lmms_rpts.tasks.all_runs import read_runs as read_runs
+    from lmms_rpts.tasks.all_runs import summarize as summarize
     from lmms_rpts.tasks.cmmath.knowledge import tree_frame as tree_frame
-    from lmms_rpts.tasks.cmmath.record import CmmathRun as CmmathRun
-    from lmms_rpts.tasks.cmmath.record import read_cmmath_runs as read_cmmath_runs
-    from lmms_rpts.tasks.cmmath.record import summarize_cmmath as summarize_cmmath
-    from lmms_rpts.tasks.reform_eval.record import ReformRun as ReformRun
-    from lmms_rpts.tasks.reform_eval.record import read_reform_runs as read_reform_runs
-    from lmms_rpts.tasks.reform_eval.summary import summarize_reform as summarize_reform
-    from lmms_rpts.tasks.rome.record import RomeRun as RomeRun
-    from lmms_rpts.tasks.rome.record import read_rome_runs as read_rome_runs
-    from lmms_rpts.tasks.rome.record import summarize_rome as summarize_rome
-    from lmms_rpts.tasks.rpts_eval.runs import Run as Run
-    from lmms_rpts.tasks.rpts_eval.runs import read_run as read_run
-    from lmms_rpts.tasks.rpts_eval.runs import read_runs as read_runs
-    from lmms_rpts.tasks.rpts_eval.summary import summarize as summarize
 
 _MODULES = {
     "analysis.agreement": "agreement_of_judges agreement_with_humans",
+    "analysis.checkpoints": "by_step",
     "analysis.comparison": "compare_runs parts_of",
     "analysis.dataframes": "documents_frame read_frame responses_frame steps_frame write_frame",
-    "analysis.estimate": "Estimate Need estimate_need",
+    "analysis.estimate": "estimate_need",
+    "analysis.gates": "gate",
     "analysis.overview": "overview_of",
     "analysis.ratings": "read_ratings",
     "analysis.sweeping": "sweep",
     "analysis.validity": "validity_notes",
+    "runs.run": "RunOf",
     "runs.samples": "RunError",
     "runs.validity": "read_validity_files",
     "stats.intervals": "estimate_mean",
+    "tasks.all_runs": "read_runs summarize",
     "tasks.cmmath.knowledge": "tree_frame",
-    "tasks.cmmath.record": "CmmathRun read_cmmath_runs summarize_cmmath",
-    "tasks.reform_eval.record": "ReformRun read_reform_runs",
-    "tasks.reform_eval.summary": "summarize_reform",
-    "tasks.rome.record": "RomeRun read_rome_runs summarize_rome",
-    "tasks.rpts_eval.runs": "Run read_run read_runs",
-    "tasks.rpts_eval.summary": "summarize",
 }
 _PLACES = {
     name: f"lmms_rpts.{module}" for module, names in _MODULES.items() for name in names.split()

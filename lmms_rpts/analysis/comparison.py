@@ -22,8 +22,8 @@ from lmms_rpts.stats import intervals
 from lmms_rpts.stats.crossed import crossed_difference
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
+from lmms_rpts.tasks.all_runs import shared_grading
 from lmms_rpts.tasks.grade_types import Grading
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +162,7 @@ def compare_runs(
     b: AnyRun,
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
-    grading: Grading = GRADING,
+    grading: Grading | None = None,
 ) -> Comparison:
     """Compare two runs over their shared documents, second minus first.
 
@@ -182,12 +182,13 @@ def compare_runs(
     Args:
         resamples: bootstrap resamples.
         permutations: random swaps, if there are too many to enumerate.
-        grading: how the benchmark of the runs is summarized.
+        grading: how the benchmark of the runs is summarized; None: known from the runs.
 
     Raises:
         RunError: if nothing is shared, a shared document differs between the runs, or their scores
             are two measures.
     """
+    grading = grading or shared_grading([a, b])
     given = [
         getattr(each, "scored_given", "")
         for each in (*a.scorings, *b.scorings)
@@ -293,20 +294,21 @@ def adjust_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
     ]
 
 
-def parts_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> tuple[RunOf[R], ...]:
+def parts_of(run: RunOf[R], by: str, grading: Grading | None = None) -> tuple[RunOf[R], ...]:
     """The parts of a run with several values of a breakdown, for ``compare_runs``.
 
     Args:
         by: a breakdown that has two values in the run, such as ``language``; or a breakdown with
             two or more of its values, such as ``task=cmmath,cmmath_en_cot``.
     """
+    grading = grading or shared_grading([run])
     return tuple(
         replace(run, label=value, responses=responses, path=("", ""))
         for value, responses in _chosen(run, by, grading, several=True).items()
     )
 
 
-def part_of(run: RunOf[R], by: str, grading: Grading = GRADING) -> RunOf[R]:
+def part_of(run: RunOf[R], by: str, grading: Grading) -> RunOf[R]:
     """The part of a run with one value of a breakdown, such as ``relation=guided``."""
     (responses,) = _chosen(run, by, grading, several=False).values()
     return replace(run, responses=responses)

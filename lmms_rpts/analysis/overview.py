@@ -11,8 +11,9 @@ from lmms_rpts.filters.metrics import is_sound
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import summarize
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
 
@@ -52,7 +53,7 @@ def outcome(response: RptsRecord) -> Outcome:
 def overview_of(run: Run) -> Overview:
     """Summarise a run; the metrics are the numbers in lmms-eval's table."""
     scored = [each for each in run.responses if each.rpts is not None]
-    (figures,) = summarize([run]).models
+    (figures,) = summarize_grades(GRADING, [run]).models
     return Overview(
         documents=figures.questions,
         metrics=figures.metrics,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from lmms_rpts.base.escaping import listed
@@ -128,8 +129,9 @@ def plan_score(
     paths: Sequence[str | Path],
     task: str | None = None,
     *,
-    own: Sequence[str] = (),
+    own: Mapping[str, Sequence[str]] = MappingProxyType({}),
     correct: str | None = None,
+    default_task: str | None = None,
 ) -> Rescoring:
     """Read saved responses to any tasks and plan how lmms-eval scores them.
 
@@ -137,19 +139,21 @@ def plan_score(
         paths: files and folders that ``read_responses`` can read.
         task: the task or group, as the samples name it; None: those in the samples, of built-in
             tasks if there are any.
-        own: names of custom tasks that RPTS scores directly.
+        own: custom tasks that RPTS scores directly, with the ids of their documents, if known.
         correct: the metric that decides whether an answer is correct, for tasks of other packages;
             see ``parse_criterion``.
+        default_task: the task or group of responses that name none.
     """
     known = answered_tasks()
     if task in known:
         return plan_rescoring(paths, task)
     if task is None:
         # Files of other tasks are not read: they may contain no responses at all.
-        saved = read_responses(*paths, only=known)
+        saved = read_responses(*paths, only=known, default_task=default_task)
         if saved.tasks:
             return plan_rescoring(paths, None, saved)
-        return plan_any_run(paths, own=own, correct=correct)
+        task = default_task if default_task in saved.passed_over else None
+        return plan_any_run(paths, task, own=own, correct=correct)
     # A file without task names may belong to any task.
     saved = read_responses(*paths, only=[task], default_task=task)
     if task not in saved.tasks:
@@ -200,7 +204,7 @@ def plan_any_run(
     paths: Sequence[str | Path],
     task: str | None = None,
     *,
-    own: Sequence[str] = (),
+    own: Mapping[str, Sequence[str]] = MappingProxyType({}),
     correct: str | None = None,
     saved: SavedResponses | None = None,
 ) -> Rescoring:
@@ -232,8 +236,10 @@ def plan_any_run(
     grades = {names[each]: read_task_grades(saved.files, each) for each in tasks if each not in own}
     _check_correct(correct, grades)
     check_expansions(saved.files, [*tasks, *names.values()])
-    responses = {names[each]: _by_number(saved, each) for each in tasks}
-    totals = {names[each]: _total(results.values(), each) for each in tasks}
+    responses = {names[each]: _by_document(saved, each, own.get(each, ())) for each in tasks}
+    totals = {
+        names[each]: _total(results.values(), each) or len(own.get(each, ())) for each in tasks
+    }
     return _planned(saved, responses, totals, ",".join(responses), others, grades)
 
 
@@ -431,7 +437,7 @@ def safe_name(name: str) -> str:
 # --- tasks of other packages
 
 
-def _scored_as(task: str, own: Sequence[str]) -> str:
+def _scored_as(task: str, own: Container[str]) -> str:
     """The name under which lmms-eval scores the responses."""
     name = task if task in own or split_name(task) else f"{task}{SUFFIX}"
     if not _NAME.fullmatch(name):
@@ -485,8 +491,10 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _by_number(saved: SavedResponses, task: str) -> ByDocument:
+def _by_document(saved: SavedResponses, task: str, ids: Sequence[str]) -> ByDocument:
     by_id = [own_id for of, own_id in saved.by_id if of == task]
+    if by_id and ids:
+        return by_document(saved, task, [{"id": each} for each in ids])
     if by_id:
         raise ResponsesError(
             f'{task}: a response identifies its document by "id" ({by_id[0]}); use "doc_id", '

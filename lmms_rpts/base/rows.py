@@ -1,4 +1,4 @@
-"""The one reader of rows: JSON, JSON lines, CSV, TSV and Parquet, with places for messages."""
+"""The one reader of rows: JSON, CSV, Parquet, Excel, logs of inspect_ai; each with its place."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
+from zipfile import BadZipFile
 
 from pydantic import BaseModel, ValidationError
 
@@ -106,8 +107,8 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     suffix = path.suffix.lower()
     try:
-        if suffix == ".parquet":
-            yield from _parquet(path)
+        if reader := {".parquet": _parquet, ".xlsx": _xlsx, ".eval": _inspect}.get(suffix):
+            yield from reader(path)
             return
         with _utf8(path) as file:
             yield from _csv(path, file) if suffix in TABLES else _json(path, file)
@@ -279,6 +280,9 @@ def _listed(path: Path, value: Any) -> Iterator[Row]:
     pairs: Iterable[tuple[str, Any]] = [("", value)]
     if isinstance(value, list):
         pairs = (("", each) for each in value)
+    elif isinstance(value, dict) and {"eval", "samples"} <= value.keys():
+        yield from _inspect(path, value)
+        return
     elif isinstance(value, dict) and value:
         parts = value.values()
         if all(isinstance(each, list) for each in parts) and any(
@@ -345,6 +349,30 @@ def _parquet(path: Path) -> Iterator[Row]:
                 yield Row(path, f"row {number + 1}", number, there)
     except (pyarrow.ArrowException, ValueError) as error:
         raise ReadError(f"{path} is not a readable Parquet file: {error}") from None
+
+
+def _inspect(path: Path, log: Mapping[str, Any] | None = None) -> Iterator[Row]:
+    from lmms_rpts.base.inspect_logs import inspect_rows
+
+    return inspect_rows(path, log)
+
+
+def _xlsx(path: Path) -> Iterator[Row]:
+    """The rows of the first sheet below its header; all values are texts, as in CSV."""
+    from openpyxl import load_workbook  # type: ignore[import-untyped]
+
+    try:
+        with path.open("rb") as file:
+            rows = load_workbook(file, read_only=True).worksheets[0].iter_rows(values_only=True)
+            names = ["" if each is None else str(each).strip() for each in next(rows, ())]
+            for number, cells in enumerate(rows):
+                pairs = zip(names, cells, strict=False)
+                there = {name: str(cell) for name, cell in pairs if name and cell is not None}
+                if there:
+                    columns = tuple(filter(None, names))
+                    yield Row(path, f"row {number + 2}", number, there, cells=columns)
+    except (KeyError, ValueError, SyntaxError, BadZipFile) as error:
+        raise ReadError(f"{path} is not a readable Excel file: {error}") from None
 
 
 def _decoded(path: Path, file: Iterable[bytes]) -> Iterator[str]:

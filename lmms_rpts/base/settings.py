@@ -113,7 +113,7 @@ class Table(BaseSettings):
     @classmethod
     def given(cls) -> dict[str, tuple[Any, str]]:
         """What is set, by name: the value, and the option, variable or file that sets it."""
-        options = {} if cls.TABLE else _options()
+        options, start = _options(), f"{cls.TABLE}." if cls.TABLE else ""
         content, file = _content(cls), str(config_file())
         found = {}
         for name in cls.model_fields:
@@ -124,8 +124,10 @@ class Table(BaseSettings):
             else:
                 if content.get(name, "") != "":
                     found[name] = _beside(cls, name, content[name]), file
-            if name in options:
-                found[name] = options[name], f"--{name}"
+            if (option := start + name) in options:
+                found[name] = options[option], f"--{option}"
+                if options[option] is None:
+                    del found[name]
         return found
 
     @classmethod
@@ -141,6 +143,11 @@ class Table(BaseSettings):
             variable = _schema(cls)[name].get("variable") or ""
             found += [_prefix(cls) + name.upper()] if variable is True else variable.split()
         return found
+
+    @classmethod
+    def is_place(cls, name: str) -> bool:
+        """Whether a setting is a file or a folder."""
+        return "'path'" in str(_schema(cls)[name])
 
     @classmethod
     def allowed(cls, name: str) -> str:
@@ -265,10 +272,13 @@ class Settings(Table):
     wordings: Place | None = setting(None, "YAML file of wordings of instructions", True)
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    # Options of lmms-rpts score: ``job`` is the report of a job on Ray
+    # Options of lmms-rpts score: ``job`` is the report of a job on Ray, ``status`` where the
+    # status of the run is, ``command`` what resumes it
     grades: Place | None = environment(None, "")
     requests: Place | None = environment(None, "")
     job: Place | None = environment(None, "")
+    status: Place | None = environment(None, "")
+    command: str | None = environment(None, "")
     openai_urls: _Urls = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)
@@ -327,11 +337,26 @@ def refuse_unknown(tables: Iterable[str]) -> None:
             raise _unknown(f"{name} in {config_file()}", name, {each: each for each in tables})
 
 
+def variables_given(tables: Iterable[type[Table]]) -> list[str]:
+    """The settings that variables set, as ``NAME=VALUE``; no keys."""
+    given = ((table, each) for table in tables for each in table.given().values())
+    return [f"{name}={text}" for table, (text, name) in given if name in table.variables()]
+
+
 @contextmanager
-def options_given(config: Path | None = None, /, **options: object) -> Iterator[None]:
-    """Context with a file and options of a command, also for processes started there."""
+def options_given(
+    config: Path | None = None, recorded: Mapping[str, Any] | None = None, /, **options: object
+) -> Iterator[None]:
+    """Context with a file and options of a command, also for processes started there.
+
+    Args:
+        config: the file.
+        recorded: settings of a run, such as ``rome.grader``, before which only options have
+            precedence; None: the default.
+        options: of the command; None: not set.
+    """
     given = {name: str(value) for name, value in options.items() if value not in (None, "")}
-    variables = {_OPTIONS: json.dumps(_options() | given)}
+    variables = {_OPTIONS: json.dumps(_options() | dict(recorded or {}) | given)}
     variables |= {CONFIG: str(config.absolute())} if config else {}
     before = {name: os.environ.get(name, "") for name in variables}
     os.environ |= variables
@@ -367,7 +392,7 @@ def _schema(table: type[Table]) -> dict[str, Any]:
     return dict(table.model_json_schema()["properties"])
 
 
-def _options() -> dict[str, str]:
+def _options() -> dict[str, Any]:
     return dict(json.loads(os.environ.get(_OPTIONS) or "{}"))
 
 
@@ -389,7 +414,7 @@ def _content(table: type[Table]) -> dict[str, Any]:
 
 def _beside(table: type[Table], name: str, value: Any) -> Any:
     """A value in the file; relative paths are relative to the file."""
-    if not isinstance(value, str) or value == OFF or "'path'" not in str(_schema(table)[name]):
+    if not isinstance(value, str) or value == OFF or not table.is_place(name):
         return value
     return str(Path(str(config_file())).parent / os.path.expanduser(value))
 

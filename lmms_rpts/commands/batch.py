@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
-import sys
 from collections.abc import Mapping
 from itertools import count, takewhile
 from pathlib import Path
@@ -14,7 +12,7 @@ import typer
 
 from lmms_rpts.base.escaping import cost
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.commands.common import check_outputs, fail
+from lmms_rpts.commands.common import check_outputs, fail, same_command
 from lmms_rpts.judging import BACKENDS, NO_JUDGE, FatalJudgeError, Usage, backends_of
 
 _NEXT = (
@@ -109,7 +107,7 @@ def ask_later(judge: str | None, folder: Path, requests: Path | None) -> bool:
             size = path.stat().st_size / 1e6
             typer.echo(f"Written: {path} ({len(names):,} requests, {size:,.1f} MB)")
         typer.echo(_NEXT)
-    typer.echo(f"To go on:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}")
+    typer.echo(f"To go on:\n  {same_command()}")
     return True
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import shlex
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +37,12 @@ Validities = Annotated[
         help="Result file of lmms-rpts validate -o, to show the error rates of the judge. May be "
         "repeated; each run is matched with the file of its judge. Default: "
         "LMMS_RPTS_VALIDITY.",
+    ),
+]
+Comments = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--comments", help="Tags and comments that a report of these runs saved. May be repeated."
     ),
 ]
 OneRun = Annotated[
@@ -127,6 +135,14 @@ def paragraphs(docstring: str | None) -> str:
     return "\n\n".join(
         block if block.startswith(" ") else " ".join(block.split("\n")) for block in blocks
     )
+
+
+def same_command() -> str:
+    """This command with the settings that variables give it, to be run again."""
+    from lmms_rpts.base.settings import variables_given
+    from lmms_rpts.tasks.benchmark import settings_tables
+
+    return shlex.join([*variables_given(settings_tables()), "lmms-rpts", *sys.argv[1:]])
 
 
 def fail(reason: object) -> NoReturn:

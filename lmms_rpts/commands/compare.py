@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import NONE, figure, printable, shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import (
     Validities,
     check_suffixes,
+    complain,
     fail,
     outputs,
     protect_inputs,
@@ -72,6 +75,19 @@ def compare(
     flips: Annotated[
         int, typer.Option("--flips", min=0, help="Number of flipped documents to show.")
     ] = 10,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help="Exit with status 1 if this holds for the differences B - A, as 'rpts < -0.03': "
+            "only if the whole 95% interval is below -0.03, so that B is proven to be worse. "
+            "'rpts.low < -0.03' asks for proof that B is not worse by more than 0.03. Fields: "
+            "low, high, difference, p, p_holm, a, b, n_both. Join with and, or, not. May be "
+            "repeated. Status 2: it cannot be judged.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         list[Path] | None,
         outputs(
@@ -89,18 +105,22 @@ def compare(
       lmms-rpts compare results/thinking results/direct
 
       lmms-rpts compare results/rpts_eval --by language
+
+      lmms-rpts compare results/main results/branch --fail-if "rpts < -0.03"
     """
     from lmms_rpts.analysis.comparison import adjust_together, compare_runs
+    from lmms_rpts.analysis.gates import gate
     from lmms_rpts.analysis.validity import validity_lines, validity_notes
     from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
     files = check_suffixes(output, SUFFIXES)
-    with Console(stderr=True).status("Reading and comparing the runs ..."):
+    with _errors_exit(2 if fail_if else 1), Console(stderr=True).status("Comparing the runs ..."):
         grading, (a, *others) = _read(run_a, run_b, by, benchmark, task)
         known = read_validities(validity)
         protect_inputs([a, *others], files, *(each.path for each in known))
         found = adjust_together([compare_runs(a, b, grading=grading) for b in others])
         judges = validity_notes([a, *others], known) if grading is GRADING else []
+        gates = [(each, gate(each, text)) for each in found for text in fail_if or ()]
     one = found[0] if len(found) == 1 else None
     metrics = grading.response_metrics
     groups = list(grading.groups.values()) or [list(metrics)]
@@ -118,17 +138,14 @@ def compare(
         for each, by_name in zip(found, measured, strict=True)
         for group in groups
     ]
-    warnings = list(
-        dict.fromkeys(
-            said
-            for b, each in zip(others, found, strict=True)
-            for said in _warnings(a, b, each, grading, run_b is None)
-        )
-    )
-    notes = {"validity": [asdict(note) for note in judges]} if judges else {}
+    pairs = zip(others, found, strict=True)
+    every = (_warnings(a, b, each, grading, run_b is None) for b, each in pairs)
+    warnings = list(dict.fromkeys(chain.from_iterable(every)))
+    notes: dict[str, Any] = {"validity": [asdict(note) for note in judges]} if judges else {}
+    notes |= {"conditions": [{"b": b.label_b} | asdict(one) for b, one in gates]} if gates else {}
     whole = one.to_dict() if one else {"comparisons": [each.to_dict() for each in found]}
-    columns = [*["B"] * (one is None), *_COLUMNS]
-    columns += _OVER_WORDINGS if found[0].over_wordings else []
+    crossed = _OVER_WORDINGS if found[0].over_wordings else ()
+    columns = [*["B"] * (one is None), *_COLUMNS, *crossed]
     Output(
         [
             Line(f"A: {a.label}"),
@@ -139,11 +156,26 @@ def compare(
             Line(_explained(found, grading, chain(*groups))),
             *(Line(each, "Warning") for each in warnings),
             *(Line(each, "Judge") for each in validity_lines(judges)),
+            *(Line(f"{each.label_b}: " * (one is None) + str(judged)) for each, judged in gates),
         ],
         partial(_frame, found),
         lambda: {**whole, "warnings": warnings, **notes},
         details=list(_flips(one, flips)) if one else [],
     ).deliver(files)
+    if failed := [judged.condition for _, judged in gates if judged.outcome == "failed"]:
+        fail(f"Failed: {', '.join(failed)}")
+
+
+@contextmanager
+def _errors_exit(status: int) -> Iterator[None]:
+    """Errors exit with this status: with conditions, status 1 says that one of them holds."""
+    try:
+        yield
+    except UserError as error:
+        complain(error)
+        raise typer.Exit(status) from None
+    except typer.Exit:
+        raise typer.Exit(status) from None
 
 
 def _shared(found: Comparison) -> str:

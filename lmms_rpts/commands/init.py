@@ -87,7 +87,7 @@ def init(
         start = example(name, answer or "choice", language)
     else:
         start = _from_file(name, source, pairs or [], images, answer, language)
-    commands = _commands(start, folder)
+    commands = next_commands(start, folder)
     try:
         write_start(start, folder, commands)
     except (OSError, ValueError) as error:
@@ -131,15 +131,8 @@ def _from_file(
     """The user's instances with the task's fields, checked with their images."""
     from lmms_rpts.base.rows import QUOTING
     from lmms_rpts.tasks.data import raise_faults
-    from lmms_rpts.tasks.own.convert import (
-        collect_images,
-        infer_form,
-        map_names,
-        map_rows,
-        plain_stances,
-        read_table,
-    )
-    from lmms_rpts.tasks.own.data import REMEDY, check_instances
+    from lmms_rpts.tasks.own.convert import convert, map_names, read_table
+    from lmms_rpts.tasks.own.data import REMEDY
     from lmms_rpts.tasks.own.starting import Start
 
     table = read_table(source)
@@ -152,17 +145,12 @@ def _from_file(
             f"{table.place}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
             f"{_names(table.names)}. Use {options}{none}"
         )
-    rows = map_rows(table, mapping)
-    form = answer or infer_form(rows)
-    if form == "agree":
-        rows = plain_stances(rows)
+    form, rows, pictures, faults = convert(table, mapping, answer, images)
     changed = [f"{ours} = your {visible(theirs)}" for ours, theirs in mapping.items()]
     typer.echo(f"Fields: {listed(changed, '; ')}.")
     reason = "detected; --answer changes it" if answer is None else "set with --answer"
     typer.echo(f"Form of the answers: {form} ({reason}).")
     _print_left_out(table, mapping)
-    rows, pictures = collect_images(table, rows, images)
-    _, faults = check_instances(rows, form, mapping)
     remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(pictures.faults)
     if any(row.cells for row in rows):
         remedies.append(f"In CSV, {QUOTING}, and separate the items of a list with |.")
@@ -212,7 +200,7 @@ def _print_left_out(table: Table, mapping: Mapping[str, str]) -> None:
             typer.echo(f"Are these images? --map images={shlex.quote(name)}")
 
 
-def _commands(start: Start, folder: Path) -> dict[str, str]:
+def next_commands(start: Start, folder: Path) -> dict[str, str]:
     """The next commands: to check the task, to run it, and to show the results."""
     quoted = shlex.quote(str(folder))
     results = shlex.quote(f"results/{start.name}")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,28 +17,34 @@ from uuid import uuid4
 
 import typer
 
-from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import environment_without, load_settings, options_given
-from lmms_rpts.commands.common import IncludePath, Judge, check_outputs, fail, fail_to_write
+from lmms_rpts.commands.common import (
+    IncludePath,
+    Judge,
+    check_outputs,
+    fail,
+    fail_to_write,
+    same_command,
+)
+from lmms_rpts.commands.evaluation import (
+    EvaluationError,
+    Written,
+    find_written,
+    own_warnings,
+    read_log,
+    reason_of,
+    replay_command,
+    results_table,
+    run,
+)
+from lmms_rpts.commands.report import check_page, report
 
 if TYPE_CHECKING:
+    from lmms_rpts.analysis.repetition import Repetition
     from lmms_rpts.analysis.rescoring import Rescoring
 
-ENTRY, JOB = "lmms_rpts.host.evaluate", "lmms_rpts.distributed.job"
-_LINES = 15
-_PATIENCE = ((0, 2.0), (signal.SIGINT, 10.0), (signal.SIGTERM, 5.0))
-"""Signals to lmms-eval, with the seconds to wait after each; the terminal itself sends Ctrl-C."""
-# loguru colours the log: "\x1b[32m2026-11-23 02:00:00\x1b[0m | ...".
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# "2026-11-23 02:00:00 | WARNING | lmms_rpts.base.settings:f:1 - The message."
-_ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)", re.MULTILINE)
-_WARNED = re.compile(
-    r"[^|\n]{0,40}\| {0,9}(?:WARNING|ERROR|CRITICAL) {0,9}\| {0,9}lmms_rpts\.[^\n]{0,200}? - (.*)",
-    re.DOTALL,
-)
-_LONGEST_LINE, _MOST_LINES = 2_000, 60
-_FAILED, _FAILED_END = "Error during evaluation: ", " Please set `--verbosity"
+JOB = "lmms_rpts.distributed.job"
 _INTERRUPTED = 130
 _LATER = 75  # EX_TEMPFAIL of sysexits.h: try again later
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -53,8 +57,9 @@ def score(
             metavar="SAMPLES...",
             help=(
                 "Samples of lmms-eval (--log_samples; files, or the folder of one run), or JSONL "
-                'of {"task", "doc_id" or "id", "response"} (also JSON, CSV, Parquet), or the '
-                "publishers' prediction files."
+                'of {"task", "doc_id" or "id", "response"} (also JSON, CSV, Parquet), logs of '
+                "inspect_ai (.eval), results of VLMEvalKit (.xlsx), or the publishers' prediction "
+                "files."
             ),
             show_default=False,
         ),
@@ -62,7 +67,35 @@ def score(
     task: Annotated[
         str | None, typer.Option("--task", help="Task or group. Default: those in the samples.")
     ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            "--like",
+            metavar="RESULTS",
+            help="Repeat a run: take over the settings in its results file (or its folder).",
+            exists=True,
+            show_default=False,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            help="Data set of a log's questions, such as the TSV file of VLMEvalKit: joined by id.",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
     judge: Judge = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            "--scoring",
+            help="How the judge scores: text, yes or expected; overrides LMMS_RPTS_SCORING.",
+            show_default=False,
+        ),
+    ] = None,
     correct: Annotated[
         str | None,
         typer.Option(
@@ -115,48 +148,120 @@ def score(
         bool,
         typer.Option("--no-wait", help="Send all requests to an openai-batch: judge, and end."),
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write a report of the scored runs, as lmms-rpts report."),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log of lmms-eval.")] = False,
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
 
     For a task of lmms-eval or of another package, images and prompts come from the task, and its
-    own metric decides whether an answer is right. Predictions of several models or rounds are
-    scored as one run for each model and round. Runs lmms-eval on the responses, and writes results
-    and samples in its formats. The exit status is 1 if judging stopped before its end, and 75 if
-    requests wait for a batch.
+    own metric decides whether an answer is right. Without --task, the questions in a log of
+    inspect_ai or VLMEvalKit become a task of their own, below the output folder. Responses of
+    several models or rounds are scored as one run for each model and round. Runs lmms-eval on the
+    responses, and writes results and samples in its formats. The exit status is 1 if judging
+    stopped before its end, and 75 if requests wait for a batch.
     """
+    from lmms_rpts.analysis.repetition import read_repetition
+
     if workers and not ray:
         fail("--workers is for a job of Ray: add --ray")
     if ray and (requests or no_wait):
         fail("--ray asks the judge now: leave out --requests and --no-wait")
     if requests and no_wait:
         fail("--no-wait sends the requests, --requests writes them: leave out one of them")
+    if page:
+        check_page(page)
+        check_outputs([page if page.suffix else page / "index.html"])
     job = {"address": ray, "workers": workers} if ray else {}
+    written: list[str] = []
+    known = read_repetition(like) if like else None
     try:
-        with _terminable():
-            with tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
-                jobs = _jobs(samples, Path(folder), name, models or [])
-                more = task, judge, output, include_path, correct, verbose, job
-                runs: Iterator[_Job] = (
-                    (part, _score(files, of, part, Path(folder, str(number)), *more))
-                    for number, (files, of, part) in enumerate(jobs)
-                )
-                if requests or no_wait:
-                    runs = _round(runs, judge, requests, Path(folder, uuid4().hex))
-                for part, found in runs:
-                    stopped = [_publish(written, output, not part) for written in found]
-                    if why := next(filter(None, stopped), None):
-                        kept = _what_is_kept(judge)
-                        fail(f"Judging stopped: {why}. The results are incomplete. {kept}")
+        with (
+            _terminable(),
+            tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder,
+            options_given(None, known.settings if known else {}, scoring=scoring),
+        ):
+            task, include_path = _task(samples, task, include_path, data, output, known)
+            chosen = _Chosen(task, judge, output, include_path, correct, verbose, job, known)
+            jobs = _jobs(samples, Path(folder), name, models or [])
+            runs: Iterator[_Job] = (
+                (part, _score(files, of, part, Path(folder, str(number)), chosen))
+                for number, (files, of, part) in enumerate(jobs)
+            )
+            if requests or no_wait:
+                runs = _round(runs, judge, requests, Path(folder, uuid4().hex))
+            for part, found in runs:
+                parts = [_publish(each, output, not part) for each in found]
+                written += [str(each.results) for each in parts]
+                if why := next(filter(None, (each.stopped for each in parts)), None):
+                    kept = _what_is_kept(judge)
+                    fail(f"Judging stopped: {why}. The results are incomplete. {kept}")
             include = ["--include_path", str(include_path)] if include_path else []
             if len(jobs) > 1:
                 shown = shlex.join(["lmms-rpts", "summarize", str(output)])
                 typer.echo(f"To compare them: {shown}")
             shown = shlex.join(["lmms-rpts", "report", str(output), *include])
-            typer.echo(f"To view them: {shown}")
+            if page is None:
+                typer.echo(f"To view them: {shown}")
+            else:
+                report(written, page, include_path=include_path)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
+
+
+_Job = tuple[str, Iterable[Written]]
+"""Which of several runs it is, and what is written for each part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What the options of the command choose, for all runs.
+
+    ``job``: the job of Ray that asks the judge, empty: lmms-eval does; ``known``: the repeated run.
+    """
+
+    task: str | None
+    judge: str | None
+    output: Path
+    include_path: Path | None
+    correct: str | None
+    verbose: bool
+    job: Mapping[str, Any]
+    known: Repetition | None
+
+
+def _task(
+    samples: list[Path],
+    task: str | None,
+    include_path: Path | None,
+    data: Path | None,
+    output: Path,
+    known: Repetition | None,
+) -> tuple[str | None, Path | None]:
+    """The task, and the folder of its files: those of a run, or of the questions in logs."""
+    from lmms_rpts.analysis.repetition import recorded_include_path, results_of
+    from lmms_rpts.commands.init import next_commands
+    from lmms_rpts.tasks.own.logs import notes_of, read_logs, start_from
+    from lmms_rpts.tasks.own.starting import write_start
+
+    logs = read_logs(samples)
+    for note in notes_of(logs):
+        typer.echo(note)
+    if data and (task or not logs):
+        fail("--data is for a log of inspect_ai or VLMEvalKit without --task")
+    if task or not logs:
+        runs = [known.results] if known else results_of(samples)
+        return task, include_path or recorded_include_path(runs)
+    start, notes = start_from(logs, data)
+    folder = output / start.name
+    write_start(start, folder, next_commands(start, folder), again=True)
+    for note in notes:
+        typer.echo(note)
+    typer.echo(f"Task: {folder} ({len(start.instances)} questions, answers: {start.form})")
+    return start.name, folder
 
 
 def _jobs(
@@ -175,8 +280,9 @@ def _jobs(
     if name and len(chosen) > 1:
         fail(f"--name is the name of one model, and there are several: {listed(list(chosen))}")
     alone = name or (None if any(chosen) or len(samples) > 1 else samples[0].stem)
+    several = len(chosen) > 1 or any(len(files) > 1 for files in chosen.values())
     return [
-        ([file], of, f"{of}, round {at} of {len(files)}")
+        ([file], of, f"{of}, round {at} of {len(files)}" * several)
         for model, files in chosen.items()
         for of in [alone or model or samples[0].resolve().parent.name]
         for at, file in enumerate(files, 1)
@@ -189,7 +295,7 @@ def _what_is_kept(judge: str | None) -> str:
     from lmms_rpts.judging.cache import FILE
 
     settings = load_settings(judge=judge)
-    again = f"run the same command again:\n  {shlex.join(['lmms-rpts', *sys.argv[1:]])}"
+    again = f"run the same command again:\n  {same_command()}"
     chosen = find_judges(settings.judge or NO_JUDGE, settings)
     paid = any(each.backend.kept for each in chosen)
     if paid and settings.cache is None:
@@ -217,22 +323,11 @@ def _terminable() -> Iterator[None]:
 
 
 def _score(
-    samples: list[Path],
-    name: str | None,
-    part_of: str,
-    folder: Path,
-    task: str | None,
-    judge: str | None,
-    output: Path,
-    include_path: Path | None,
-    correct: str | None,
-    verbose: bool,
-    job: Mapping[str, Any],
+    samples: list[Path], name: str | None, part_of: str, folder: Path, given: _Chosen
 ) -> Iterator[Written]:
     """Score the responses of one run, part by part.
 
-    ``part_of``: one of several runs, which is shown in few lines; ``folder``: a new one; ``job``:
-    the job of Ray that asks the judge, empty: lmms-eval does.
+    ``part_of``: one of several runs, which is shown in few lines; ``folder``: a new one.
     """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
@@ -240,8 +335,10 @@ def _score(
     from lmms_rpts.runs.samples import write_task_grades
     from lmms_rpts.tasks.benchmark import answered_tasks
 
+    judge, correct, output, job = given.judge, given.correct, given.output, given.job
     metric = load_settings(correct=correct).correct
-    rescoring = plan_score(samples, task, own=own_tasks(include_path), correct=metric)
+    default, own = given.known.task if given.known else None, own_tasks(given.include_path)
+    rescoring = plan_score(samples, given.task, own=own, correct=metric, default_task=default)
     if correct and answered_tasks().keys() & rescoring.responses.keys():
         fail(
             "--correct is only for tasks of other packages: the built-in tasks grade answers "
@@ -265,7 +362,10 @@ def _score(
         )
     else:
         _announce(rescoring, model, chosen)
-    include = ["--include_path", str(include_path)] if include_path else []
+    if given.known:
+        with options_given(judge=judge, correct=correct):
+            _show_differences(given.known.differences(model, rescoring))
+    include = ["--include_path", str(given.include_path)] if given.include_path else []
     folder.mkdir()
     merged, graded = (folder / name for name in ("responses.jsonl", "grades.json"))
     write_responses(merged, rescoring.responses)
@@ -273,21 +373,22 @@ def _score(
         write_task_grades(graded, rescoring.grades)
     grades = str(graded) if rescoring.grades else None
     perturb = rescoring.perturb
-    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb):
+    follow = {"status": output.absolute(), "command": same_command()}
+    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
         environment = environment_without()
         if job:
-            given = {**job, "responses": str(merged), "report": str(folder / "job.json")}
-            given["include_path"] = str(include_path.absolute()) if include_path else None
-            environment = _run_job(given, verbose, judge)
+            place = given.include_path and str(given.include_path.absolute())
+            files = {"responses": str(merged), "report": str(folder / "job.json")}
+            environment = _run_job({**job, **files, "include_path": place}, given.verbose, judge)
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
         more = [*part.arguments(), *include]
         command = replay_command(merged, part.tasks, place, name=model, more=more)
-        yield _evaluate(command, place, environment, verbose, note=not part_of)
+        yield _evaluate(command, place, environment, given.verbose, note=not part_of)
 
 
-def _publish(written: Written, output: Path, alone: bool) -> str | None:
-    """Show and keep the results of a run; returns why judging stopped, if it did."""
+def _publish(written: Written, output: Path, alone: bool) -> Written:
+    """Show and keep the results of a run; returns the kept files."""
     for warning in own_warnings(written.log):
         typer.echo(f"Warning: {warning}", err=True)
     if alone and written.log:
@@ -296,7 +397,7 @@ def _publish(written: Written, output: Path, alone: bool) -> str | None:
     typer.echo(f"Results: {kept.results}")
     for file in kept.samples.values() if alone else ():
         typer.echo(f"Samples: {file}")
-    return kept.stopped
+    return kept
 
 
 def _round(
@@ -329,7 +430,7 @@ def _run_job(job: Mapping[str, Any], verbose: bool, judge: str | None) -> dict[s
     command = [sys.executable, "-m", JOB, json.dumps(job)]
     code = run(command, {"RAY_USAGE_STATS_ENABLED": "0", **environment_without()}, log)
     if not report.is_file():
-        said = _reason(read_log(log) if log else "")
+        said = reason_of(read_log(log) if log else "")
         raise EvaluationError(f"The job of Ray failed (status {code}){said}")
     found = json.loads(report.read_text(encoding="utf-8"))
     if fault := found["fault"]:
@@ -354,6 +455,16 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
             "scored one after another, and there is no row for their group"
         )
     typer.echo(f"Scoring {model}, judge: {judge or rescoring.default_judge}")
+
+
+def _show_differences(found: Iterator[tuple[str, object, object]]) -> None:
+    rows = [("differs", "in that run", "now"), *(tuple(map(str, each)) for each in found)]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows if len(rows) > 1 else ():
+        cells = map(str.ljust, map(visible, row), widths)
+        typer.echo("  ".join(cells).rstrip())
+    if len(rows) == 1:
+        typer.echo("Settings, prompts, responses and data are those of that run")
 
 
 def _evaluate(
@@ -417,157 +528,3 @@ def _remove_stopped(written: Written, output: Path) -> None:
         file.unlink()
     for file in dict.fromkeys(old.values()):
         typer.echo(f"Removed: {file}, whose judging had stopped")
-
-
-# --- lmms-eval as a subprocess
-
-
-class EvaluationError(UserError):
-    """lmms-eval failed; the message gives the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Files written by lmms-eval: the results, and the samples by task.
-
-    ``stopped``: why judging stopped before its end; None: it did not. ``log``: as in
-    ``find_written``.
-    """
-
-    results: Path
-    samples: Mapping[str, Path]
-    stopped: str | None = None
-    log: str = ""
-
-
-_Job = tuple[str, Iterable[Written]]
-"""Which of several runs it is, and what is written for each part of it."""
-
-
-def replay_command(
-    samples: Path, tasks: str, output: Path, *, name: str | None = None, more: Sequence[str] = ()
-) -> list[str]:
-    """The command that scores saved responses.
-
-    Args:
-        samples: a file that ``read_responses`` can read.
-        tasks: tasks or groups, joined by commas.
-        output: an empty folder for results and samples.
-        name: the model that wrote the responses.
-        more: further arguments of lmms-eval.
-
-    Raises:
-        EvaluationError: if lmms-eval cannot take a path.
-    """
-    for path in (samples, output):
-        if "," in str(path):
-            raise EvaluationError(
-                f"lmms-eval can't take a path with a comma: {path}. Use another folder (TMPDIR "
-                "sets the folder of temporary files)"
-            )
-    # lmms-eval loads the YAML files of a folder that has the name of a single task.
-    tasks = f"{tasks},{tasks}" if Path(tasks).is_dir() else tasks
-    # The name is first: lmms-eval ignores commas after an open bracket, and a path may contain one.
-    arguments = [*([f"name={name}"] if name else []), f"samples={samples}"]
-    return [
-        *(sys.executable, "-m", ENTRY),
-        *("--model", "replay", "--tasks", tasks),
-        *("--model_args", ",".join(arguments), *more),
-        *("--log_samples", "--output_path", str(output)),
-    ]
-
-
-def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None = None) -> int:
-    """Run a command of ``replay_command``, or a job, and return its exit status.
-
-    If the wait is interrupted, for example by Ctrl-C, lmms-eval is ended.
-
-    Args:
-        log: a new file for what lmms-eval prints, except progress bars; None: it is shown.
-    """
-    if log is not None:
-        from lmms_rpts.host.evaluate import LOG
-
-        entry = command.index("-m") + 2
-        command = [*command[:entry], LOG, str(log), *command[entry:]]
-    process = subprocess.Popen(  # noqa: S603 - our own command, no shell
-        command, env={**environment, "PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL
-    )
-    try:
-        return process.wait()
-    except BaseException:
-        # As gently as possible; a second Ctrl-C kills it.
-        try:
-            for number, seconds in _PATIENCE:
-                if number:
-                    process.send_signal(number)
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(seconds)
-                    break
-        finally:
-            process.kill()
-            process.wait()
-        raise
-
-
-def read_log(log: Path) -> str:
-    """What lmms-eval printed, without colours; empty if there is no such file."""
-    try:
-        return _COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        return ""
-
-
-def results_table(said: str) -> str:
-    """The tables of results in a log."""
-    return "\n".join(visible(line) for line in said.splitlines() if line.startswith("|"))
-
-
-def own_warnings(said: str) -> list[str]:
-    """The warnings and errors of this package in a log, each once, with their further lines."""
-    found = [warned[1] for entry in _ENTRY.split(said) if (warned := _WARNED.match(entry))]
-    shortened = (message.strip().split("\n")[:_MOST_LINES] for message in found)
-    texts = (
-        "\n".join(visible(line.rstrip("\r")[:_LONGEST_LINE]) for line in lines)
-        for lines in shortened
-    )
-    return list(dict.fromkeys(texts))
-
-
-def find_written(output: Path, code: int, said: str = "") -> Written:
-    """The files that a run with exit status ``code`` wrote below ``output``.
-
-    Args:
-        output: the output folder of the run.
-        code: its exit status.
-        said: its log; empty if it was shown.
-
-    Raises:
-        EvaluationError: if it failed, with its own message.
-    """
-    results = list(output.rglob("*_results.json"))
-    # lmms-eval exits with 0 even if the evaluation failed, so its files are checked.
-    if code or len(results) != 1:
-        status = f" (status {code})" if code else ""
-        raise EvaluationError(f"lmms-eval failed{status}{_reason(said)}")
-    content: dict[str, Any] = json.loads(results[0].read_text(encoding="utf-8"))
-    stem = results[0].name.removesuffix("_results.json")
-    tasks = content["configs"]
-    samples = {task: results[0].with_name(f"{stem}_samples_{task}.jsonl") for task in tasks}
-    missing = [task for task, file in samples.items() if not file.is_file()]
-    if missing:
-        raise EvaluationError(f"lmms-eval wrote no samples of {', '.join(missing)}{_reason(said)}")
-    judges = (content.get("usage") or {}).get("judges") or {}
-    return Written(results[0], samples, judges.get("stopped"), said)
-
-
-def _reason(said: str) -> str:
-    """lmms-eval's own message, else its last lines."""
-    _, failed, reason = said.rpartition(_FAILED)
-    if failed and _FAILED_END in reason:
-        return f"; its output:\n{reason.partition(_FAILED_END)[0].strip().removesuffix('.')}"
-    # Keep only the last state of a progress bar, and only the exception of a traceback.
-    _, found, rest = said.rpartition("Traceback (most recent call last):\n")
-    lines = [line.rstrip("\r").rpartition("\r")[2] for line in rest.split("\n")]
-    lines = [line for line in lines if line.strip() and not (found and line.startswith("  "))]
-    return "; its output:\n" + "\n".join(lines[-_LINES:]) if lines else ""

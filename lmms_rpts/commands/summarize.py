@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.blocks import Line, Output
+from lmms_rpts.commands.blocks import Line, Output, measured
 from lmms_rpts.commands.common import (
     PLOTS,
     Runs,
@@ -101,6 +101,16 @@ def summarize(
         ),
     ] = None,
     validity: Validities = None,
+    steps: Annotated[
+        bool,
+        typer.Option(
+            "--by-step",
+            help="The runs are checkpoints of one training: show each metric against the training "
+            "step, with the paired difference from the first. The step is in the name or path "
+            "(checkpoint-500, step_1000, iter-2000), or given as 500=PATH. Only --benchmark, "
+            "--task, --metric, --all and -o apply.",
+        ),
+    ] = False,
 ) -> None:
     """Compare models in one table per benchmark: metrics with intervals, and breakdowns.
 
@@ -129,24 +139,24 @@ def summarize(
         names = " or ".join(f"--benchmark {name}" for name in of)
         fail(f"There are runs of several benchmarks: for -o, choose one with {names}")
     for name, grading in of.items():
-        options = {
-            "tree": tree and grading.tree_sheets is None,
-            "list": listed and not grading.lists,
-            "validity": validity and name != "rpts",
-        }
-        if lacking := [option for option, lacks in options.items() if lacks]:
-            fail(f"{titles[name]} does not support --{lacking[0]}")
+        lacks = (("tree", tree and not grading.tree_sheets), ("list", listed and not grading.lists))
+        for option, lacking in (*lacks, ("validity", validity and name != "rpts")):
+            if lacking:
+                fail(f"{titles[name]} does not support --{option}")
     heads = list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(",")))))
     for name, grading in of.items():
         if metric is not None and metric not in {*grading.metrics, *grading.curves}:
             known_metrics = ", ".join((*grading.metrics, *grading.curves))
             fail(f"Unknown metric {metric!r}; metrics: {known_metrics}")
+        if steps:
+            shown = [metric] if metric else [*grading.response_metrics] * every
+            _steps(there[name], shown, task).deliver(files)
+            continue
         with Console(stderr=True).status("Computing intervals ..."):
             summary = summarize_grades(grading, there[name], by or (), task)
             sheets = summary_sheets(summary, heads, every)
             notes = [explanation(summary, sheets)]
             notes += map(grading.sentence, summary.models) if grading.sentence else []
-            judges = _judges(there[name], task, known)
             beside = set_beside(get_benchmark(name), there[name], task) if published else None
         if published and beside is None:
             fail(f"{titles[name]} does not support --published")
@@ -160,13 +170,27 @@ def summarize(
                 *map(Line, notes),
                 *(Line(said, "Published") for said in (beside.notes if beside else ())),
                 *(Line(said, "Note") for said in summary.warnings),
-                *(Line(said, "Judge") for said in judges),
+                *(Line(said, "Judge") for said in _judges(there[name], task, known)),
             ],
             partial(beside.frame, summary) if beside else summary.frame,
             partial(beside.to_dict, summary) if beside else summary.to_dict,
             draw=partial(_plot, summary, metric or next(iter(grading.metrics))),
             details=[sheet for sheet in lists if sheet],
         ).deliver(files)
+
+
+def _steps(runs: Sequence[AnyRun], metrics: Sequence[str], task: str | None) -> Output:
+    from lmms_rpts.analysis.checkpoints import by_step
+
+    with Console(stderr=True).status("Comparing the checkpoints ..."):
+        found = by_step(runs, metrics, task)
+
+    def draw(kind: str) -> bytes:
+        from lmms_rpts.report.plots import draw_steps
+
+        return draw_steps(found.tables, kind)
+
+    return measured(found, draw=draw)
 
 
 def _judges(runs: Sequence[AnyRun], task: str | None, known: Sequence[ValidityFile]) -> list[str]:

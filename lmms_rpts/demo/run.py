@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lmms_rpts.base.settings import CONFIG, environment_without
-from lmms_rpts.commands.score import EvaluationError, find_written, read_log, replay_command
+from lmms_rpts.commands.evaluation import EvaluationError, find_written, read_log, replay_command
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.benchmark import settings_tables
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs

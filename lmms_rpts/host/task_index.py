@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lmms_rpts.base.escaping import did_you_mean
+from lmms_rpts.base.rows import read_rows
+from lmms_rpts.runs.metadata import value_at
 from lmms_rpts.tasks.benchmark import Benchmark, benchmark_of, filter_names
 from lmms_rpts.tasks.data import DataError
 
@@ -128,9 +130,19 @@ def task_files(folder: Path | None) -> dict[str, tuple[Path, Mapping[str, Any]]]
     return found
 
 
-def own_tasks(folder: Path | None) -> tuple[str, ...]:
-    """The names of the tasks below a folder whose files use RPTS filters or the key ``rpts``."""
-    return tuple(task for task, (_, config) in task_files(folder).items() if is_scored(config))
+def own_tasks(folder: Path | None) -> dict[str, list[str]]:
+    """The tasks below a folder whose files use RPTS filters or the key ``rpts``.
+
+    With the ids of their instances, if they have that key.
+    """
+    found: dict[str, list[str]] = {}
+    for task, (path, config) in task_files(folder).items():
+        keys = config.get("rpts")
+        data = path.parent / str(value_at(keys, "data") or "")
+        if is_scored(config):
+            rows = read_rows(data) if data.is_file() else ()
+            found[task] = [str(row.fields.get("id", row.number)) for row in rows]
+    return found
 
 
 def own_image_folders(folder: Path | None) -> dict[str, Path]:

@@ -89,6 +89,7 @@ class Progress:
     outcome.
 
     The bar covers all processes that share ``board``; ``budget`` has the cost, if prices are known.
+    Its ``facts`` are for the status of the run.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Progress:
         self._budget = budget
         self._board = board
         self._bar = open_bar(shown, total=total, desc=label, unit=f" {unit}")
+        self._others: Counter[str] = Counter()
         self._last = time.monotonic()
 
     def __enter__(self) -> Progress:
@@ -126,21 +128,31 @@ class Progress:
         else:
             outcome = "identical" if all(each.identical for each in verdicts) else "cached"
         self._counts[outcome] += 1
+        self._count()
         if time.monotonic() - self._last >= getattr(self._bar, "mininterval", 30.0):
             self._show()
 
+    def _own(self) -> Counter[str]:
+        return Counter(self._counts, cost=self._budget.cost, calls=self._budget.calls)
+
+    def _count(self) -> Counter[str]:
+        """The counts of all processes; the bar and its ``facts`` follow them."""
+        counts = self._own() + self._others
+        self._bar.total = counts["total"]
+        self._bar.n = sum(counts[name] for name in _OUTCOMES)
+        missing = (counts["failed"] + counts["waiting"]) / max(1, self._bar.n)
+        used = {name: counts[name] for name in ("calls", "cost")}
+        self._bar.facts = {"coverage": 1 - missing, **used}
+        return counts
+
     def _show(self) -> None:
         self._last = time.monotonic()
-        own = {**self._counts, "cost": self._budget.cost}
-        self._board.write(own)
+        self._board.write(self._own())
         if self._bar.disable:
             return
-        counts: Counter[str] = Counter()
-        for each in (own, *self._board.read()):
-            counts.update(each)
+        self._others = sum(map(Counter, self._board.read()), Counter())
+        counts = self._count()
         shown = {name: f"{counts[name]:,.0f}" for name in _OUTCOMES if counts[name]}
         if counts["cost"]:
             shown["cost"] = f"{counts['cost']:.3g}"
-        self._bar.total = counts["total"]
-        self._bar.n = sum(counts[name] for name in _OUTCOMES)
         self._bar.set_postfix(shown)

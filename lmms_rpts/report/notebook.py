@@ -19,12 +19,14 @@ from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.rounds import NONE
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.all_runs import grading_of, sort_runs
-from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.all_runs import summarize
+from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.sheets import summary_sheets
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison
+    from lmms_rpts.analysis.measured import Measured
+    from lmms_rpts.base.sheet import Sheet
 
 _WIDEST = 500
 # Maximum number of steps of a drawn tree; larger trees are shown as an outline.
@@ -36,19 +38,28 @@ def run_html(run: AnyRun) -> str:
     """A run as one line and the table of its metrics; no table for benchmarks without a summary."""
     table = ""
     with suppress(RunError):  # no responses, or those of a benchmark without a summary
-        kinds = sort_runs([run])
-        for name in kinds:
-            table = grades_html(summarize_grades(grading_of(name), [run]))
-    return Markup("<p>{}</p>{}").format(printable(repr(run)), Markup(table))  # noqa: S704
+        table = grades_html(summarize([run]))
+    return line_html(repr(run)) + table
+
+
+def runs_html(runs: Sequence[AnyRun]) -> str:
+    """Runs below each other."""
+    return "".join(map(run_html, runs))
+
+
+def line_html(value: object) -> str:
+    """What a value is as text, as a paragraph."""
+    return str(Markup("<p>{}</p>").format(printable(str(value))))
 
 
 def grades_html(summary: GradeSummary) -> str:
     """A summary of graded answers as its tables."""
-    parts = [
-        _table(sheet.title, sheet.heads, chain.from_iterable(sheet.sections), sheet.texts)
-        for sheet in summary_sheets(summary)
-    ]
-    return str(Markup("").join([*parts, _notes(summary.warnings)]))
+    return _sheets(summary_sheets(summary), summary.warnings)
+
+
+def measured_html(measured: Measured) -> str:
+    """Tables of measures."""
+    return _sheets(measured.sheets(), measured.notes)
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -94,6 +105,14 @@ def _drawing(
     svg = figure_svg([("", picture)], "Reasoning tree").encode("utf-8", "replace")
     data = base64.b64encode(svg).decode("ascii")
     return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(picture.summary, data)
+
+
+def _sheets(sheets: Iterable[Sheet], notes: Sequence[str]) -> str:
+    parts = [
+        _table(sheet.title, sheet.heads, chain.from_iterable(sheet.sections), sheet.texts)
+        for sheet in sheets
+    ]
+    return str(Markup("").join([*parts, _notes(notes)]))
 
 
 def _number(value: float | None) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval, shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.response_reading import rewriting_request
+from lmms_rpts.filters.score import step_requests
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
@@ -24,6 +28,8 @@ from lmms_rpts.report.markup import in_line, rich
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
 from lmms_rpts.report.wrapping import width_of
+from lmms_rpts.runs.rating_file import COMMENTS, VERSION, Comment, digest_of
+from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.validity import set_title
 from lmms_rpts.tasks.grade_types import ShownGrade
@@ -45,6 +51,8 @@ _SHARE = re.compile(r"([01]\.\d+)(?: \[([\d.]+), ([\d.]+)\])?(?: ± [\d.]+)?")
 LONGEST = 50_000
 # Maximum number of characters of a record in the page.
 MOST_RAW = 100_000
+# Of a text in conditions.
+_LONGEST_VALUE = 200
 
 
 class Choice(NamedTuple):
@@ -73,6 +81,7 @@ def render(
     longest_side: int = 480,
     gallery: Gallery = MappingProxyType({}),
     beside: bool = False,
+    comments: Sequence[Comment] = (),
 ) -> Iterator[str]:
     """The page in parts: begin, overviews, each question, and end.
 
@@ -84,7 +93,9 @@ def render(
         gallery: pictures of the instances; those from a benchmark's own function by the anchor of
             the instance and an empty name.
         beside: whether the images are files beside the page, in ``images``.
+        comments: of readers, to begin with.
     """
+    once: dict[str, int] = {}
     graded = any(
         view.name or view.beside or any(each.shown.grades for each in _answers(view))
         for view in views
@@ -96,6 +107,7 @@ def render(
     frame.environment.filters["in_line"] = in_line
     frame.environment.globals.update(
         _names(),
+        once=once,
         no_image=no_image,
         beside=beside,
         source_of=lambda image: f"images/{image.file_name}" if beside else image.data_uri,
@@ -131,7 +143,19 @@ def render(
             )
             # For browsers without scripts; others parse it when it is opened (core.js).
             yield f'<noscript data-entry="{entry.anchor}">\n{article}</noscript>\n'
+    yield frame.body("shared.jinja", comments=json.dumps(_commented(views, comments)))
     yield after
+
+
+def _commented(views: Sequence[View], comments: Sequence[Comment]) -> dict[str, Any]:
+    """What the page needs to save and load comments: its answers by anchor, and known comments."""
+    places = {}
+    for view in views:
+        digests = list(map(digest_of, view.runs))
+        for answer in _answers(view):
+            places[answer.anchor] = [digests[answer.run], *answer.record.place]
+    items = [each.model_dump() for each in comments]
+    return {"format": COMMENTS, "version": VERSION, "places": places, "items": items}
 
 
 def _answers(view: View) -> Iterator[Answer]:
@@ -148,6 +172,10 @@ def _names() -> dict[str, Any]:
         "metrics": GRADING.metrics,
         "draw": draw_response,
         "raw": _raw,
+        "requests_about": step_requests,
+        "rewriting": rewriting_request,
+        "asked_in": lambda call: Rebuilt(*call.asked) if call and call.asked else None,
+        "spent_on": spent_on,
         "tenths": _tenths,
         "label_heights": label_heights,
         "label_length": _LABEL_LENGTH,
@@ -155,6 +183,7 @@ def _names() -> dict[str, Any]:
         "heat": _heat,
         "choices": _choices,
         "words_by_run": _words_by_run,
+        "facts_of": _facts_of,
         "numbered": lambda runs: [(at, cut_middle(run.label, 60)) for at, run in enumerate(runs)],
         "equal_to": lambda values: [(f"={value}", value) for value in values],
         "tags_of": _tags_of,
@@ -309,6 +338,39 @@ def _words_by_run(view: View, entry: Entry) -> str:
             own = found[answer.run].setdefault(each.name, [])
             own += [value for value in each.values(answer) if value not in own]
     return json.dumps(found, separators=(",", ":"))
+
+
+def _facts_of(view: View) -> dict[str, Any]:
+    from lmms_rpts.analysis.dataframes import cells_of
+
+    def cells(answer: Answer) -> dict[str, Any]:
+        run = view.runs[answer.run]
+        return {"model": run.model, **cells_of(run, answer.record, view.grading)}
+
+    return facts({entry.anchor: [*map(cells, entry.answers)] for entry in view.entries})
+
+
+def facts(rows: Mapping[Any, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """The ``names`` in conditions that have a value, and the values in each row, as JSON."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            return round(value, 9) if isfinite(value) else None
+        value = " | ".join(map(str, value)) if isinstance(value, list) else value
+        return (value[:_LONGEST_VALUE] or None) if isinstance(value, str) else value
+
+    cells = {
+        key: [{name: plain(value) for name, value in each.items()} for each in row]
+        for key, row in rows.items()
+    }
+    every = chain.from_iterable(cells.values())
+    names = dict.fromkeys(name for each in every for name in each if each[name] is not None)
+    return {
+        "names": [*names],
+        "rows": {
+            key: json.dumps([[*map(each.get, names)] for each in row]) for key, row in cells.items()
+        },
+    }
 
 
 def _tags_of(entry: Entry) -> list[str]:

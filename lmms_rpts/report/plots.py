@@ -234,6 +234,25 @@ def draw_parts(rows: Sequence[Mapping[str, Any]], kind: str = "svg") -> bytes:
     return _render(figure, kind)
 
 
+@_plotting()
+def draw_steps(tables: Mapping[str, Sequence[Mapping[str, Any]]], kind: str = "svg") -> bytes:
+    """The tables of ``analysis.checkpoints``: one panel for each metric."""
+    title, note = "Scores by training step", "Error bars: 95% interval over documents"
+    figure = _figure((7, 0.8 + 2.2 * len(tables)), title, note)
+    panels = figure.subplots(len(tables), 1, squeeze=False, sharex=True)[:, 0]
+    for axes, (name, rows) in zip(panels, tables.items(), strict=True):
+        for row in rows:
+            low, high = row["value"].low, row["value"].high
+            axes.plot([row["step"]] * 2, [low, high], color="C0", alpha=0.5, gid="interval")
+        values = [row["value"].value for row in rows]
+        axes.plot([row["step"] for row in rows], values, "o-", color="C0", gid="steps")
+        axes.set(title=_NAMES.get(name, name.replace("_", " ")))
+        axes.grid(axis="y", alpha=0.4)
+    panels[-1].set_xlabel("training step")
+    panels[-1].xaxis.set_major_formatter("{x:,.10g}")
+    return _render(figure, kind)
+
+
 def _note(models: Sequence[Figures], metric: str) -> str:
     tokenless = [each.model for each in models if each.tokens.value is None]
     scoreless = [each.model for each in models if each.metrics[metric].value is None]

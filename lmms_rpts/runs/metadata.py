@@ -184,7 +184,11 @@ def _date(results: Results) -> str:
 
 
 def _wall_time(results: Results) -> str:
-    seconds = float(results.get("total_evaluation_time_seconds") or "nan")
+    return duration(float(results.get("total_evaluation_time_seconds") or "nan"))
+
+
+def duration(seconds: float) -> str:
+    """A time in hours, minutes and seconds; empty for a negative or missing one."""
     if not 0 <= seconds < 1e8:
         return ""
     if seconds < 60:
@@ -256,6 +260,7 @@ _FACTS: Mapping[str, Reader] = {
     "device": _config("device"),
     "response cache": _config("use_cache"),
     "lmms-eval": _lmms_eval,
+    "lmms-rpts": _config("lmms_rpts_version"),
     "transformers": _fact("transformers_version"),
     "torch": _torch,
     "git commit": _commit,

@@ -19,7 +19,11 @@ from lmms_rpts.runs.samples import holds_record, task_of, unwrapped
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
 _FIRST_ROWS = 100
-_NOT_THERE = "[LMMS_EVAL_REQUEST_FAILED] the file has no response"
+FAILED = "[LMMS_EVAL_REQUEST_FAILED] "
+_NOT_THERE = f"{FAILED}the file has no response"
+_VLMEVALKIT = {"index", "prediction"}
+# What VLMEvalKit writes for a failed request, such as "Failed to obtain answer via API."
+_NO_ANSWER = "Failed to obtain answer"
 _PUBLISHED = {"problem_id": "id", "model_response": "response"}  # of CMMaTH's code
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
@@ -123,7 +127,7 @@ def read_responses(
     reader = _Reader(saved, only)
     try:
         # Samples of lmms-eval name their task in the file name alone: DATE_samples_TASK.jsonl.
-        found = [file for path in paths for file in _files(Path(path))]
+        found = [file for path in paths for file in response_files(Path(path))]
         files = {file: task_of(file) for file in found}
         for file, task in files.items():
             if only is not None and task is not None and task not in only:
@@ -144,10 +148,12 @@ def read_responses(
     return saved
 
 
-def _files(path: Path) -> list[Path]:
+def response_files(path: Path) -> list[Path]:
+    """The file, or those below a folder: the samples of lmms-eval if there are any."""
     if not path.expanduser().exists():
         raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
-    return row_files(path, [".jsonl"])
+    files = row_files(path, [".jsonl", ".eval"])
+    return [each for each in files if task_of(each)] or files
 
 
 def _entry(row: Row) -> Mapping[str, Any]:
@@ -162,8 +168,33 @@ def _entry(row: Row) -> Mapping[str, Any]:
     return {"response": ""} | fields if "response" in row.cells else fields
 
 
+def logged(row: Row) -> Mapping[str, Any] | None:
+    """A row of a log of inspect_ai, or of a result file of VLMEvalKit, as a row of ours; else None.
+
+    ``log`` is the name of its task, which need not be one of lmms-eval.
+    """
+    fields, stem = row.fields, row.file.stem
+    own_id, said, error = fields.get("id"), fields.get("completion"), fields.get("error")
+    model, log = fields.get("model"), fields.get("log")
+    if {*fields, *row.cells} >= _VLMEVALKIT:
+        # MODEL/MODEL_DATASET.xlsx, or that in a folder of a date in MODEL
+        folders = (each.name for each in row.file.absolute().parents[:2])
+        model = next((each for each in folders if stem.startswith(f"{each}_")), stem)
+        log = stem[len(model) + 1 :] or stem
+        own_id, said = fields.get("index"), str(fields.get("prediction", ""))
+        error = said if said.startswith(_NO_ANSWER) else ""
+    if own_id is None or said is None or log is None:
+        return None
+    response = f"{FAILED}{error}" if error else _with_thinking(fields.get("thinking"), said)
+    tokens = [fields.get("token_counts")]
+    return {"id": own_id, "response": [response], "token_counts": tokens} | {
+        "model": model,
+        "log": log,
+    }
+
+
 def _prediction(row: Row) -> Mapping[str, Any] | None:
-    """A prediction in a layout of ROME's publishers, as a row of ours; else None.
+    """A row of `logged`, or in a layout of ROME's publishers, as a row of ours; else None.
 
     They are one object, a list, or objects by ``question_id``; files with scores have the response
     as ``raw_answer``. FlagEvalMM and the release BAAI/ROME-Evaluated hold all rounds of a question
@@ -171,9 +202,13 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     task of lmms-eval.
     """
     fields = row.fields
+    if {"response", "resps"} & {*fields}:
+        return None
+    if found := logged(row):
+        return found
     # {"question_id": 7, "answer": "B", "reason": "..."}, or {"7": {"answer": "B"}, ...}
     own_id = fields.get("question_id", row.key or None)
-    if own_id is None or {"response", "resps"} & {*fields}:
+    if own_id is None:
         return None
     rounds = fields.get("num_inferences")
     answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds)
@@ -250,7 +285,9 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
         The files by model (empty: the rows do not name it). Empty for other files, and for a
         single file with one response to each question and no model.
     """
-    files = [each for path in paths for each in sorted(path.rglob("*.parquet")) or _files(path)]
+    files = [
+        each for path in paths for each in sorted(path.rglob("*.parquet")) or response_files(path)
+    ]
     # The first questions of a file may have no response.
     first = [
         next(filter(None, map(_prediction, islice(read_rows(file), _FIRST_ROWS))), {})
@@ -267,7 +304,8 @@ def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
         own_id = row.fields.get("question_id") if entry is None else entry["id"]
         if own_id is None:
             raise ResponsesError(f"{row.where} {row.fault or 'has no question_id'}")
-        model, question = str(row.fields.get("model") or ""), (row.file, str(own_id))
+        model = str((entry or row.fields).get("model") or "")
+        question = (row.file, str(own_id))
         if not model and question in unnamed:
             raise ResponsesError(
                 f"{row.where} has a second response to {own_id}, and no 'model' to tell them "

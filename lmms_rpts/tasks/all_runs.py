@@ -1,4 +1,4 @@
-"""Runs of all benchmarks, by their names."""
+"""Runs of all benchmarks, by their names, and the functions for which these are all alike."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from lmms_rpts.base.notebook import html_of
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import Foreign, holds_only, read_runs_of, split_label, types_in
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import SAMPLES, RunError
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
+from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.rpts_eval import runs as rpts
 from lmms_rpts.tasks.rpts_eval.relations import label_runs
-from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
 if TYPE_CHECKING:
     from lmms_rpts.tasks.grade_types import Grading
@@ -30,13 +32,39 @@ class AllRuns(dict[str, tuple[AnyRun, ...]]):
         return tuple(chain.from_iterable(self.values()))
 
 
+class Runs(list[AnyRun]):
+    """Runs in a list, which a notebook shows as their tables."""
+
+    def _repr_html_(self) -> str:
+        return html_of("runs_html", self)
+
+
+def read_runs(paths: str | Path | Iterable[str | Path]) -> Runs:
+    """Read the runs of all benchmarks in folders that lmms-eval wrote, or in samples files.
+
+    ``LABEL=PATH`` names a run. Parts of one run are joined, rounds of a model are numbered.
+
+    Raises:
+        RunError: with the file, the line and the remedy, if something cannot be read.
+    """
+    listed = [paths] if isinstance(paths, str | Path) else [*paths]
+    return Runs(read_all_runs(listed).every)
+
+
+def summarize(
+    runs: Sequence[AnyRun], by: Sequence[str] = (), task: str | None = None
+) -> GradeSummary:
+    """Summarize runs of one benchmark side by side: see ``summarize_grades``."""
+    return summarize_grades(shared_grading(runs), runs, by, task)
+
+
 def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
     """Read the runs of all benchmarks at these paths.
 
     A folder may contain several. Each path must contain at least one run.
     """
     if holds_only(paths, RptsRecord):  # the types of other records are not imported
-        return AllRuns(rpts=tuple(read_runs(paths)))
+        return AllRuns(rpts=tuple(rpts.read_runs(paths)))
     known = {name: each for name, each in benchmarks().items() if each.grades}
     types = {name: _record_of(each) for name, each in known.items()}
     places: dict[str, list[str | Path]] = {name: [] for name in known}
@@ -59,7 +87,7 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
     if "rpts" in found:
         found["rpts"] = tuple(label_runs(found["rpts"]))
     # Without a path, the error of the reader says what to pass.
-    return AllRuns(found or {"rpts": tuple(read_runs(paths))})
+    return AllRuns(found or {"rpts": tuple(rpts.read_runs(paths))})
 
 
 def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
@@ -77,6 +105,19 @@ def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
             raise RunError(f"The run {run.label} contains {what}")
         found[types[kind]] += (run,)
     return AllRuns({name: each for name, each in found.items() if each})
+
+
+def shared_grading(runs: Iterable[AnyRun]) -> Grading:
+    """How the benchmark of these runs is summarized.
+
+    Raises:
+        RunError: if they are of several benchmarks, or of none.
+    """
+    found = sort_runs(runs)
+    if len(found) != 1:
+        several = f"The runs are of several benchmarks: {', '.join(found)}"
+        raise RunError(several if found else "No run to summarize")
+    return grading_of(*found)
 
 
 def grading_of(name: str) -> Grading:
@@ -98,7 +139,7 @@ def _record_of(benchmark: Benchmark) -> type[Record]:
 def _refuse(place: Path, known: Iterable[Benchmark]) -> None:
     """Raise for a place without records of this package; without samples, the reader's error."""
     if not place.is_dir() or not any(SAMPLES in each.name for each in place.rglob("*.jsonl")):
-        read_runs([place])
+        rpts.read_runs([place])
     titles = ", ".join(each.title for each in known if each.name != "rpts")
     raise RunError(
         f"{place} contains samples, but neither RPTS scores nor graded answers of {titles}. Score "

@@ -19,8 +19,8 @@ from lmms_rpts.analysis.dataframes import (
     write_frame,
 )
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.rome.record import read_rome_runs, summarize_rome
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
+from lmms_rpts.tasks.all_runs import read_runs, summarize
+from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.guarded import guarded_record, old_record
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
@@ -75,11 +75,11 @@ def test_one_run_or_several(tmp_path: Path) -> None:
 
 @table("suffix", ".parquet", ".jsonl", ".csv")
 def test_responses_of_all_benchmarks_are_written_and_read(tmp_path: Path, suffix: str) -> None:
-    rome, careful = read_rome_runs([SAVED / "rome"]), read_runs([SAVED / "careful"])
+    rome, careful = read_runs([SAVED / "rome"]), read_runs([SAVED / "careful"])
     frame = responses_frame([*rome, *careful])
     assert len(frame) == len(rome[0].responses) + 14
     of_rome = frame[frame["run"] == "rome"]
-    summary = summarize_rome(rome, ["language"])
+    summary = summarize(rome, ["language"])
     (figures,) = summary.overall.models if summary.overall else ()
     assert of_rome["accuracy"].mean() == figures.metrics["accuracy"].value
     assert set(of_rome["language"]) == {"en", "zh"}

@@ -14,12 +14,10 @@ from lmms_rpts.report.plots import points_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import estimate_mean
-from lmms_rpts.tasks.cmmath.record import read_cmmath_runs, summarize_cmmath
+from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
-from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from lmms_rpts.tasks.rpts_eval.summary import best as best_of
-from lmms_rpts.tasks.rpts_eval.summary import summarize
 from tests.analysis.test_sweeping import judged
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.runs import make_record, scoring_with, write_run
@@ -194,7 +192,7 @@ def test_score_against_tokens_of_graded_answers_with_rounds(tmp_path: Path) -> N
         other = "correct" if right else "incorrect"
         records = [make_cmmath_record("correct"), make_cmmath_record(other)]
         write_cmmath_run(tmp_path / str(at), {"cmmath": records, "cmmath_ocr": records}, tokens=100)
-    models = summarize_cmmath(read_cmmath_runs([tmp_path])).models
+    models = summarize(read_runs([tmp_path])).models
     points = points_of(models, "accuracy")
     assert [point.label for point in points] == ["model-a, cmmath", "model-a, cmmath_ocr"]
     for point in points:

@@ -30,7 +30,7 @@ from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, scoring_with, write_run
 from tests.support.tables import table
 
-# The example in docs/record.md: heights 1, 1, 2.
+# The example in docs/read-results.md: heights 1, 1, 2.
 EXAMPLE = ("Image0 -> A.", "Text0 -> B.", "Conclusion0 + Conclusion1 -> C.")
 # Heights 1, 2, 3, so that the weights distinguish height 2 from 3 as well.
 LINE = ("Image0 -> A.", "Conclusion0 -> B.", "Conclusion1 -> C.")

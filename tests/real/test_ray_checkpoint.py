@@ -1,4 +1,4 @@
-"""``Scorer`` with a checkpoint of Ray Data, as docs/cluster.md shows it: killed, and continued."""
+"""``Scorer`` with a checkpoint of Ray Data, as docs/scale.md shows it: killed, and continued."""
 
 from __future__ import annotations
 

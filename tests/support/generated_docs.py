@@ -13,61 +13,33 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from lmms_rpts.base.schema import Described
-from lmms_rpts.base.settings import Table
 from lmms_rpts.filters.record import RptsInstance
 from lmms_rpts.runs.record import Perturbed, Record
-from lmms_rpts.tasks.benchmark import record_types, settings_tables
-from lmms_rpts.validation.layouts import LAYOUTS
+from lmms_rpts.tasks.benchmark import record_types
 
 _DOCS = Path(__file__).parents[2] / "docs"
-PAGES = tuple(_DOCS / f"{name}.md" for name in ("record", "settings", "validation"))
+PAGES = tuple(_DOCS / f"{name}.md" for name in ("record", "reference/validity"))
 _INNER = {"list of objects": "[]", "object by name": ".NAME", "objects by name": ".NAME.NAME"}
-# <!-- fields of lmms_rpts.runs.record.Record -->, <!-- settings of rome -->, <!-- sets -->
-_TABLE = re.compile(
-    r"(<!-- (fields|settings|sets)(?: of (\S+))? -->\n).*?(<!-- end of \w+ -->)", re.DOTALL
-)
+# <!-- fields of lmms_rpts.runs.record.Record -->
+_TABLE = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
 
 
 def written(page: Path) -> str:
     """A page with its tables generated anew."""
     text = page.read_text(encoding="utf-8")
     if page.stem == "record":
-        shown = {found[2] for found in _TABLE.findall(text)}
+        shown = {found[1] for found in _TABLE.findall(text)}
         for record in record_types():
             assert f"{record.__module__}.{record.__name__}" in shown, f"{record} is not in {page}"
-    tables = {"fields": _fields, "settings": _settings, "sets": _sets}
 
     def table(found: re.Match[str]) -> str:
-        head, *rows = ([*map(str, row)] for row in tables[found[2]](found[3]))
+        head, *rows = ([*map(str, row)] for row in _fields(found[2]))
         lines = [f"| {' | '.join(row)} |" for row in rows]
         return "\n".join([
-            f"{found[1]}\n| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, "", found[4]
+            f"{found[1]}\n| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, "", found[3]
         ])  # fmt: skip
 
     return _TABLE.sub(table, text)
-
-
-def _sets(_: str) -> Iterator[Iterable[Any]]:
-    """The known sets of labelled steps."""
-    yield "set", "what", "labels", "licence"
-    for each in LAYOUTS:
-        yield f"`{each.name}`", each.about.title, each.about.meaning, each.about.licence
-
-
-def _settings(name: str) -> Iterator[Iterable[Any]]:
-    """The settings of a table in rpts.toml."""
-    yield "in the file", "variable", "default", "meaning", "allowed"
-    table: type[Table] = {each.TABLE or "lmms_rpts": each for each in settings_tables()}[name]
-    for setting in table.settings():
-        field = table.model_fields[setting]
-        default = field.default
-        shown = f"`{str(default).lower() if isinstance(default, bool) else default}`"
-        variable = ", ".join(f"`{each}`" for each in table.variables(setting))
-        allowed = table.allowed(setting).partition(" ")[2].removeprefix("one of ")
-        yield (
-            *(f"`{setting}`", variable, "" if field.default_factory or default is None else shown),
-            *(field.description, allowed if allowed not in ("text", "true or false") else ""),
-        )
 
 
 def _fields(name: str) -> Iterator[Iterable[Any]]:

@@ -28,9 +28,13 @@ COMMANDS = {
     "compare.json": "compare careful lucky -o OUT",
     "compare.csv": "compare careful lucky -o OUT",
     "compare_tasks.txt": "compare cmmath --by task=cmmath,cmmath_en_cot",
+    "compare_gates.txt": "compare EXPANDED/a EXPANDED/b --benchmark rpts --flips 0 --fail-if "
+    "accuracy<-0.2 --fail-if right_for_wrong_reason>0.2 --fail-if rpts_guarded.n_both>0",
     "compare_draws.txt": "compare EXPANDED/a EXPANDED/b --benchmark rpts --flips 0",
     "instability.txt": "instability EXPANDED --list 3",
     "instability.md": "instability EXPANDED -o OUT",
+    "steps.txt": "summarize 0=careful checkpoint-1000=lucky --by-step",
+    "steps.csv": "summarize 0=careful checkpoint-1000=lucky --by-step --metric rpts -o OUT",
     "sweep.txt": "sweep careful",
     "sweep.md": "sweep careful lucky --decay 0.5,0.9 --focus-height 1,2 -o OUT",
     "sweep.tex": "sweep lucky --decay 0.9 --focus-height 1 -o OUT",

@@ -1,6 +1,6 @@
 """Running docs/notebook.ipynb; ``python -m tests.support.notebook FOLDER`` updates its outputs.
 
-FOLDER holds ``results/careful`` and ``results/lucky``, created as in docs/tutorial.md.
+FOLDER holds ``results/careful`` and ``results/lucky``, the two runs of ``lmms-rpts demo``.
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ def execute(folder: Path) -> Any:
 
 
 def outputs(notebook: Any) -> list[str]:
-    """The printed text of each cell."""
-    return [
-        "".join("".join(each.get("text", "")) for each in cell.get("outputs", []))
-        for cell in notebook.cells
-    ]
+    """What each cell prints or shows."""
+    return ["".join(map(_shown, cell.get("outputs", []))) for cell in notebook.cells]
+
+
+def _shown(output: Any) -> str:
+    shown = output["data"] if "data" in output else {"text/plain": output.get("text", "")}
+    return "".join(shown.get("text/html", shown["text/plain"]))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
 from lmms_rpts.runs.run import RunOf
+from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, tree_frame
 from lmms_rpts.tasks.cmmath.record import (
     GRADING,
@@ -25,8 +26,6 @@ from lmms_rpts.tasks.cmmath.record import (
     MISTAKES,
     CmmathRecord,
     process_results,
-    read_cmmath_runs,
-    summarize_cmmath,
 )
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
@@ -43,7 +42,7 @@ HALF = 0.975**0.5 - 0.5
 
 def summary_of(folder: Path, records: list[Any], by: tuple[str, ...] = ()) -> GradeSummary:
     write_cmmath_run(folder, {"cmmath": records}, tokens=10)
-    return summarize_cmmath(read_cmmath_runs([folder]), by)
+    return summarize(read_runs([folder]), by)
 
 
 def rows(summary: GradeSummary, value: str | None = "cmmath", by: str = "task") -> list[Figures]:
@@ -169,7 +168,7 @@ def test_summaries_have_the_numbers_of_lmms_evals_table(records: list[dict[str, 
     metrics = [process_results({}, [json.dumps(each)]) for each in records]
     for name in MEANS:
         assert [METRICS[name].of(each) for each in responses] == [each[name] for each in metrics]
-    (found,) = rows(summarize_cmmath([RunOf("a", "a", responses, {}, ())]))
+    (found,) = rows(summarize([RunOf("a", "a", responses, {}, ())]))
     for name in SSR:
         share = AGGREGATIONS[name]([each[name] for each in metrics])
         assert found.metrics[name].value == pytest.approx(None if math.isnan(share) else share)
@@ -181,7 +180,7 @@ def test_summaries_have_the_numbers_of_lmms_evals_table(records: list[dict[str, 
 def test_what_a_record_says_of_its_grades(tmp_path: Path) -> None:
     given = record("incorrect", 1.0, mistake="reasoning", why="set", category=None, grade_id=None)
     write_cmmath_run(tmp_path, {"cmmath_ocr": [given, record(None)]}, tokens=42)
-    (run,) = read_cmmath_runs([tmp_path])
+    (run,) = read_runs([tmp_path])
     found, missing = run.responses
     assert (run.label, run.tasks, found.instance.key) == (
         *("model-a", ("cmmath_ocr",)),
@@ -278,7 +277,7 @@ def test_tasks_stand_side_by_side_and_have_no_mean(tmp_path: Path) -> None:
         for task, n in right.items()
     }
     write_cmmath_run(tmp_path, tasks)
-    summary = summarize_cmmath(read_cmmath_runs([tmp_path]), ["category"])
+    summary = summarize(read_runs([tmp_path]), ["category"])
     first, by_category = summary.tables
     usual = ["cmmath", "cmmath_en_cot", "cmmath_ocr", "cmmath_steps", "aa", "zz"]
     assert [group.value for group in first.groups] == usual
@@ -360,7 +359,7 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
         ]
         write_cmmath_run(tmp_path / str(number), {"cmmath": records}, tokens=100 * (number + 1))
     write_cmmath_run(tmp_path / "b", {"cmmath": [record()] * 4}, model_args="pretrained=lab/b")
-    summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
+    summary = summarize(read_runs([tmp_path]))
     a, b = rows(summary)
     assert (a.rounds, a.questions, a.responses, a.tokens.value) == (4, 4, 16, 250.0)
     # 0.25, 0.5, 0.75, 0.5: deviations -0.25, 0, 0.25, 0.
@@ -394,16 +393,16 @@ def test_what_cannot_be_compared_is_reported(tmp_path: Path) -> None:
     for folder in ("b", "c"):
         write_cmmath_run(tmp_path / folder, {"cmmath": [record()]}, model_args="pretrained=lab/b")
     write_cmmath_run(tmp_path / "d", {"cmmath_clp": [record()]}, model_args="pretrained=lab/d")
-    assert summarize_cmmath(read_cmmath_runs([tmp_path])).warnings == (
+    assert summarize(read_runs([tmp_path])).warnings == (
         "b/lab/b and c/lab/b have identical responses: copies?",
         "the models cover different problems of cmmath: 2 by model-a, 1 by b; 1 are common to all",
         "the tasks cover different problems: 2 by cmmath, 1 by cmmath_clp, 2 by cmmath_ocr; 1 are "
         "common to all",
     )
     write_cmmath_run(tmp_path / "e", {"cmmath_ocr": [record(settings=BOTH)]})
-    runs = read_cmmath_runs([tmp_path / "a", tmp_path / "e"])
+    runs = read_runs([tmp_path / "a", tmp_path / "e"])
     assert [run.label for run in runs] == ["a", "e"]
-    warning = summarize_cmmath(runs).warnings[0]
+    warning = summarize(runs).warnings[0]
     assert "grader: rule in a; both in e" in warning
 
 
@@ -526,7 +525,7 @@ def test_hostile_texts_stay_texts(command: Command, tmp_path: Path) -> None:
 def test_missing_captions_are_counted(tmp_path: Path) -> None:
     shown = [record(caption=text) for text in ("一个圆。", "", "")]
     write_cmmath_run(tmp_path, {"cmmath": [record()] * 3, "cmmath_caption": shown})
-    summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
+    summary = summarize(read_runs([tmp_path]))
     (said,) = summary.warnings
     assert said.endswith("for 2 of 3 responses to cmmath_caption, there was no caption")
 
@@ -539,7 +538,7 @@ def test_ssr_over_all_thresholds_is_drawn_for_several_models(tmp_path: Path) -> 
     for name, records in {"a/1": [angle, circle, miss], "a/2": [angle, miss, miss]}.items():
         write_cmmath_run(tmp_path / name, {"cmmath": records}, model_args="model=a")
     write_cmmath_run(tmp_path / "b", {"cmmath": [angle]}, model_args="model=b")
-    summary = summarize_cmmath(read_cmmath_runs([tmp_path]))
+    summary = summarize(read_runs([tmp_path]))
     a, b = summary.curves["ssr"]
     found = dict(zip(a.places, a.shares, strict=True))
     assert [found[at].value for at in (0.0, 0.49, 0.5, 0.99)] == [0.75, 0.75, 0.5, 0.5]

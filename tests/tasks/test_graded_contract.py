@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.base.schema import FieldError
+from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.samples import RunError, read_samples_of
+from lmms_rpts.tasks.all_runs import summarize
 from lmms_rpts.tasks.cmmath import record as cmmath
-from lmms_rpts.tasks.cmmath.record import summarize_cmmath
 from lmms_rpts.tasks.rome import record as rome
-from lmms_rpts.tasks.rome.record import summarize_rome
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.rome_runs import make_rome_record, write_rome_run
@@ -39,11 +40,16 @@ class Graded(NamedTuple):
 
 
 ROME = Graded(
-    *(rome.RomeRecord, rome.read_rome_runs, summarize_rome, rome.process_results),
+    *(rome.RomeRecord, partial(read_runs_of, rome.RomeRecord), summarize, rome.process_results),
     *(write_rome_run, ("geo", "memes"), make_rome_record(1.0, 0.5, 0.0, consistent=False)),
 )
 CMMATH = Graded(
-    *(cmmath.CmmathRecord, cmmath.read_cmmath_runs, summarize_cmmath, cmmath.process_results),
+    *(
+        cmmath.CmmathRecord,
+        partial(read_runs_of, cmmath.CmmathRecord),
+        summarize,
+        cmmath.process_results,
+    ),
     *(write_cmmath_run, ("cmmath", "cmmath_ocr")),
     make_cmmath_record("correct", 1.0, mistake="reject"),
 )

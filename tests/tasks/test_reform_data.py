@@ -32,16 +32,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_reform(tmp_path / "reform")
 
 
-def test_the_table_has_61_sets_of_8_dimensions_and_the_page_lists_them() -> None:
+def test_the_table_has_61_sets_of_8_dimensions() -> None:
     assert len(data_sets()) == len(groups()["reform_eval"]) == 61
     assert len(groups()["reform_eval_likelihood"]) == 42
     assert {each.dimension for each in data_sets().values()} == {*DIMENSIONS.values()}
-    kinds = {"choice": "single choice", "ocr": "text reading", "kie": "key information"}
-    page = (Path(__file__).parents[2] / "docs" / "reform_eval.md").read_text(encoding="utf-8")
-    assert [line for line in page.splitlines() if line.startswith("| `reform_")][-61:] == [
-        f"| `reform_{name}` | {each.title} | {each.dimension} | {kinds.get(each.kind, each.kind)} |"
-        for name, each in data_sets().items()
-    ]
 
 
 @table(

@@ -20,6 +20,7 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
+from lmms_rpts.tasks.all_runs import summarize
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval import results
 from lmms_rpts.tasks.reform_eval.benchmark import data_sets, find_published, groups
@@ -31,12 +32,7 @@ from lmms_rpts.tasks.reform_eval.filter import (
 )
 from lmms_rpts.tasks.reform_eval.prompts import rounds_of
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
-from lmms_rpts.tasks.reform_eval.summary import (
-    average_ranks,
-    dimension_scores,
-    dimension_sheets,
-    summarize_reform,
-)
+from lmms_rpts.tasks.reform_eval.summary import average_ranks, dimension_scores, dimension_sheets
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import content_of, with_dialogues, write_reform
@@ -86,7 +82,7 @@ def run_of(model: str, records: Sequence[ReformRecord]) -> RunOf[ReformRecord]:
 
 def figures(**models: Sequence[ReformRecord]) -> dict[str, dict[str, float | None]]:
     """The figures of models on one set."""
-    summary = summarize_reform([run_of(*each) for each in models.items()])
+    summary = summarize([run_of(*each) for each in models.items()])
     return {
         each.model: {name: figure.value for name, figure in each.metrics.items()}
         for each in summary.models
@@ -346,7 +342,7 @@ def test_the_table_of_dimensions_says_what_it_covers_and_takes_online_dialogues(
 def test_dimensions_average_their_sets_and_models_are_ranked() -> None:
     good = (*graded("gqa", right_place), *graded("vsr", right_place))
     bad = (*graded("gqa", lambda doc: "(A)"), *graded("vsr", right_place))
-    summary = summarize_reform([run_of("g", good), run_of("b", bad)])
+    summary = summarize([run_of("g", good), run_of("b", bad)])
     scores = dimension_scores(summary.models, "generation")
     assert scores["g"]["reasoning"].value == scores["g"]["spatial"].value == 100.0
     assert scores["b"]["reasoning"].value == pytest.approx(
@@ -387,7 +383,7 @@ def test_ways_of_asking_that_differ_are_reported(monkeypatch: pytest.MonkeyPatch
     second = graded("gqa", right_place)
     models = enumerate((first, second))
     runs = [RunOf(str(at), "m", each, {}, (Path("f"),), "s") for at, each in models]
-    (warning,) = summarize_reform(runs).warnings[:1]
+    (warning,) = summarize(runs).warnings[:1]
     assert "times asked: 5, captions once in 0; 2 in 1" in warning
     assert "seed: 0 in 0; 1 in 1" in warning
     assert "length: long in 0; published in 1" in warning

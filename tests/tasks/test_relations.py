@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis import read_run
 from lmms_rpts.cli import app
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.all_runs import read_all_runs
+from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
 from tests.support.ratings import file_with, write_ratings
 from tests.support.runs import make_record, write_run

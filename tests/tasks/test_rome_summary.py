@@ -10,10 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
+from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
-from lmms_rpts.tasks.rome.record import GRADING, read_rome_runs, summarize_rome
+from lmms_rpts.tasks.rome.record import GRADING
 from tests.support.rome_runs import make_rome_record as record
 from tests.support.rome_runs import write_rome_run
 from tests.support.tables import table
@@ -39,9 +40,9 @@ def test_parts_that_were_graded_in_other_ways_are_other_runs(
 ) -> None:
     write_rome_run(tmp_path / "a", {"diagrams": [record(llm=1.0, settings=LLM)]})
     write_rome_run(tmp_path / "b", {"geo": [record(llm=1.0, settings=LLM | settings)]})
-    runs = read_rome_runs([tmp_path])
+    runs = read_runs([tmp_path])
     assert len(runs) == 2
-    (warning,) = [each for each in summarize_rome(runs).warnings if "different ways" in each]
+    (warning,) = [each for each in summarize(runs).warnings if "different ways" in each]
     assert next(iter(settings)).replace("judge", "model").replace("_", " ") in warning
 
 
@@ -55,7 +56,7 @@ def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
     write_rome_run(
         tmp_path, {"academic": [record(1), record(1), record(0)], "geo": [record(0)]}, tokens=10
     )
-    summary = summarize_rome(read_rome_runs([tmp_path]))
+    summary = summarize(read_runs([tmp_path]))
     (overall,) = summary.models
     accuracy = overall.metrics["accuracy"]
     assert (accuracy.value, accuracy.n, overall.questions, overall.rounds) == (0.5, 4, 4, 1)
@@ -70,7 +71,7 @@ def test_accuracy_is_over_questions_not_over_subtasks(tmp_path: Path) -> None:
 def test_what_failed_is_left_out_and_counted(tmp_path: Path) -> None:
     failed = record(1.0, failed="the judge refused", consistency_error="no reply")
     write_rome_run(tmp_path, {"geo": [failed, record(0.0, 1.0, 0.0, consistent=True)]})
-    summary = summarize_rome(read_rome_runs([tmp_path]))
+    summary = summarize(read_runs([tmp_path]))
     (overall,) = summary.models
     assert (overall.unscored, overall.questions, overall.counts["judged"]) == (1, 2, 1)
     assert (overall.metrics["accuracy"].value, overall.metrics["accuracy"].n) == (0.0, 1)
@@ -91,7 +92,7 @@ def test_a_missing_response_has_no_grade_at_all(tmp_path: Path) -> None:
     missing = record(failed="there is no response") | {"grader": "rule"}
     missing["grades"] = {"rule": None, "strict": None, "llm": None}
     write_rome_run(tmp_path, {"geo": [missing, record(1.0)]})
-    summary = summarize_rome(read_rome_runs([tmp_path]))
+    summary = summarize(read_runs([tmp_path]))
     assert summary.lists["disagreements"] == ()
     assert summary.models[0].metrics["accuracy_strict"].n == 1
 
@@ -110,7 +111,7 @@ def test_breakdowns(tmp_path: Path) -> None:
         for at in range(3)
     ]
     write_rome_run(tmp_path, {"spatial": rows})
-    summary = summarize_rome(read_rome_runs([tmp_path]), [*fields, "language"])
+    summary = summarize(read_runs([tmp_path]), [*fields, "language"])
     found = {
         table.by: {each.value: each.models[0].metrics["accuracy"].value for each in table.groups}
         for table in summary.tables
@@ -127,14 +128,14 @@ def test_breakdowns(tmp_path: Path) -> None:
 
 def test_subtasks_stand_in_their_usual_order(tmp_path: Path) -> None:
     write_rome_run(tmp_path, {name: [record()] for name in reversed(SUBTASKS)})
-    (table,) = summarize_rome(read_rome_runs([tmp_path])).tables
+    (table,) = summarize(read_runs([tmp_path])).tables
     assert tuple(each.value for each in table.groups) == SUBTASKS
 
 
 def test_disagreements_of_graders(tmp_path: Path) -> None:
     records = [record(1.0), record(1.0, 0.0), record(1.0, 1.0, 0.0), record(0.0, 1.0, 0.0)]
     write_rome_run(tmp_path, {"geo": records})
-    summary = summarize_rome(read_rome_runs([tmp_path]))
+    summary = summarize(read_runs([tmp_path]))
     (overall,) = summary.models
     assert (
         overall.counts["rule_strict"],

@@ -5,13 +5,14 @@
   const textIn = (cell) => cell.textContent.trim().toLowerCase();
 
   // --- sorting
-  function sorter(table, rows) {
-    const body = table.tBodies[0], headers = Array.from(table.tHead.rows[0].cells);
+  function sorter(table, rowsOf) {
+    const headers = Array.from(table.tHead.rows[0].cells);
     const valueOf = (row, column) => (row.cells[column].dataset.sort ?? textIn(row.cells[column]));
     const sorted = { header: null, down: false };
     function sortBy(header, down) {
       for (const other of headers) other.setAttribute("aria-sort", "none");
       const before = sorted.header;
+      const body = table.tBodies[0], rows = rowsOf();
       Object.assign(sorted, { header, down });
       if (!header) { if (before) body.append(...rows); return; }
       header.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -40,9 +41,10 @@
 
   function prepare(table) {
     const list = { place: table.closest(".list") };
-    const form = list.place.querySelector("form.controls"), rows = Array.from(table.tBodies[0].rows);
+    const form = list.place.querySelector("form.controls"), fault = list.place.querySelector(".fault");
+    let rows = Array.from(table.tBodies[0].rows);
     const fields = Array.from(form.elements).filter((each) => each.name);
-    const { headers, sorted, sortBy } = sorter(table, rows);
+    const { headers, sorted, sortBy } = sorter(table, () => rows);
     const step = 500;
     let most = step;
     for (const header of headers) {
@@ -58,11 +60,21 @@
 
     const valueIn = (name) => { const field = form.elements.namedItem(name); return field ? field.value : ""; };
     const hasWords = (row, words) => words.every((word) => textIn(row).includes(word) || report.textOf(row.dataset.entry).includes(word));
+    // Whether any answer of a row fulfils the condition; all rows, while it can't be read.
+    function conditioned() {
+      const text = valueIn("where").trim(), names = JSON.parse(table.dataset.names);
+      let holds = () => true;
+      fault.textContent = "";
+      try { if (text) holds = report.condition(text, names); } catch (error) { fault.textContent = error.message; }
+      form.elements.namedItem("where").setAttribute("aria-invalid", Boolean(fault.textContent));
+      const place = new Map(names.map((name, at) => [name, at]));
+      return (row) => !text || JSON.parse(row.dataset.values).some((values) => holds((name) => values[place.get(name)]));
+    }
     function choose() {
       const words = valueIn("q").toLowerCase().split(/\s+/).filter(Boolean), run = valueIn("model");
-      const selects = fields.filter((each) => each.tagName === "SELECT");
+      const selects = fields.filter((each) => each.tagName === "SELECT"), holds = conditioned();
       for (const row of rows) {
-        const fits = selects.every((each) => fitsSelect(row, each, run)) && hasWords(row, words);
+        const fits = selects.every((each) => fitsSelect(row, each, run)) && holds(row) && hasWords(row, words);
         if (fits) delete row.dataset.out; else row.dataset.out = "true";
       }
       most = step;
@@ -109,11 +121,20 @@
     table.parentElement.classList.add("ready");
 
     // A click anywhere in a row opens it, unless text is being selected.
-    table.tBodies[0].addEventListener("click", (event) => {
-      const row = event.target.closest("tr");
-      if (event.target.closest("a, button") || !row || String(getSelection())) return;
+    table.addEventListener("click", (event) => {
+      const row = event.target.closest("tbody tr");
+      if (event.target.closest("a, button, label") || !row || String(getSelection())) return;
       row.querySelector("a").click();
     });
+
+    // Other rows and names, as of a page that was made later.
+    list.renew = (later) => {
+      table.dataset.names = later.dataset.names;
+      table.tBodies[0].replaceWith(later.tBodies[0]);
+      rows = Array.from(table.tBodies[0].rows);
+      if (sorted.header) sortBy(sorted.header, sorted.down);
+      choose();
+    };
 
     // --- state: only differences from the initial state
     list.read = () => {
@@ -128,7 +149,7 @@
     list.apply = (wanted) => {
       for (const each of fields) {
         const value = wanted.get(each.name) || "";
-        if (each.tagName !== "SELECT") { each.value = value.slice(0, 300); continue; }
+        if (each.tagName !== "SELECT") { each.value = value.slice(0, each.maxLength); continue; }
         const known = Array.from(each.options).findIndex((one) => one.value === value || one.value === `=${value}`);
         each.selectedIndex = Math.max(0, known);
       }

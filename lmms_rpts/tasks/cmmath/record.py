@@ -13,10 +13,10 @@ from pydantic import Field
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.judging.parsers import Mistake
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, JudgeGrade, Record, field_of, is_none
+from lmms_rpts.runs.record import Asked, Called, JudgeGrade, Record, field_of, is_none
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.stats.instability import Answer
@@ -49,7 +49,7 @@ from lmms_rpts.tasks.grade_types import (
     ShownQuestion,
     judged_grade,
 )
-from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import answer_to
 from lmms_rpts.tasks.sheets import end_of, subject_names
 
@@ -74,7 +74,7 @@ class CmmathGrades(Model):
     judge: JudgeGrade | None = Field(description="grade by the judge; null if it was not asked")
 
 
-class MistakeEntry(Model):
+class MistakeEntry(Called):
     """The kind of mistake in a wrong answer."""
 
     kind: Mistake | None = Field(description="kind of mistake; null if the judge failed")
@@ -208,10 +208,6 @@ class CmmathRecord(Record):
 
 CmmathRun = RunOf[CmmathRecord]
 """The answers of one model in one evaluation of CMMaTH."""
-
-
-read_cmmath_runs = partial(read_runs_of, CmmathRecord)
-"""Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
 
 
 Mastery = dict[str, Any]
@@ -410,12 +406,14 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
             grader=f"kind of mistake ({name})",
             value=None,
             word=mistake.kind or "",
+            asked=mistake.call and Rebuilt(*mistake.call.asked),
             reply=mistake.reply,
+            call=mistake.call,
             error=mistake.error,
         )
 
 
-def _asked(record: CmmathRecord) -> str:
+def _asked(record: CmmathRecord) -> Rebuilt | None:
     # Imported here: lmms-rpts summarize needs no prompts.
     from lmms_rpts.judging.prompts import rebuilt_prompt
 
@@ -519,6 +517,3 @@ GRADING = Grading(
         by=("category", "grade_group", "answer_type", "form", "area"),
     ),
 )
-
-summarize_cmmath = partial(summarize_grades, GRADING)
-"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""

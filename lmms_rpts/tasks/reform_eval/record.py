@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Perturbed, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.reform_eval.benchmark import (
@@ -209,7 +207,3 @@ class ReformRecord(Record):
 
 ReformRun = RunOf[ReformRecord]
 """The answers of one model in one evaluation of ReForm-Eval."""
-
-
-read_reform_runs = partial(read_runs_of, ReformRecord)
-"""Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""

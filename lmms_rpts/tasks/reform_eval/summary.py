@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any
@@ -40,7 +39,7 @@ from lmms_rpts.tasks.grade_types import (
     ShownGrade,
     ShownQuestion,
 )
-from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import asked_as
 from lmms_rpts.tasks.reform_eval.benchmark import (
     DIMENSIONS,
@@ -471,6 +470,3 @@ GRADING = Grading(
     },
     display=DISPLAY,
 )
-
-summarize_reform = partial(summarize_grades, GRADING)
-"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""

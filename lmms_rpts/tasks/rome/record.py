@@ -12,11 +12,10 @@ from pydantic import Field, PlainSerializer, PlainValidator
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import Described, FieldError, Model, Several, Share, Text, wrong
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Consistency, JudgeGrade, PretendedTools, Record, is_none
-from lmms_rpts.runs.run import RunOf
 from lmms_rpts.stats.instability import Answer
 from lmms_rpts.tasks.aggregation import group_metric_list, metric_list, record_metrics
 from lmms_rpts.tasks.grade_types import (
@@ -30,7 +29,7 @@ from lmms_rpts.tasks.grade_types import (
     ShownQuestion,
     judged_grade,
 )
-from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import answer_to
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import choice_letters, extract_answer
@@ -153,14 +152,6 @@ class RomeRecord(Record):
         return graders[0] == graders[1] and len(models) <= 1
 
 
-RomeRun = RunOf[RomeRecord]
-"""The answers of one model in one evaluation of ROME."""
-
-
-read_rome_runs = partial(read_runs_of, RomeRecord)
-"""Reads runs from samples files or folders: see ``read_runs_of``. Tasks are parts of one run."""
-
-
 METRICS = by_name(
     # Partial credit in [0, 1] for a place that is too coarse.
     Metric("accuracy", lambda record: record.score, words="by the grader that counts"),
@@ -241,7 +232,7 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
     yield from thinking_grades(record, record.instance.question, record.answer)
 
 
-def _prompt(record: RomeRecord, name: str, **fields: str) -> str:
+def _prompt(record: RomeRecord, name: str, **fields: str) -> Rebuilt | None:
     # Imported here: lmms-rpts summarize needs no prompts.
     from lmms_rpts.judging.prompts import rebuilt_prompt
 
@@ -306,6 +297,3 @@ GRADING = Grading(
     },
     display=Display(question=_question, answer=_answer),
 )
-
-summarize_rome = partial(summarize_grades, GRADING)
-"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""

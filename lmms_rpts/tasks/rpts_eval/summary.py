@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from operator import attrgetter
 from statistics import fmean
 
@@ -17,7 +16,7 @@ from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.stats.instability import Answer as StableAnswer
 from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, ShownQuestion
-from lmms_rpts.tasks.graded import by_field, summarize_grades
+from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import answer_to, listed_options
 from lmms_rpts.tasks.rpts_eval.relations import relation_notes
 from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, thinking_grades
@@ -146,6 +145,3 @@ GRADING = Grading(
         "±": "sample standard deviation over rounds",
     },
 )
-
-summarize = partial(summarize_grades, GRADING)
-"""Compares runs, with the tables of further breakdowns: see ``summarize_grades``."""

@@ -1,0 +1,95 @@
+"""Conditions on the comparison of two runs, for continuous integration: ``rpts < -0.03``.
+
+A metric stands for its difference B - A. Without a field it is the whole 95% interval: ``rpts <
+-0.03`` holds only if the interval is below -0.03, which proves harm. With a field it is a number:
+``rpts.low < -0.03`` holds unless B is proven to be no more than 0.03 worse, as in a non-inferiority
+trial with this margin (Piaggio et al. 2012, JAMA 308:2594). Intervals are not adjusted for the
+number of conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from lmms_rpts.analysis.comparison import Comparison, MetricDifference
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import figure, listed
+from lmms_rpts.base.expression import Name, parse
+from lmms_rpts.base.notebook import html_of
+from lmms_rpts.stats.power import deviation_of, documents_needed
+
+FIELDS = tuple(each.name for each in fields(MetricDifference) if each.name != "metric")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether a comparison fails a condition.
+
+    Attributes:
+        outcome: ``failed`` if the condition holds, ``passed`` if it does not, ``undecided`` if an
+            interval contains the margin.
+        values: each name of the condition with its number or interval.
+        documents: about how many documents would decide it with 80% power, if the difference is
+            the observed one; None if decided, or over wordings.
+    """
+
+    condition: str
+    outcome: Literal["passed", "failed", "undecided"]
+    values: Mapping[str, float | tuple[float, float]]
+    documents: int | None
+
+    def __str__(self) -> str:
+        shown = (
+            f"{name} is [{figure(value[0], '+.3f')}, {figure(value[1], '+.3f')}]"
+            if isinstance(value, tuple)
+            else f"{name} is {value:.4g}"
+            for name, value in self.values.items()
+        )
+        said = f"{self.outcome}: {self.condition}; {', '.join(shown)}"
+        if self.outcome == "undecided":
+            said += ", which contains the margin"
+        if self.documents:
+            said += f"; about {self.documents:,} documents would decide it (80% power)"
+        return said
+
+    def _repr_html_(self) -> str:
+        return html_of("line_html", self)
+
+
+def gate(comparison: Comparison, condition: str) -> Gate:
+    """Judge a comparison by a condition, such as ``rpts < -0.03 or accuracy < -0.05``.
+
+    Of expanded tasks, ``low``, ``high``, ``p`` and the interval are those over documents and
+    wordings, where the comparison has them.
+
+    Raises:
+        UserError: the condition cannot be read, or a value that it names is missing.
+    """
+    by_name = {each.metric: each for each in comparison.metrics}
+    known: dict[str, Any] = {"n": comparison.documents}
+    for name, each in by_name.items():
+        of = asdict(each) | dict(comparison.over_wordings.get(name, {}))
+        known |= {f"{name}.{field}": of[field] for field in FIELDS}
+        known[name] = None if of["low"] is None or of["high"] is None else (of["low"], of["high"])
+    names = [*by_name, "n", *(f"{name}.{field}" for name in by_name for field in FIELDS)]
+    expression = parse(condition, names)
+    comparisons = expression.comparisons()
+    used = [side for left, _, right in comparisons for side in (left, right)]
+    values = {str(name): known[name] for name in used if isinstance(name, Name)}
+    if missing := [name for name, value in values.items() if value is None]:
+        raise UserError(
+            f"The condition {condition!r} cannot be judged: there is no {listed(missing)} of "
+            f"{comparison.label_a} and {comparison.label_b}"
+        )
+    holds, needed = expression(known), [0]
+    for part in comparisons if holds is None else ():
+        name, margin = sorted((part.left, part.right), key=lambda side: not isinstance(side, Name))
+        over_documents = isinstance(margin, float) and name not in comparison.over_wordings
+        if over_documents and part(known) is None:
+            metric, (low, high) = by_name[name], known[name]
+            deviation = deviation_of(low, high, metric.n_both)
+            needed.append(documents_needed(known[f"{name}.difference"] - margin, deviation))
+    outcomes: Mapping[bool | None, Any] = {True: "failed", False: "passed", None: "undecided"}
+    return Gate(condition, outcomes[holds], values, max(needed) or None)

@@ -1,0 +1,130 @@
+"""Status file of a run that is going on, for ``lmms-rpts view``.
+
+A thread reads the progress bars (tqdm) that the process shows anyway: those of lmms-eval, of its
+models and of judging. Nothing reports to it, and nothing waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from socket import gethostname
+from typing import Any
+
+from loguru import logger
+from tqdm import tqdm
+
+from lmms_rpts.base.files import draft_of
+from lmms_rpts.base.masking import mask
+from lmms_rpts.base.schema import Model, Number, Share, Text, Whole
+
+STATUS = "lmms_rpts_status_"
+INTERVAL = 2.0
+"""Seconds between writes."""
+_SILENT = 60.0  # seconds without a write after which a run has stopped
+_LONGEST = 2_000
+
+
+class Status(Model):
+    """The status of a run; times are in seconds since 1970, ``rate`` is per second.
+
+    ``coverage``: share of the units so far that could be judged; ``ended``: why the run failed.
+    """
+
+    command: Text
+    model: Text
+    tasks: Text
+    host: Text
+    pid: Whole
+    begun: Number
+    time: Number
+    stage: Text = "Starting"
+    done: Number = 0
+    total: Number = 0
+    rate: Number = 0
+    coverage: Share | None = None
+    calls: Whole | None = None
+    cost: Number | None = None
+    warning: Text = ""
+    ended: Text = ""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it failed, its process is gone, or it has been silent."""
+        gone = self.host == gethostname() and not is_alive(self.pid)
+        return bool(self.ended) or gone or time.time() - self.time > _SILENT
+
+
+@contextmanager
+def followed(folder: Path, command: str, model: str, tasks: str) -> Iterator[None]:
+    """While this is open, the status of this process is in ``folder``.
+
+    The file is removed at the end. After an error it stays until the same command runs again.
+    """
+    facts: dict[str, Any] = {"command": mask(command), "model": mask(model), "tasks": tasks}
+    file = folder.absolute() / f"{STATUS}{sha256(command.encode()).hexdigest()[:12]}.json"
+    facts |= {"host": gethostname(), "pid": os.getpid(), "begun": time.time()}
+    over = threading.Event()
+    thread = threading.Thread(target=_write, args=(file, facts, over), daemon=True)
+    warned = logger.add(
+        lambda said: facts.update(warning=mask(said.strip())[:_LONGEST]),
+        level="WARNING",
+        format="{message}",
+    )
+    thread.start()
+    try:
+        yield
+    except BaseException as error:
+        facts["ended"] = mask(f"{type(error).__name__}: {error}")[:_LONGEST]
+        raise
+    finally:
+        over.set()
+        thread.join(INTERVAL)
+        with suppress(ValueError):  # lmms-eval may have removed it
+            logger.remove(warned)
+
+
+def _write(file: Path, facts: dict[str, Any], over: threading.Event) -> None:
+    try:
+        while True:
+            facts.update(_progress(), time=time.time())
+            with draft_of(file) as draft:
+                draft.write_text(Status(**facts).model_dump_json(), encoding="utf-8")
+            if over.is_set():
+                break
+            over.wait(INTERVAL)
+        if "ended" not in facts:
+            file.unlink()
+    except Exception as error:  # it must never affect the run
+        logger.debug("The status of the run is not written: {}", error)
+
+
+def _progress() -> dict[str, Any]:
+    """The state of the newest progress bar; ``facts`` of a bar are further fields."""
+    try:
+        bars = [bar for bar in list(tqdm._instances) if bar.total]
+        bar = max(bars, key=lambda each: each.start_t)
+    except (AttributeError, RuntimeError, ValueError):  # one is being made; there is none
+        return {}
+    seen, name = bar.format_dict, str(bar.desc).removesuffix(": ")
+    rate = seen["rate"] or (bar.n - bar.initial) / max(seen["elapsed"], 1e-9)
+    stage = "Generating" if name == "Model Responding" else name
+    found = {"stage": stage, "done": bar.n, "total": bar.total, "rate": rate}
+    return found | getattr(bar, "facts", {})
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process of this machine runs; True where that is not known."""
+    try:
+        if os.name == "posix":
+            os.kill(process, 0)  # sends nothing
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is of another user
+        pass
+    return True
