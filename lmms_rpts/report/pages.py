@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from math import isfinite
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
 from lmms_rpts.filters.score import step_requests
+from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
@@ -167,7 +169,7 @@ def _names() -> dict[str, Any]:
         "requests_about": step_requests,
         "rewriting": rewriting_request,
         "asked_in": lambda call: Rebuilt(*call.asked) if call and call.asked else None,
-        "spent_on": spent_on,
+        "spent_on": partial(spent_on, cost=cost_function()),
         "tenths": _tenths,
         "label_heights": label_heights,
         "label_length": _LABEL_LENGTH,
@@ -328,10 +330,11 @@ def _words_by_run(view: View, entry: Entry) -> str:
 def _facts_of(view: View) -> dict[str, Any]:
     from lmms_rpts.analysis.dataframes import cells_of
 
+    cost = cost_function()
     return facts(
         {
             entry.anchor: [
-                {"model": run.model, **cells_of(run, each.record, view.grading)}
+                {"model": run.model, **cells_of(run, each.record, view.grading, cost)}
                 for each in entry.answers
                 for run in [view.runs[each.run]]
             ]
