@@ -23,7 +23,6 @@ from lmms_rpts.host.result_hooks import (
     consolidate_group_results,
     create_response_cache,
     execute_cached,
-    log_experiment_args,
     log_wandb_samples,
     pooled_sample_stderr,
     read_response,
@@ -397,7 +396,6 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "summarize_usage_metrics": summarize_usage,
     },
     "lmms_eval.loggers.evaluation_tracker": {
-        "GeneralConfigTracker.log_experiment_args": log_experiment_args,
         "EvaluationTracker.save_results_aggregated": save_results,
         "EvaluationTracker.save_results_samples": save_samples,
     },

@@ -51,7 +51,7 @@ def _listing(folder: Path) -> str:
 
 
 def _notebook(path: Path) -> str:
-    """A page with the cells of a notebook and their text outputs."""
+    """A page with the cells of a notebook and their outputs."""
     name = html.escape(path.name)
     parts = []
     for cell in json.loads(_text(path))["cells"]:
@@ -60,14 +60,17 @@ def _notebook(path: Path) -> str:
             parts.append(source)
             continue
         parts.append(f"````python\n{source}\n````")
-        parts += [f"````text\n{shown.rstrip()}\n````" for shown in map(_shown, cell["outputs"])]
+        parts += map(_shown, cell["outputs"])
     parts.insert(1, f'<a href="{name}" download>Download this notebook</a>')
     return "\n\n".join(parts) + "\n"
 
 
 def _shown(output: Mapping[str, Any]) -> str:
-    """The text of one output of a cell."""
-    return "".join(output["text"] if "text" in output else output["data"]["text/plain"])
+    """One output of a cell, as HTML if it has any; a blank line would end that in Markdown."""
+    shown = output["data"] if "data" in output else {"text/plain": output["text"]}
+    if "text/html" in shown:
+        return f"<div>{' '.join(''.join(shown['text/html']).split())}</div>"
+    return "````text\n" + "".join(shown["text/plain"]).rstrip() + "\n````"
 
 
 def _csv(words: str, *columns: str) -> Callable[[Path], str]:
@@ -171,3 +174,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"]({posixpath.relpath(inside, start)}{anchor})"
 
     return _LINK.sub(rewrite, markdown)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Keep the theme from asking GitHub for the numbers of stars: pages fetch nothing."""
+    return output.replace('data-md-component="source"', "")

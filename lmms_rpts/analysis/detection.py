@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.analysis.agreement import Measured
 from lmms_rpts.analysis.comparison import compare_runs, document_values
+from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.runs.samples import RunError

@@ -71,11 +71,7 @@ def report(
     from lmms_rpts.runs.reading import recorded_images
     from lmms_rpts.tasks.all_runs import read_all_runs
 
-    if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
-        fail(
-            f"Cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To get "
-            "a PDF, print the page from a browser"
-        )
+    check_page(output)
     files = read_validities(validity)
     found = read_all_runs(runs).every
     protect_inputs(
@@ -108,3 +104,18 @@ def report(
             f"{image_advice(tasks, include_path, recorded_images(found))}.",
             err=True,
         )
+
+
+def check_page(output: Path) -> None:
+    """Fail unless a report may be written there; to be called before any judge call."""
+    from lmms_rpts.report.writing import check_folder
+
+    if output.suffix.lower() in (".html", ".htm"):
+        protect_inputs([], [output], page_of="report")
+        return
+    if output.suffix and not output.is_dir():
+        fail(
+            f"Cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To get "
+            "a PDF, print the page from a browser"
+        )
+    check_folder(output.expanduser())

@@ -175,22 +175,6 @@ def summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return {**original(), **{name: found for name, found in more.items() if found}}
 
 
-def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any, **kw: Any) -> None:
-    """Name the model whose responses are replayed, which lmms-eval's viewer shows."""
-    original(tracker, *args, **kw)
-    if tracker.model_source != "replay":
-        return
-    from lmms_rpts.runs.reading import replayed_model
-
-    try:
-        # Not model_name_sanitized: it names the folder of the results, which must not change.
-        tracker.model_name = replayed_model(kw.get("model_args", args[1] if len(args) > 1 else ""))
-    except Exception as error:
-        from loguru import logger
-
-        logger.debug("The replayed model has no name: {}", error)
-
-
 def with_places(results: Any) -> Any:
     """The results of an evaluation, with its settings and places; None in other processes."""
     try:

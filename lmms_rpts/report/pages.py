@@ -331,16 +331,12 @@ def _facts_of(view: View) -> dict[str, Any]:
     from lmms_rpts.analysis.dataframes import cells_of
 
     cost = cost_function()
-    return facts(
-        {
-            entry.anchor: [
-                {"model": run.model, **cells_of(run, each.record, view.grading, cost)}
-                for each in entry.answers
-                for run in [view.runs[each.run]]
-            ]
-            for entry in view.entries
-        }
-    )
+
+    def cells(answer: Answer) -> dict[str, Any]:
+        run = view.runs[answer.run]
+        return {"model": run.model, **cells_of(run, answer.record, view.grading, cost)}
+
+    return facts({entry.anchor: [*map(cells, entry.answers)] for entry in view.entries})
 
 
 def facts(rows: Mapping[Any, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def write_report(
     """
     is_file = output.suffix.lower() in (".html", ".htm")
     if not is_file:
-        _check_folder(output)
+        check_folder(output)
     kinds, said = sort_runs(runs), read_comments(comments, runs)
     views = _views(kinds, LIMIT if limit is None else limit or None, validity)
     if published:
@@ -204,7 +204,7 @@ def _write_images(output: Path, pictures: set[Picture]) -> int:
     return sum((folder / each.file_name).write_bytes(each.content) for each in pictures)
 
 
-def _check_folder(output: Path) -> None:
+def check_folder(output: Path) -> None:
     """Refuse a folder with files that are not of an earlier report."""
     page, images = output / "index.html", output / "images"
     try:
